@@ -1,0 +1,5 @@
+"""``python -m fawkes``."""
+
+from fawkes.cli.main import main
+
+main()

@@ -1,0 +1,109 @@
+"""Errors that say whose move it is next.
+
+::
+
+    FawkesError            what happened, where, what would be right, the next command
+    |- UserError           fix the command or the file                        exit 2
+    |  `- ConfigError      ... this key of this file                          exit 2
+    |- HostError           look at this host                                  exit 1
+    |- PartialError        some hosts did it and some did not (both listed)   exit 4
+    |- DeadlineError       it took longer than its deadline                   exit 5
+    |- RefusedError        refused for safety: nothing was done               exit 6
+    |- ElsewhereError      another controller is in charge                    exit 7
+    `- BrokenError         our defect: please report it                       exit 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """Exit codes of the command line (design section 10)."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    CHANGES = 3
+    PARTIAL = 4
+    TIMED_OUT = 5
+    REFUSED = 6
+    ANOTHER_CONTROLLER = 7
+
+
+class FawkesError(Exception):
+    """What went wrong in one sentence, where it was, and what to do about it.
+
+    ``what`` is a sentence without a full stop, ``where`` a file with its key, a host or a MR-cluster,
+    ``hint`` what would be right and the next command. ``str()`` joins the three that are there.
+    """
+
+    exit_status = ExitStatus.FAILED
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}. {self.hint}" if self.hint else text
+
+
+class UserError(FawkesError):
+    """The command, its arguments or a file that the user wrote must change."""
+
+    exit_status = ExitStatus.USAGE
+
+
+class ConfigError(UserError):
+    """One key of one file is wrong; ``where`` is ``FILE: KEY``."""
+
+    def __init__(self, what: str, *, file: str, key: str = "", hint: str = "") -> None:
+        super().__init__(what, where=f"{file}: {key}" if key else file, hint=hint)
+        self.file = file
+        self.key = key
+
+
+class HostError(FawkesError):
+    """One host did not do what was asked; ``where`` is the host."""
+
+    def __init__(self, what: str, *, host: str, hint: str = "") -> None:
+        super().__init__(what, where=host, hint=hint)
+        self.host = host
+
+
+class PartialError(FawkesError):
+    """Some hosts did it, some did not: ``failed`` maps each host that failed to its reason."""
+
+    exit_status = ExitStatus.PARTIAL
+
+    def __init__(self, what: str, *, done: int, failed: Mapping[str, str], hint: str = "") -> None:
+        rows = "; ".join(f"{host}: {why}" for host, why in sorted(failed.items()))
+        super().__init__(f"{what}: {done} ok, {len(failed)} failed ({rows})", hint=hint)
+        self.done = done
+        self.failed = dict(failed)
+
+
+class DeadlineError(FawkesError):
+    """Something was not finished within its deadline."""
+
+    exit_status = ExitStatus.TIMED_OUT
+
+
+class RefusedError(FawkesError):
+    """A safety rule refused it; nothing was done."""
+
+    exit_status = ExitStatus.REFUSED
+
+
+class ElsewhereError(FawkesError):
+    """Another controller holds the state folder or the node."""
+
+    exit_status = ExitStatus.ANOTHER_CONTROLLER
+
+
+class BrokenError(FawkesError):
+    """A defect in Fawkes: an invariant does not hold."""
