@@ -1,0 +1,111 @@
+"""A decision: what changes in the ledger, what should be in the world, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fawkes.core.effects import Effect
+from fawkes.core.model import ClusterId, ClusterState, JobState, NodeState, Plain, Reason, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class PutNode:
+    """This is what is known of the node from now on."""
+
+    state: NodeState
+
+
+@dataclass(frozen=True, slots=True)
+class PutCluster:
+    """This is what is known of the MR-cluster from now on; one that is gone leaves the state."""
+
+    state: ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class PutJob:
+    """This is what is known of the job from now on; one that has ended leaves the state."""
+
+    state: JobState
+
+
+@dataclass(frozen=True, slots=True)
+class PutPending:
+    """An effect is under way; its answer is expected before the deadline."""
+
+    key: str
+    version: int
+    deadline_us: int
+    effect: Effect | None = None
+    tries: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DropPending:
+    """An effect is no longer under way."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddSample:
+    """One more sample of a MR-cluster; samples older than ``keep_from_us`` are dropped."""
+
+    cluster: ClusterId
+    sample: Sample
+    keep_from_us: int
+    waiting_in_yarn: int
+    node_bytes: Mapping[str, int]
+    node_masters: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PutTick:
+    """What a tick, or an admission, leaves behind for the following events.
+
+    ``targets`` are whole nodes, ``weights`` sum to 1 or are empty (undefined), ``over`` counts the ticks in a row
+    above the threshold, ``moved_us`` are the times at which voluntary moves began within the budget's window.
+    """
+
+    tick: int
+    at_us: int
+    next_us: int
+    targets: Mapping[ClusterId, int]
+    weights: Mapping[ClusterId, float]
+    over: int
+    reconfigurations: int
+    moved_us: tuple[int, ...]
+    memory: Mapping[ClusterId, Plain]
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PutPause:
+    """Voluntary moves are stopped (a reason) or allowed (empty)."""
+
+    reason: str
+
+
+Change = PutNode | PutCluster | PutJob | PutPending | DropPending | AddSample | PutTick | PutPause
+CHANGES: tuple[type[Change], ...] = (
+    PutNode,
+    PutCluster,
+    PutJob,
+    PutPending,
+    DropPending,
+    AddSample,
+    PutTick,
+    PutPause,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What follows from one event. ``reasons`` cover every move and every refusal."""
+
+    changes: tuple[Change, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+

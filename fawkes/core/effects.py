@@ -1,0 +1,170 @@
+"""Effects: what should be. The world reconciles; the latest goal for a key wins.
+
+Each effect ends as events: `NodeObserved` for what concerns one node, `Done` or `Failed` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Reason, Role
+
+
+class Goal(StrEnum):
+    """What a member of a MR-cluster should be."""
+
+    SERVING = "serving"
+    DRAINING = "draining"
+    EVACUATING = "evacuating"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One line of a membership document.
+
+    ``leave_us`` is the graceful time for running tasks of a draining node; 0 kills them at once.
+    """
+
+    goal: Goal
+    role: Role
+    generation: int
+    leave_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Who belongs to a MR-cluster, and how. A node that is not named is out.
+
+    Ends as `Done` once the masters know it; each draining node as `NodeObserved` drained, each evacuating node as
+    evacuated, or held (with the reason why its blocks are not safe).
+    """
+
+    cluster: ClusterId
+    version: int
+    members: Mapping[NodeId, Member]
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"membership:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What should run on a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
+
+    Ends as `NodeObserved` serving, clean, or failed.
+    """
+
+    node: NodeId
+    cluster: ClusterId
+    role: Role | None
+    generation: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"host:{self.node}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Masters on the first node, storage and computing on all; Done once the first job would be accepted."""
+
+    cluster: ClusterId
+    version: int
+    spec: ClusterSpec
+    members: Mapping[NodeId, Member]
+    master: NodeId
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The input sets from persistent storage, spread over all core nodes; Done with bytes and skew."""
+
+    cluster: ClusterId
+    version: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """The output folders to persistent storage; Done only when checksums agree."""
+
+    cluster: ClusterId
+    version: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class StartJob:
+    """Run a job exactly once for each attempt; ends as `JobObserved`."""
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    spec: JobSpec
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"job:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJob:
+    """Stop a job; ends as `JobObserved`."""
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"job:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """A `Woke` event at this time or soon after; a later WakeAt replaces it."""
+
+    at_us: int
+
+    @property
+    def key(self) -> str:
+        """There is one timer."""
+        return "wake"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to whoever asked (``to`` is the `ask` of the event); ``refused`` says why not."""
+
+    to: str
+    refused: Reason | None
+    facts: Mapping[str, object]
+
+    @property
+    def key(self) -> str:
+        """Each question has one answer."""
+        return f"reply:{self.to}"
+
+
+Effect = Membership | Host | Deploy | Load | Save | StartJob | CancelJob | WakeAt | Reply
+EFFECTS: tuple[type[Effect], ...] = (Membership, Host, Deploy, Load, Save, StartJob, CancelJob, WakeAt, Reply)

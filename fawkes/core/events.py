@@ -1,0 +1,242 @@
+"""Events: everything that influences a decision.
+
+``at_us`` never runs backwards within a run. Requests carry ``by`` (who asked) and ``ask`` (where the `Reply` goes;
+empty when nobody waits for it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
+from fawkes.core.settings import Settings
+
+
+class Condition(StrEnum):
+    """What was seen of a node."""
+
+    SERVING = "serving"
+    DRAINED = "drained"
+    EVACUATED = "evacuated"
+    HELD = "held"
+    CLEAN = "clean"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+class Progress(StrEnum):
+    """What was seen of a job."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """A policy as it was read: where from, its text, its SHA-256."""
+
+    name: str
+    origin: str
+    text: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """An engine starts, the first time or again; a later one makes the earlier controllers foreign."""
+
+    at_us: int
+    version: str
+    pool: str
+    epoch: int
+    controller: str
+    settings: Settings
+    nodes: tuple[Node, ...]
+    policy: PolicyText
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Woke:
+    """The timer of `WakeAt`."""
+
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """One round of readings over all MR-clusters that run."""
+
+    at_us: int
+    readings: tuple[Reading, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requested:
+    """Somebody asks for a MR-cluster."""
+
+    at_us: int
+    spec: ClusterSpec
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseAsked:
+    """Somebody gives a MR-cluster back; ``discard`` gives up its outputs, ``force`` cancels its jobs."""
+
+    at_us: int
+    cluster: ClusterId
+    discard: bool = False
+    force: bool = False
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """Somebody hands in a job."""
+
+    at_us: int
+    spec: JobSpec
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelAsked:
+    """Somebody takes a job back."""
+
+    at_us: int
+    job: JobId
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseAsked:
+    """An operator stops all voluntary moves."""
+
+    at_us: int
+    reason: str
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeAsked:
+    """An operator allows voluntary moves again."""
+
+    at_us: int
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainAsked:
+    """An operator takes a node out of service."""
+
+    at_us: int
+    node: NodeId
+    reason: str
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndrainAsked:
+    """An operator puts a node back into service."""
+
+    at_us: int
+    node: NodeId
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeObserved:
+    """What was seen of a node of one generation; ``error`` says why for held, failed and lost."""
+
+    at_us: int
+    node: NodeId
+    generation: int
+    condition: Condition
+    error: str = ""
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobObserved:
+    """What was seen of an attempt of a job. ``finished_us`` is YARN's own time, when it is known."""
+
+    at_us: int
+    job: JobId
+    attempt: int
+    progress: Progress
+    application: str = ""
+    started_us: int | None = None
+    finished_us: int | None = None
+    error: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """An effect reached its goal. ``effect`` is its key, ``version`` the version that it had."""
+
+    at_us: int
+    effect: str
+    version: int
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """An effect did not reach its goal. ``final``: trying again is useless until somebody changes something."""
+
+    at_us: int
+    effect: str
+    version: int
+    error: str
+    final: bool = False
+    facts: Facts = field(default_factory=dict)
+
+
+Event = (
+    Started
+    | Woke
+    | Sampled
+    | Requested
+    | ReleaseAsked
+    | Submitted
+    | CancelAsked
+    | PauseAsked
+    | ResumeAsked
+    | DrainAsked
+    | UndrainAsked
+    | NodeObserved
+    | JobObserved
+    | Done
+    | Failed
+)
+EVENTS: tuple[type[Event], ...] = (
+    Started,
+    Woke,
+    Sampled,
+    Requested,
+    ReleaseAsked,
+    Submitted,
+    CancelAsked,
+    PauseAsked,
+    ResumeAsked,
+    DrainAsked,
+    UndrainAsked,
+    NodeObserved,
+    JobObserved,
+    Done,
+    Failed,
+)

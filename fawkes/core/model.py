@@ -1,0 +1,273 @@
+"""The values of the core: nodes, MR-clusters, jobs, readings, reasons.
+
+All are immutable. Times are integers in microseconds since the epoch (`_us`), sizes integers in bytes. A reading that is
+missing is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+NodeId = NewType("NodeId", str)
+ClusterId = NewType("ClusterId", str)
+JobId = NewType("JobId", str)
+
+#: None, bool, int, float, str, and lists and string-keyed mappings of them
+Plain = object
+Facts = Mapping[str, Plain]
+
+
+class Role(StrEnum):
+    """What a node does for its MR-cluster (paper section 3)."""
+
+    CORE = "core"
+    TRANSIENT = "transient"
+    TRANSIENT_CORE = "transient-core"
+
+
+class NodeLife(StrEnum):
+    """Where a node stands; the edges are in `lifecycle.NODE_EDGES`."""
+
+    FREE = "free"
+    JOINING = "joining"
+    SERVING = "serving"
+    DRAINING = "draining"
+    EVACUATING = "evacuating"
+    CLEANING = "cleaning"
+    LOST = "lost"
+    OUT = "out"
+
+
+class ClusterLife(StrEnum):
+    """Where a MR-cluster stands; the edges are in `lifecycle.CLUSTER_EDGES`."""
+
+    DORMANT = "dormant"
+    WAITING = "waiting"
+    ADMITTED = "admitted"
+    DEPLOYING = "deploying"
+    LOADING = "loading"
+    RUNNING = "running"
+    SAVING = "saving"
+    RETIRING = "retiring"
+    GONE = "gone"
+
+
+class JobLife(StrEnum):
+    """Where a MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something was or was not done: a stable code (see `report.explain`) and the numbers behind it."""
+
+    code: str
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What the inventory says about a node. ``capacity_milli`` is its share unit in thousandths."""
+
+    id: NodeId
+    site: str = ""
+    capacity_milli: int = 1000
+    may_core: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """A node and what the ledger says about it.
+
+    ``generation`` counts the hand-overs of this node: answers about an older one are history. ``keep_out`` is the
+    reason why the node shall go out of service as soon as it is clean, ``back_us`` when a quarantine ends.
+    """
+
+    node: Node
+    life: NodeLife = NodeLife.FREE
+    owner: ClusterId | None = None
+    role: Role | None = None
+    generation: int = 0
+    since_us: int = 0
+    why: Reason = Reason("new")
+    tick: int = 0
+    keep_out: str = ""
+    back_us: int | None = None
+    failures: int = 0
+    alert: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """A MR-cluster as requested. ``details`` is for the world alone: data, outputs, Hadoop version, overrides."""
+
+    id: ClusterId
+    min_nodes: int
+    max_nodes: int | None = None
+    growth: Role | None = None
+    replication: int = 3
+    deploy_on_first_job: bool = False
+    idle_us: int | None = None
+    max_running_jobs: int = 4
+    details: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """A MR-cluster and what the ledger says about it.
+
+    ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
+    ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
+    nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read.
+    """
+
+    spec: ClusterSpec
+    life: ClusterLife = ClusterLife.WAITING
+    since_us: int = 0
+    requested_us: int = 0
+    version: int = 0
+    master: NodeId | None = None
+    active_us: int | None = None
+    idle_us: int | None = None
+    unreadable_us: int | None = None
+    wait_us: int | None = None
+    deploy_us: int | None = None
+    load_us: int | None = None
+    save_us: int | None = None
+    discard: bool = False
+    failed: str = ""
+    alert: str = ""
+
+    @property
+    def id(self) -> ClusterId:
+        """The id of the MR-cluster."""
+        return self.spec.id
+
+    @property
+    def active(self) -> bool:
+        """From the end of loading to the start of saving (facts, section 1)."""
+        return self.life is ClusterLife.RUNNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """A MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
+
+    ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
+    """
+
+    id: JobId
+    cluster: ClusterId
+    retries: int = 0
+    time_limit_us: int | None = None
+    reference_us: int | None = None
+    tasks: int = 1
+    tasks_estimated: bool = True
+    input_bytes: int | None = None
+    details: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """A MR-job and what the ledger says about it; attempts count from 1."""
+
+    spec: JobSpec
+    life: JobLife = JobLife.QUEUED
+    submitted_us: int = 0
+    order: int = 0
+    attempt: int = 1
+    started_us: int | None = None
+    finished_us: int | None = None
+    application: str = ""
+    why: str = ""
+    log: str = ""
+
+    @property
+    def id(self) -> JobId:
+        """The id of the job."""
+        return self.spec.id
+
+    @property
+    def cluster(self) -> ClusterId:
+        """The MR-cluster that runs it."""
+        return self.spec.cluster
+
+    @property
+    def wait_us(self) -> int | None:
+        """w^J: from submission to the start of its (last) execution."""
+        return None if self.started_us is None else self.started_us - self.submitted_us
+
+    @property
+    def run_us(self) -> int | None:
+        """s^J: its execution time."""
+        if self.started_us is None or self.finished_us is None:
+            return None
+        return self.finished_us - self.started_us
+
+    @property
+    def slowdown(self) -> float | None:
+        """Response time over the reference time (facts, section 7); None without a reference."""
+        if self.finished_us is None or not self.spec.reference_us:
+            return None
+        return (self.finished_us - self.submitted_us) / self.spec.reference_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the masters of one MR-cluster said at one moment, what users submitted by themselves included.
+
+    ``waiting`` means no task started. ``waiting_tags`` are the tags of the waiting applications, by which the core
+    knows its own jobs. ``jobs_done`` and ``tasks_done`` count since deployment. ``output_bytes`` is what was written
+    since activation. ``node_bytes``, ``node_masters`` speak of nodes that may leave: HDFS bytes, ApplicationMasters.
+    ``error`` is why it could not be read; then nothing else counts.
+    """
+
+    cluster: ClusterId
+    error: str = ""
+    jobs_waiting: int | None = None
+    jobs_running: int | None = None
+    tasks_waiting: int | None = None
+    tasks_running: int | None = None
+    waiting_tags: tuple[str, ...] = ()
+    slots_used: int | None = None
+    slots_total: int | None = None
+    output_bytes: int | None = None
+    storage_bytes: int | None = None
+    jobs_done: int | None = None
+    tasks_done: int | None = None
+    node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
+    node_masters: Mapping[NodeId, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A reading together with Fawkes's own queue: what policies see of one moment.
+
+    ``job_slowdown`` is the mean over running and waiting jobs of elapsed over reference time; ``without_reference``
+    counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs.
+    """
+
+    at_us: int
+    jobs_waiting: int | None = None
+    jobs_running: int | None = None
+    tasks_waiting: int | None = None
+    tasks_running: int | None = None
+    bytes_waiting: int | None = None
+    slots_used: int | None = None
+    slots_total: int | None = None
+    output_bytes: int | None = None
+    storage_bytes: int | None = None
+    jobs_done: int | None = None
+    tasks_done: int | None = None
+    job_slowdown: float | None = None
+    without_reference: int = 0

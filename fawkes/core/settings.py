@@ -1,0 +1,58 @@
+"""The settings that decisions depend on; `fawkes.config` reads them from files and presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fawkes.core.model import Role
+
+
+class Discrimination(StrEnum):
+    """Which discrimination is held against the threshold (facts, section 2)."""
+
+    RAW = "raw"
+    REDUCIBLE = "reducible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a site decides about deciding. Durations in microseconds.
+
+    ``tau`` has the unit share^2 s^2 and scales with period^2 (eq. 3). ``transient_leave_us`` and
+    ``transient_core_leave_us`` are the graceful time that running tasks get before they are killed; 0 is the paper's
+    instant removal. ``evacuate_us`` is when an operator is told that a DataNode's blocks are still not safe; it is
+    never stopped before they are. ``max_moves_fraction`` of the movable nodes may start leaving within
+    ``max_moves_window_us``; None is no bound. A MR-cluster that gives no reading for ``stale_us`` is frozen.
+    """
+
+    preset: str = "steady"
+    policy: str = "TD"
+    policy_parameters: Mapping[str, float] = field(default_factory=dict)
+    period_us: int = 120_000_000
+    sample_every_us: int = 10_000_000
+    tau: float = 40.0
+    discrimination: Discrimination = Discrimination.REDUCIBLE
+    growth: Role = Role.TRANSIENT
+    transient_leave_us: int = 3_600_000_000
+    transient_core_leave_us: int = 3_600_000_000
+    evacuate_us: int = 14_400_000_000
+    spare_masters: bool = True
+    prefer_site: bool = True
+    confirmations: int = 2
+    settle_after_grow_us: int = 120_000_000
+    settle_after_shrink_us: int = 600_000_000
+    max_moves_fraction: float | None = 0.2
+    max_moves_window_us: int = 600_000_000
+    idle_us: int | None = 14_400_000_000
+    stale_us: int = 30_000_000
+    join_us: int = 300_000_000
+    clean_us: int = 120_000_000
+    deploy_us: int = 600_000_000
+    deploy_attempts: int = 3
+    membership_us: int = 60_000_000
+    transfer_us: int = 86_400_000_000
+    start_job_us: int = 120_000_000
+    quarantine_us: int = 1_800_000_000
+    halt_lost_fraction: float = 0.45
