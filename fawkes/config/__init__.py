@@ -1,0 +1,1 @@
+"""What users write: TOML files as checked values, with file and key in each error."""

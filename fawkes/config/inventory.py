@@ -1,0 +1,301 @@
+"""``inventory.toml``: which nodes there are, how they are reached and what each one offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fawkes.config.fields import LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
+from fawkes.config.loader import Faults, Strict, did_you_mean, load
+from fawkes.config.nodeset import expand, fold, is_host_name
+
+__all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_inventory"]
+
+Attribute = str | int | float | bool
+
+_NO_FILE = "Write one (`fawkes init` and `fawkes lab up` do) or name its folder by --site"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventoryNode:
+    """One node with everything that its group, the defaults and its own table say.
+
+    ``address`` is where SSH goes, ``data_address`` where Hadoop speaks; ``key`` is None when the SSH agent
+    has it, ``java_home`` when it must be looked for on the node; ``memory_bytes`` is what a NodeManager may
+    offer.
+    """
+
+    name: str
+    group: str
+    site: str
+    address: str
+    data_address: str
+    user: str
+    port: int
+    key: Path | None
+    may_core: bool
+    cores: int
+    memory_bytes: int
+    disk_bytes: int
+    capacity: float
+    work_dir: str
+    software_dir: str
+    java_home: str | None
+    attributes: Mapping[str, Attribute]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A pool: its nodes in the order of the file, and the file with their SSH host keys."""
+
+    pool: str
+    nodes: tuple[InventoryNode, ...]
+    known_hosts: Path
+
+    def node(self, name: str) -> InventoryNode:
+        """The node of that name; KeyError when the pool has none."""
+        return {node.name: node for node in self.nodes}[name]
+
+
+class _Keys(Strict):
+    """What a group says for all of its nodes and a ``[node.NAME]`` table for one."""
+
+    site: Name | None = Field(default=None, description="the physical cluster that the nodes stand in")
+    address: str | None = Field(default=None, description="the address for SSH")
+    data_address: str | None = Field(default=None, description="the address on which Hadoop speaks")
+    core: bool | None = Field(default=None, description="whether nodes may be core nodes")
+    cores: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="the cores that a NodeManager may offer"
+    )
+    memory: SizeBytes | None = Field(
+        default=None, description='the memory that a NodeManager may offer, such as "8GB"'
+    )
+    disk: SizeBytes | None = Field(default=None, description='the disk that Hadoop may fill, such as "500GB"')
+    capacity: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="the weight of a node in shares"
+    )
+    work_dir: RemoteFolder | None = Field(
+        default=None, description="the folder on the node that Fawkes writes into"
+    )
+    software_dir: RemoteFolder | None = Field(default=None, description="the folder with the Hadoop releases")
+    java_home: RemoteFolder | None = Field(default=None, description="the folder of Java on the node")
+    user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
+    port: Port | None = Field(default=None, description="the port of sshd")
+    key: LocalPath | None = Field(
+        default=None, description="the private key file; without it the SSH agent is asked"
+    )
+    attributes: dict[str, Attribute] = Field(
+        default={}, description="anything else worth knowing about the nodes"
+    )
+
+
+class Group(_Keys):
+    """A ``[[group]]`` table."""
+
+    name: Name = Field(description="a name for the group")
+    nodes: str = Field(description='the nodes of the group, such as "node[01-10]"')
+
+
+class NodeTable(_Keys):
+    """A ``[node.NAME]`` table."""
+
+
+class Ssh(Strict):
+    """The ``[ssh]`` table: what holds for all nodes that do not say otherwise."""
+
+    user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
+    port: Port = Field(default=22, description="the port of sshd")
+    key: LocalPath | None = Field(
+        default=None, description="the private key file; without it the SSH agent is asked"
+    )
+    known_hosts: LocalPath = Field(
+        default=Path("known_hosts"), description="the file with the host keys of the nodes"
+    )
+
+
+class InventoryFile(Strict):
+    """The file as it is written."""
+
+    pool: Name = Field(description='a name for the pool, such as pool = "das4"; leases on nodes carry it')
+    ssh: Ssh = Field(default=Ssh(), description="how nodes are reached")
+    group: list[Group] = Field(min_length=1, description='at least one [[group]] with nodes = "node[01-10]"')
+    node: dict[str, NodeTable] = Field(default={}, description="tables for single nodes")
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A node of a group before the layers are put together."""
+
+    name: str
+    group: Group
+    address: str
+    data_address: str
+
+
+def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
+    """The pool in an inventory file; ConfigError names file, key and value of all that is wrong.
+
+    Key files must exist unless ``need_keys`` is false (for offline work on somebody else's inventory).
+    """
+    file = load(InventoryFile, path, hint=_NO_FILE)
+    faults = Faults(path)
+    members = _members(file, faults)
+    _check_overrides(file, members, faults)
+    faults.refuse()
+    nodes = tuple(_node(file, member, path.parent, faults) for member in members.values())
+    faults.refuse()
+    _check_pool(nodes, faults)
+    if need_keys:
+        _check_keys(file, nodes, faults)
+    faults.refuse()
+    return Inventory(file.pool, nodes, _beside(path.parent, file.ssh.known_hosts))
+
+
+def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
+    members: dict[str, _Member] = {}
+    groups: set[str] = set()
+    for group in file.group:
+        key = f"group[{group.name}]"
+        if group.name in groups:
+            faults.add(f"two groups are named {group.name!r}", key, "Give each group a name of its own")
+        groups.add(group.name)
+        names = _expanded(group.nodes, f"{key}.nodes", faults)
+        addresses = _paired(group.address, names, names, f"{key}.address", faults)
+        data = _paired(group.data_address, names, addresses, f"{key}.data_address", faults)
+        for name, address, data_address in zip(names, addresses, data, strict=True):
+            first = members.setdefault(name, _Member(name, group, address, data_address)).group
+            if first is not group:
+                faults.add(
+                    f"node {name!r} is in the groups {first.name!r} and {group.name!r}",
+                    f"{key}.nodes",
+                    f'Take it out of one of them, such as nodes = "{group.nodes}!{name}"',
+                )
+    return members
+
+
+def _expanded(text: str, key: str, faults: Faults) -> tuple[str, ...]:
+    try:
+        return expand(text)
+    except ValueError as error:
+        faults.add(str(error), key)
+        return ()
+
+
+def _paired(
+    text: str | None, names: tuple[str, ...], default: tuple[str, ...], key: str, faults: Faults
+) -> tuple[str, ...]:
+    """One address for each name, in the order written; ``default`` without a text or after a fault."""
+    if text is None:
+        return default
+    found = _expanded(text, key, faults)
+    if found and names and len(found) != len(names):
+        hint = f"Give one address for each of {fold(names)}"
+        faults.add(f"{text!r} has {len(found)} addresses for {len(names)} nodes", key, hint)
+    return found if len(found) == len(names) else default
+
+
+def _check_overrides(file: InventoryFile, members: Mapping[str, _Member], faults: Faults) -> None:
+    for name in file.node:
+        if name not in members:
+            hint = did_you_mean(name, members) if len(members) < 50 else f"The nodes are {fold(members)}"
+            faults.add(f"no group has a node {name!r}", f"node.{name}", hint)
+
+
+def _node(file: InventoryFile, member: _Member, folder: Path, faults: Faults) -> InventoryNode:
+    own = file.node.get(member.name, NodeTable())
+    said = _layers(file.ssh, member.group, own)
+    for key in ("user", "cores", "memory", "disk", "work_dir"):
+        if said.get(key) is None:
+            hint = f"Give {_Keys.model_fields[key].description}"
+            faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", hint)
+            said[key] = ""
+    address, data_address = _addresses(member, own, faults)
+    return InventoryNode(
+        name=member.name,
+        group=member.group.name,
+        site=said.get("site", "main"),
+        address=address,
+        data_address=data_address,
+        user=said["user"],
+        port=said["port"],
+        key=_beside(folder, said["key"]) if "key" in said else None,
+        may_core=said.get("core", True),
+        cores=said["cores"],
+        memory_bytes=said["memory"],
+        disk_bytes=said["disk"],
+        capacity=float(said.get("capacity", 1.0)),
+        work_dir=said["work_dir"],
+        software_dir=said.get("software_dir", f"{said['work_dir']}/dist"),
+        java_home=said.get("java_home"),
+        attributes=member.group.attributes | own.attributes,
+    )
+
+
+def _layers(*tables: Strict) -> dict[str, Any]:
+    """What the tables say; the later one wins."""
+    said: dict[str, Any] = {}
+    for table in tables:
+        said |= {key: value for key, value in dict(table).items() if value is not None}
+    return said
+
+
+def _addresses(member: _Member, own: NodeTable, faults: Faults) -> tuple[str, str]:
+    """SSH's and Hadoop's address of a node; the second follows the first unless it is given."""
+    for key, text in (("address", own.address), ("data_address", own.data_address)):
+        if text is not None and not is_host_name(text):
+            hint = "Give one host name or IPv4 address"
+            faults.add(f"{text!r} is not one address", f"node.{member.name}.{key}", hint)
+    address = member.address if own.address is None else own.address
+    if own.data_address is not None:
+        return address, own.data_address
+    return address, address if member.group.data_address is None else member.data_address
+
+
+def _beside(folder: Path, path: Path) -> Path:
+    """A path of the file, which is relative to the file's own folder."""
+    return path if path.is_absolute() else folder / path
+
+
+def _check_pool(nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
+    """Two names for one machine would give it to two MR-clusters."""
+    ssh: dict[tuple[str, int], str] = {}
+    data: dict[str, str] = {}
+    for node in nodes:
+        first = ssh.setdefault((node.address, node.port), node.name)
+        if first != node.name:
+            _add_shared(node, first, "address", f"{node.address}, port {node.port}", faults)
+        first = data.setdefault(node.data_address, node.name)
+        if first != node.name:
+            _add_shared(node, first, "data_address", node.data_address, faults)
+    if not any(node.may_core for node in nodes):
+        hint = "Leave core = false out of at least one group: each MR-cluster needs core nodes"
+        faults.add("no node may be a core node", "group", hint)
+
+
+def _add_shared(node: InventoryNode, first: str, key: str, address: str, faults: Faults) -> None:
+    faults.add(
+        f"nodes {first!r} and {node.name!r} have the same address {address}",
+        f"group[{node.group}].{key}",
+        "Give each node its own: two names for one machine would give it to two MR-clusters",
+    )
+
+
+def _check_keys(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
+    first_node = {node.key: node for node in reversed(nodes) if node.key is not None}
+    for key, node in first_node.items():
+        if not key.is_file():
+            hint = "Name the private key, relative to this file, or leave the line out to use the SSH agent"
+            faults.add(f"there is no key file {str(key)!r}", _key_place(file, node), hint)
+
+
+def _key_place(file: InventoryFile, node: InventoryNode) -> str:
+    own = file.node.get(node.name)
+    if own is not None and own.key is not None:
+        return f"node.{node.name}.key"
+    if any(group.name == node.group and group.key is not None for group in file.group):
+        return f"group[{node.group}].key"
+    return "ssh.key"

@@ -1,0 +1,263 @@
+"""From a TOML file to checked values, or to an error that names file, key, value and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from fawkes.errors import ConfigError
+
+M = TypeVar("M", bound="Strict")
+
+_AT = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)", re.DOTALL)
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list: [...]",
+    "tuple_type": "a list: [...]",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a table",
+}
+
+
+class Strict(BaseModel):
+    """Base of all tables of configuration: frozen, typed strictly, unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class ManyConfigError(ConfigError):
+    """Several keys of one file are wrong: ``errors`` has all; the first one is also this error's own."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        first = errors[0]
+        super().__init__(first.what, file=first.file, key=first.key, hint=first.hint)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+def wrong(what: str, hint: str = "") -> PydanticCustomError:
+    """The error that a validator of a table raises: what is wrong and what would be right."""
+    return PydanticCustomError("fawkes", "{what}", {"what": what, "hint": hint})
+
+
+def did_you_mean(name: str, known: Iterable[str], *, kind: str = "known") -> str:
+    """``did you mean 'x'?`` when something known is close, else the list of what is known."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    return f"{kind.capitalize()}: {', '.join(names)}" if names else ""
+
+
+class Faults:
+    """Collects what is wrong in one file, so that the user hears all of it at once."""
+
+    def __init__(self, file: Path | str) -> None:
+        self.file = str(file)
+        self.errors: list[ConfigError] = []
+
+    def add(self, what: str, key: str = "", hint: str = "") -> None:
+        """One more fault."""
+        self.errors.append(ConfigError(what, file=self.file, key=key, hint=hint))
+
+    def refuse(self) -> None:
+        """Raise what was found: nothing, the one ConfigError, or ManyConfigError."""
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise ManyConfigError(self.errors)
+
+
+def read_toml(path: Path, *, hint: str = "") -> dict[str, Any]:
+    """The tables of a TOML file; ConfigError with line and column when it is not TOML or cannot be read.
+
+    ``hint`` is what to do when there is no such file.
+    """
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("there is no such file", file=str(path), hint=hint) from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"is not UTF-8 text (byte {error.start})", file=str(path), hint="Save it as UTF-8"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        _refuse_syntax(path, error)
+
+
+def load(model: type[M], path: Path, *, hint: str = "") -> M:
+    """A file as a checked ``model``; ConfigError, or ManyConfigError with all that is wrong in it."""
+    return check(model, read_toml(path, hint=hint), file=str(path))
+
+
+def check(model: type[M], data: Mapping[str, Any], *, file: str, key: str = "") -> M:
+    """Tables as a checked ``model``; ``file`` and ``key`` (of the table in it) are for the errors."""
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    faults = Faults(file)
+    faults.errors = [_explained(model, data, detail, file, key) for detail in details]
+    faults.refuse()
+    raise AssertionError("pydantic refused a table without a reason")
+
+
+def _refuse_syntax(path: Path, error: tomllib.TOMLDecodeError) -> NoReturn:
+    match = _AT.fullmatch(str(error))
+    what, place = (match["what"], match["place"]) if match else (str(error), "")
+    raise ConfigError(
+        f"is not valid TOML: {what[:1].lower()}{what[1:]}",
+        file=str(path),
+        key=place,
+        hint='Text needs quotes, such as nodes = "node[01-10]", and each key stands once in its table',
+    ) from error
+
+
+def _explained(
+    model: type[BaseModel], data: Mapping[str, Any], details: ErrorDetails, file: str, key: str
+) -> ConfigError:
+    loc = [part for part in details["loc"] if not (isinstance(part, str) and part.startswith("function-"))]
+    shown = _key(data, loc, key)
+    kind, value = details["type"], details["input"]
+    if kind == "extra_forbidden":
+        known = _known_keys(model, loc[:-1])
+        return ConfigError(
+            f"unknown key {str(loc[-1])!r}", file=file, key=shown, hint=did_you_mean(str(loc[-1]), known)
+        )
+    if kind == "missing":
+        return ConfigError("is missing", file=file, key=shown, hint=_description(model, loc))
+    if kind == "fawkes":
+        context = details.get("ctx", {})
+        return ConfigError(context["what"], file=file, key=shown, hint=context["hint"])
+    return ConfigError(
+        *_value_error(kind, value, details), file=file, key=shown, hint=_value_hint(kind, value, details)
+    )
+
+
+def _value_error(kind: str, value: object, details: ErrorDetails) -> tuple[str]:
+    if kind in _EXPECTED:
+        return (f"{_shown(value)} is {_KINDS.get(type(value), 'a date or time')}, not {_EXPECTED[kind]}",)
+    if kind == "value_error":
+        return (details["msg"].removeprefix("Value error, "),)
+    if kind == "literal_error":
+        return (f"{_shown(value)} is none of {details['ctx']['expected']}",)
+    message = details["msg"].removeprefix("Input should be ")
+    return (f"{_shown(value)} is wrong: it must be {message}",)
+
+
+def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:
+    if kind == "string_type":
+        return f'Put it in quotes: "{value}"' if not isinstance(value, float) else _FLOAT_AS_TEXT
+    if kind == "literal_error":
+        return did_you_mean(str(value), re.findall(r"'([^']*)'", details["ctx"]["expected"]), kind="possible")
+    return ""
+
+
+_FLOAT_AS_TEXT = (
+    'Put it in quotes as you mean it, such as "3.10": without them TOML reads 3.10 as the number 3.1'
+)
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _key(data: object, loc: Sequence[int | str], start: str) -> str:
+    """``group[rack1].nodes``: members of a list by their name or id, else by their number from 1."""
+    text = start
+    for part in loc:
+        if isinstance(part, int):
+            data = data[part] if isinstance(data, list | tuple) and part < len(data) else None
+            text += f"[{_name(data) or f'#{part + 1}'}]"
+        else:
+            data = data.get(part) if isinstance(data, Mapping) else None
+            text += f".{part}" if text else part
+    return text
+
+
+def _name(data: object) -> str:
+    if not isinstance(data, Mapping):
+        return ""
+    name = data.get("name", data.get("id"))
+    return name if isinstance(name, str) else ""
+
+
+def _known_keys(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
+    at = _annotation(model, loc)
+    return keys_of(at) if isinstance(at, type) and issubclass(at, BaseModel) else []
+
+
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """The keys that a table may have, as they are written in a file."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _description(model: type[BaseModel], loc: Sequence[int | str]) -> str:
+    at = _annotation(model, loc[:-1])
+    if isinstance(at, type) and issubclass(at, BaseModel):
+        for name, field in at.model_fields.items():
+            if (field.alias or name) == loc[-1] and field.description:
+                return f"Give {field.description}"
+    return ""
+
+
+def _annotation(model: type[BaseModel], loc: Sequence[int | str]) -> object:
+    """The type that stands at ``loc`` inside of ``model``."""
+    at: object = model
+    for part in loc:
+        at = _step(at, part)
+    return at
+
+
+def _step(at: object, part: int | str) -> object:
+    for option in _options(at):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            for name, field in option.model_fields.items():
+                if part in (name, field.alias):
+                    return _bare(field.annotation)
+        else:
+            arguments = typing.get_args(option)
+            if arguments:
+                return _bare(arguments[-1] if not isinstance(part, int) else arguments[0])
+    return None
+
+
+def _options(at: object) -> tuple[object, ...]:
+    if typing.get_origin(at) in (typing.Union, types.UnionType):
+        return typing.get_args(at)
+    return (at,)
+
+
+def _bare(annotation: object) -> object:
+    """Without ``Annotated`` and ``| None``."""
+    while typing.get_origin(annotation) is Annotated:
+        annotation = typing.get_args(annotation)[0]
+    options = [option for option in _options(annotation) if option is not type(None)]
+    return _bare(options[0]) if len(options) == 1 and options[0] is not annotation else annotation

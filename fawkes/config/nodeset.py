@@ -1,0 +1,87 @@
+"""Sets of names as HPC sites write them: ``node[01-10,12]``. The only place that knows ClusterShell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+
+MOST_NAMES = 1_000_000
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_INNER_LIST = re.compile(r"\[([^\[\]]*,[^\[\]]*)\]")
+_OPERATORS = re.compile(r"[,!&^](?![^\[]*\])")
+
+
+def is_host_name(name: str) -> bool:
+    """Whether ``name`` can be a host name or an IPv4 address (RFC 1123)."""
+    return len(name) <= 253 and _HOST.fullmatch(name) is not None
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """The names of a node set, each once, in the order in which they are written.
+
+    The order matters where two sets are paired (``nodes`` and ``address``); ClusterShell alone would sort
+    ``b,a`` and give each node the address of the other. ValueError says what is wrong and what is right.
+    """
+    _refuse_too_many(text)
+    try:
+        names = _in_order(text)
+        if re.search("[!&^]", text):
+            kept = set(NodeSet(text, resolver=RESOLVER_NOGROUP))
+            names = [name for name in names if name in kept]
+    except NodeSetException as error:
+        raise ValueError(
+            f"{text!r} is no node set ({error}): write node[01-10], n1,n2 or one name"
+        ) from error
+    if not names:
+        raise ValueError(f"{text!r} is an empty set of nodes: write node[01-10], n1,n2 or one name")
+    for name in names:
+        _check_name(name, text)
+    return tuple(names)
+
+
+def fold(names: Iterable[str]) -> str:
+    """Names as one short node set, sorted: ``node[01-03],spare``; the empty text for no names."""
+    return str(NodeSet.fromlist(list(names), resolver=RESOLVER_NOGROUP))
+
+
+def _in_order(text: str) -> list[str]:
+    ordered: dict[str, None] = {}
+    for piece in _OPERATORS.split(text):
+        for simple in _without_inner_lists(piece.strip()):
+            if not simple:
+                raise ValueError(f"{text!r} has an empty name in it: a comma too many?")
+            ordered.update(dict.fromkeys(NodeSet(simple, resolver=RESOLVER_NOGROUP)))
+    return list(ordered)
+
+
+def _without_inner_lists(piece: str) -> Iterator[str]:
+    """``n[3,1]`` as ``n[3]`` and ``n[1]``: ClusterShell would sort them."""
+    match = _INNER_LIST.search(piece)
+    if match is None:
+        yield piece
+        return
+    for part in match[1].split(","):
+        yield from _without_inner_lists(f"{piece[: match.start()]}[{part}]{piece[match.end() :]}")
+
+
+def _refuse_too_many(text: str) -> None:
+    """A slip such as ``node[1-1000000000]`` would fill the memory before anything could be said."""
+    count = 1
+    for first, last in _RANGE.findall(text):
+        count *= max(1, int(last) - int(first) + 1)
+    if count > MOST_NAMES:
+        raise ValueError(f"{text!r} names {count:,} nodes: more than {MOST_NAMES:,} are refused")
+
+
+def _check_name(name: str, text: str) -> None:
+    if is_host_name(name):
+        return
+    if name.startswith("@"):
+        raise ValueError(f"{text!r} uses the ClusterShell group {name!r}: name the nodes themselves")
+    advice = "separate names by commas" if " " in name else "use letters, digits, '-' and '.'"
+    raise ValueError(f"{name!r} in {text!r} cannot be a host name: {advice}")
