@@ -1,0 +1,1 @@
+"""The command tree; one module for each verb."""

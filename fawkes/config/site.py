@@ -1,0 +1,43 @@
+"""A site folder: where each file of a site is. Imports nothing heavy, so that `--help` stays fast."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from pathlib import Path
+
+if typing.TYPE_CHECKING:
+    from fawkes.config.inventory import Inventory
+
+
+@dataclass(frozen=True)
+class Site:
+    """The files of one site, read when asked for; ConfigError when one is missing or wrong."""
+
+    root: Path
+
+    @property
+    def settings_file(self) -> Path:
+        """``fawkes.toml``."""
+        return self.root / "fawkes.toml"
+
+    @property
+    def inventory_file(self) -> Path:
+        """``inventory.toml``."""
+        return self.root / "inventory.toml"
+
+    @property
+    def clusters_dir(self) -> Path:
+        """The folder of MR-cluster files."""
+        return self.root / "clusters"
+
+    @property
+    def state_dir(self) -> Path:
+        """The folder of the ledger, the lock and the controller's socket."""
+        return self.root / "state"
+
+    def inventory(self, *, need_keys: bool = True) -> Inventory:
+        """The pool; see `fawkes.config.inventory.load_inventory`."""
+        from fawkes.config.inventory import load_inventory
+
+        return load_inventory(self.inventory_file, need_keys=need_keys)
