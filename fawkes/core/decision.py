@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fawkes.core.effects import Effect
 from fawkes.core.model import ClusterId, ClusterState, JobState, NodeState, Plain, Reason, Sample
+from fawkes.core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,6 @@ class PutTick:
 
     tick: int
     at_us: int
-    next_us: int
     targets: Mapping[ClusterId, int]
     weights: Mapping[ClusterId, float]
     over: int
@@ -87,7 +87,37 @@ class PutPause:
     reason: str
 
 
-Change = PutNode | PutCluster | PutJob | PutPending | DropPending | AddSample | PutTick | PutPause
+@dataclass(frozen=True, slots=True)
+class PutRules:
+    """Which engine is in charge, and by which settings; from the last `Started`."""
+
+    version: str
+    pool: str
+    epoch: int
+    controller: str
+    settings: Settings
+    shadow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PutWake:
+    """When the timer is set to go off."""
+
+    at_us: int
+
+
+Change = (
+    PutNode
+    | PutCluster
+    | PutJob
+    | PutPending
+    | DropPending
+    | AddSample
+    | PutTick
+    | PutPause
+    | PutRules
+    | PutWake
+)
 CHANGES: tuple[type[Change], ...] = (
     PutNode,
     PutCluster,
@@ -97,6 +127,8 @@ CHANGES: tuple[type[Change], ...] = (
     AddSample,
     PutTick,
     PutPause,
+    PutRules,
+    PutWake,
 )
 
 
@@ -107,5 +139,3 @@ class Decision:
     changes: tuple[Change, ...] = ()
     effects: tuple[Effect, ...] = ()
     reasons: tuple[Reason, ...] = ()
-
-
