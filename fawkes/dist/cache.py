@@ -1,0 +1,230 @@
+"""The releases in the cache of this machine: made once, whole or not at all, and checked.
+
+A release is made in a hidden folder beside its place and renamed into it, under a lock; a folder with the name of a
+release is therefore always whole. What its manifest must be is known before anything is fetched: the digests of its
+jars are pinned, its other files are part of Fawkes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fawkes.dist import manifest, maven
+from fawkes.dist.pins import PINS, Pin, pin
+from fawkes.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
+from fawkes.errors import FawkesError, UserError
+from fawkes.paths import cache_dir
+from fawkes.units import show_bytes
+
+_FILES = Path(__file__).parent / "files"
+# The HDFS jar of Maven has no web pages, and its daemons refuse to start without these folders on their class path.
+_WEB_APPS = ("datanode", "hdfs", "journal", "router", "secondary")
+
+Say = Callable[[str], None]
+Resolve = Callable[[str, Path, Say], None]
+
+
+@dataclass(frozen=True)
+class Got:
+    """The end of a `get`: the release in the cache, and whether it had to be made."""
+
+    release: Release
+    made: bool
+
+
+@dataclass(frozen=True)
+class Cached:
+    """A release in the cache: its jars, the size of all its files, and how it differs from what it must be."""
+
+    release: Release
+    jars: int
+    size_bytes: int
+    faults: tuple[manifest.Fault, ...]
+
+
+def dist_dir() -> Path:
+    """The folder of the releases in the cache; it may not exist yet."""
+    return cache_dir() / "dist"
+
+
+def folder_of(version: str) -> Path:
+    """Where the cache has (or would have) a release; UserError for a version that Fawkes cannot get."""
+    return dist_dir() / pin(version).name
+
+
+def cached(version: str) -> Release:
+    """The release of the cache; UserError when it is not there (or made by another Fawkes), with what to type."""
+    folder = folder_of(version)
+    if not _is_made(folder, pin(version)):
+        raise UserError(
+            f"Hadoop {version} is not in the cache",
+            where=str(folder),
+            hint=f"`fawkes dist get {version}` fetches it",
+        )
+    return Release.from_folder(folder)
+
+
+def get(version: str, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Got:
+    """The release of the cache, made if it is not there; ``again`` makes it anew even so.
+
+    ``say`` gets a line for each step and for each jar that is downloaded. FawkesError when the jars cannot be had or
+    are not the pinned ones; nothing is left then. Of several at once, one makes it and the others wait for it.
+    """
+    wanted = pin(version)
+    folder = folder_of(version)
+    with _disk_errors(folder.parent):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(folder, say):
+            if not again and _is_made(folder, wanted):
+                return Got(Release.from_folder(folder), made=False)
+            _make(folder, wanted, say, resolve)
+    return Got(Release.from_folder(folder), made=True)
+
+
+def look(version: str) -> Cached | None:
+    """The release of the cache with every file read and compared; None when it is not there."""
+    folder = folder_of(version)
+    if not folder.is_dir():
+        return None
+    sizes = {path: (folder / path).lstat().st_size for path in manifest.files_in(folder)}
+    found = manifest.faults(folder, _files_of(pin(version)))
+    text = folder / manifest.NAME
+    if not text.is_file() or text.read_text() != wanted_manifest(pin(version)):
+        found.append(manifest.Fault(manifest.NAME, "damaged" if text.is_file() else "missing"))
+    release = Release.from_listing(str(folder), (), describe(pin(version)))
+    jars = sum(path.endswith(".jar") for path in sizes)
+    return Cached(release, jars, sum(sizes.values()), tuple(found))
+
+
+def versions_there() -> list[str]:
+    """The versions that have a folder in the cache, in the order in which Fawkes lists what it can get."""
+    return [version for version in PINS if folder_of(version).is_dir()]
+
+
+def wanted_manifest(wanted: Pin) -> str:
+    """The manifest of a release made by this version of Fawkes; its digest names the release on a node."""
+    return manifest.render(_files_of(wanted))
+
+
+def _files_of(wanted: Pin) -> dict[str, str]:
+    own = {path: manifest.digest_of_text(text) for path, text in _texts(wanted).items()}
+    return wanted.jars() | own
+
+
+def _texts(wanted: Pin) -> dict[str, str]:
+    """The files of a release that Fawkes brings itself: path -> text."""
+    ours = {path: (_FILES / path).read_text() for path in manifest.files_in(_FILES)}
+    # A placeholder, for not every way to copy a folder keeps empty ones.
+    web = {f"web/webapps/{name}/.keep": "" for name in _WEB_APPS}
+    flags = "".join(f"{flag}\n" for flag in JAVA_FLAGS)
+    return {**ours, **web, "libexec/java-flags": flags, DESCRIPTION: describe(wanted)}
+
+
+def _is_made(folder: Path, wanted: Pin) -> bool:
+    """Whether the folder has the manifest that it must have, and every file of it (by name alone)."""
+    text = folder / manifest.NAME
+    if not text.is_file() or text.read_text() != wanted_manifest(wanted):
+        return False
+    return all((folder / path).is_file() for path in _files_of(wanted))
+
+
+def _make(folder: Path, wanted: Pin, say: Say, resolve: Resolve) -> None:
+    for left in folder.parent.glob(f".{wanted.name}.part-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{wanted.name}.part-", dir=folder.parent))
+    try:
+        made = part / "made"
+        (made / "lib").mkdir(parents=True)
+        say(f"resolving Hadoop {wanted.version} with Maven")
+        resolve(wanted.pom(), made / "lib", say)
+        say(f"checking {len(wanted.jars())} jars")
+        _check_jars(made, wanted)
+        for path, text in _texts(wanted).items():
+            _write(made / path, text, executable=path.startswith("bin/"))
+        _write(made / manifest.NAME, wanted_manifest(wanted), executable=False)
+        _flush(made)
+        if folder.exists():
+            folder.rename(part / "old")
+        made.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _check_jars(made: Path, wanted: Pin) -> None:
+    found = manifest.faults(made, wanted.jars())
+    if not found:
+        return
+    rows = "; ".join(f"{Path(fault.path).name} is {_RESOLVED[fault.what]}" for fault in found[:5])
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    local = [str(path) for fault in found if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
+    hint = f"Delete {', '.join(local[:5])} and try again" if local else "Look at the repository that Maven uses"
+    raise FawkesError(
+        f"what Maven resolved is not the Hadoop {wanted.version} that Fawkes knows: {rows}{more}",
+        hint=f"{hint}; if it comes again, the repository hands out other files than Maven Central",
+    )
+
+
+_RESOLVED = {"damaged": "not the file that is pinned", "missing": "missing", "surplus": "not part of it"}
+
+
+def _in_maven(jar: str) -> list[Path]:
+    """Where Maven's own store, if it is in its usual place, has a jar of this name."""
+    return sorted((Path.home() / ".m2" / "repository").rglob(jar))
+
+
+def _write(path: Path, text: str, *, executable: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755 if executable else 0o644)
+
+
+def _flush(folder: Path) -> None:
+    """Onto the disk before the rename: after a power failure the name must not stand for empty files."""
+    for path in manifest.files_in(folder):
+        descriptor = os.open(folder / path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _lock(folder: Path, say: Say) -> Iterator[None]:
+    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another `fawkes dist get` is making {folder.name}: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise FawkesError(
+                f"{error.strerror or error}", where=str(error.filename or folder), hint="$FAWKES_CACHE moves the cache"
+            ) from error
+        raise FawkesError(
+            f"the disk is full ({show_bytes(_free(folder))} free)",
+            where=str(folder),
+            hint="A release takes about 110 MB; make room, or set $FAWKES_CACHE to a folder on another disk",
+        ) from error
+
+
+def _free(folder: Path) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0

@@ -1,0 +1,125 @@
+"""Maven, as the one who fetches jars: it knows the site's mirrors, proxies and passwords, and Fawkes need not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Timer
+
+from fawkes.errors import DeadlineError, FawkesError
+
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_DEADLINE_S = 3600
+_SHOWN_LINES = 8
+
+_DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/(\S+\.jar)")
+_LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
+
+Say = Callable[[str], None]
+
+
+def resolve(pom: str, into: Path, say: Say) -> None:
+    """Copy the jars of a POM's runtime dependencies into the folder ``into``.
+
+    ``say`` gets a line for each jar that had to be downloaded. FawkesError when Maven or Java is missing, or with
+    the last lines of what Maven said; DeadlineError after an hour.
+    """
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise FawkesError("Maven is not installed (no `mvn` on the PATH)", hint=_install("maven"))
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise FawkesError(
+            "Maven needs Java, and there is none (no `java` on the PATH, no JAVA_HOME)",
+            hint=_install("openjdk-17-jre-headless"),
+        )
+    with tempfile.TemporaryDirectory(prefix="pom-", dir=into.parent) as folder:
+        file = Path(folder) / "pom.xml"
+        file.write_text(pom)
+        _run(
+            [
+                maven,
+                "--batch-mode",
+                "-Dstyle.color=never",
+                f"--file={file}",
+                _GOAL,
+                "-DincludeScope=runtime",
+                f"-DoutputDirectory={into}",
+            ],
+            say,
+        )
+
+
+def _run(argv: list[str], say: Say) -> None:
+    expired = Event()
+    with _process(argv, expired) as maven:
+        assert maven.stdout is not None
+        heard: list[str] = []
+        for line in maven.stdout:
+            jar = _DOWNLOADED.search(line)
+            if jar:
+                say(jar[1])
+            elif line.strip() and "Downloading from" not in line:
+                heard.append(_LOGIN_IN_URL.sub("***@", line.rstrip()))
+                del heard[:-200]
+        status = maven.wait()
+    if expired.is_set():
+        raise DeadlineError(f"Maven did not finish within {_DEADLINE_S} s", hint="Look at its mirror and proxy")
+    if status != 0:
+        raise FawkesError(f"Maven failed (exit {status}); it said:\n{_told(heard)}\n", hint=_advice(heard))
+
+
+@contextlib.contextmanager
+def _process(argv: list[str], expired: Event) -> Iterator[subprocess.Popen[str]]:
+    """Maven running; it and all its children end with the block, or before when its time is up (``expired``)."""
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as maven:
+
+        def expire() -> None:
+            expired.set()
+            _end(maven)
+
+        timer = Timer(_DEADLINE_S, expire)
+        timer.start()
+        try:
+            yield maven
+        finally:
+            timer.cancel()
+            _end(maven)
+
+
+def _end(maven: subprocess.Popen[str]) -> None:
+    if maven.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(maven.pid, signal.SIGKILL)
+
+
+def _told(heard: list[str]) -> str:
+    """The lines that matter: Maven's first complaints, else the last it said."""
+    errors = [line for line in heard if line.startswith("[ERROR]") and line != "[ERROR]"]
+    lines = errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _advice(heard: list[str]) -> str:
+    text = "\n".join(heard)
+    if "No space left on device" in text:
+        return "Make room on the disk and try again"
+    return "Without a network, get it on another machine and copy the folder into the cache; with a mirror, set Maven's"
+
+
+def _install(package: str) -> str:
+    return f"On Debian and Ubuntu: `apt-get install {package}`"
