@@ -16,16 +16,22 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 
 
-def _duration(value: object) -> object:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        raise wrong(f"{value} has no unit", f'Write a duration with its unit in quotes, such as "{value}s"')
-    return duration_us(value) if isinstance(value, str) else value
+def duration(value: object) -> int:
+    """Microseconds in a duration of a file; the error for a validator when it is none."""
+    return duration_us(_with_unit(value, "a duration", "s"))
 
 
-def _size(value: object) -> object:
+def size(value: object) -> int:
+    """Bytes in a size of a file; the error for a validator when it is none."""
+    return size_bytes(_with_unit(value, "a size", "GB"))
+
+
+def _with_unit(value: object, kind: str, unit: str) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise wrong(f"{value} has no unit", f'Write a size with its unit in quotes, such as "{value}GB"')
-    return size_bytes(value) if isinstance(value, str) else value
+        raise wrong(f"{value} has no unit", f'Write {kind} with its unit in quotes, such as "{value}{unit}"')
+    raise wrong(f"{value!r} is not {kind}", f'Write a number and a unit in quotes, such as "90{unit}"')
 
 
 def _positive(value: int) -> int:
@@ -71,9 +77,9 @@ def _path(value: object) -> object:
     return value
 
 
-DurationUs = Annotated[int, BeforeValidator(_duration)]
-PositiveDurationUs = Annotated[int, BeforeValidator(_duration), AfterValidator(_positive)]
-SizeBytes = Annotated[int, BeforeValidator(_size), AfterValidator(_positive)]
+DurationUs = Annotated[int, BeforeValidator(duration)]
+PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(_positive)]
+SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(_positive)]
 Name = Annotated[str, AfterValidator(_name)]
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]

@@ -71,26 +71,16 @@ class _Keys(Strict):
     cores: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="the cores that a NodeManager may offer"
     )
-    memory: SizeBytes | None = Field(
-        default=None, description='the memory that a NodeManager may offer, such as "8GB"'
-    )
+    memory: SizeBytes | None = Field(default=None, description='the memory that a NodeManager may offer, such as "8GB"')
     disk: SizeBytes | None = Field(default=None, description='the disk that Hadoop may fill, such as "500GB"')
-    capacity: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="the weight of a node in shares"
-    )
-    work_dir: RemoteFolder | None = Field(
-        default=None, description="the folder on the node that Fawkes writes into"
-    )
+    capacity: Annotated[float, Field(gt=0)] | None = Field(default=None, description="the weight of a node in shares")
+    work_dir: RemoteFolder | None = Field(default=None, description="the folder on the node that Fawkes writes into")
     software_dir: RemoteFolder | None = Field(default=None, description="the folder with the Hadoop releases")
     java_home: RemoteFolder | None = Field(default=None, description="the folder of Java on the node")
     user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
     port: Port | None = Field(default=None, description="the port of sshd")
-    key: LocalPath | None = Field(
-        default=None, description="the private key file; without it the SSH agent is asked"
-    )
-    attributes: dict[str, Attribute] = Field(
-        default={}, description="anything else worth knowing about the nodes"
-    )
+    key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
+    attributes: dict[str, Attribute] = Field(default={}, description="anything else worth knowing about the nodes")
 
 
 class Group(_Keys):
@@ -109,12 +99,8 @@ class Ssh(Strict):
 
     user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
     port: Port = Field(default=22, description="the port of sshd")
-    key: LocalPath | None = Field(
-        default=None, description="the private key file; without it the SSH agent is asked"
-    )
-    known_hosts: LocalPath = Field(
-        default=Path("known_hosts"), description="the file with the host keys of the nodes"
-    )
+    key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
+    known_hosts: LocalPath = Field(default=Path("known_hosts"), description="the file with the host keys of the nodes")
 
 
 class InventoryFile(Strict):

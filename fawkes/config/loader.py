@@ -76,13 +76,18 @@ def did_you_mean(name: str, known: Iterable[str], *, kind: str = "known") -> str
 class Faults:
     """Collects what is wrong in one file, so that the user hears all of it at once."""
 
-    def __init__(self, file: Path | str) -> None:
+    def __init__(self, file: Path | str, key: str = "") -> None:
         self.file = str(file)
+        self.key = key
         self.errors: list[ConfigError] = []
+
+    def place(self, key: str) -> str:
+        """A key of the table that this is about, as a key of the file."""
+        return f"{self.key}.{key}" if self.key and key else self.key or key
 
     def add(self, what: str, key: str = "", hint: str = "") -> None:
         """One more fault."""
-        self.errors.append(ConfigError(what, file=self.file, key=key, hint=hint))
+        self.errors.append(ConfigError(what, file=self.file, key=self.place(key), hint=hint))
 
     def refuse(self) -> None:
         """Raise what was found: nothing, the one ConfigError, or ManyConfigError."""
@@ -104,9 +109,7 @@ def read_toml(path: Path, *, hint: str = "") -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"cannot be read ({error.strerror})", file=str(path)) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"is not UTF-8 text (byte {error.start})", file=str(path), hint="Save it as UTF-8"
-        ) from error
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", file=str(path), hint="Save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         _refuse_syntax(path, error)
 
@@ -179,9 +182,7 @@ def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:
     return ""
 
 
-_FLOAT_AS_TEXT = (
-    'Put it in quotes as you mean it, such as "3.10": without them TOML reads 3.10 as the number 3.1'
-)
+_FLOAT_AS_TEXT = 'Put it in quotes as you mean it, such as "3.10": without them TOML reads 3.10 as the number 3.1'
 
 
 def _shown(value: object) -> str:

@@ -34,9 +34,7 @@ def expand(text: str) -> tuple[str, ...]:
             kept = set(NodeSet(text, resolver=RESOLVER_NOGROUP))
             names = [name for name in names if name in kept]
     except NodeSetException as error:
-        raise ValueError(
-            f"{text!r} is no node set ({error}): write node[01-10], n1,n2 or one name"
-        ) from error
+        raise ValueError(f"{text!r} is no node set ({error}): write node[01-10], n1,n2 or one name") from error
     if not names:
         raise ValueError(f"{text!r} is an empty set of nodes: write node[01-10], n1,n2 or one name")
     for name in names:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 if typing.TYPE_CHECKING:
     from fawkes.config.inventory import Inventory
+    from fawkes.config.settings import SiteSettings
 
 
 @dataclass(frozen=True)
@@ -41,3 +42,9 @@ class Site:
         from fawkes.config.inventory import load_inventory
 
         return load_inventory(self.inventory_file, need_keys=need_keys)
+
+    def settings(self, *, preset: str | None = None, policy: str | None = None) -> SiteSettings:
+        """The settings; ``preset`` and ``policy`` of the command line win over the file."""
+        from fawkes.config.settings import load_settings
+
+        return load_settings(self.settings_file, preset=preset, policy=policy)

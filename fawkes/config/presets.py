@@ -1,0 +1,80 @@
+"""The presets of settings. Each value is written as in ``fawkes.toml`` and has its source beside it.
+
+``steady`` is for production, ``paper`` is the method of the paper without additions, ``demo`` is the paper's
+method at the pace of a laboratory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Value(NamedTuple):
+    """A value of a preset and where it comes from."""
+
+    value: str | int | float | bool
+    source: str
+
+
+Preset = Mapping[str, Value]
+
+STEADY: Preset = {
+    "policy": Value("TD", "paper 7.2: the best of its policies"),
+    "period": Value("120s", "paper 5.3 (workloads D and E); Dataproc's shortest cooldown"),
+    "sample_every": Value("10s", "class of EMR, cluster-autoscaler and Slurm; REST calls are cheap"),
+    "discrimination": Value("reducible", "what minimums and whole nodes forbid should not count"),
+    "share_error": Value(0.05, "the RMS of tau = 10 at T = 60 s (5.3 %), rounded down"),
+    "growth": Value("TR", "nothing to copy when a node leaves; paper 6.3: good for all but disk-bound work"),
+    "transient_leave": Value("1h", "default of YARN's graceful decommission, EMR and HDInsight"),
+    "transient_core_leave": Value("1h", "the same for the tasks of a node that also holds data"),
+    "evacuate_alert": Value("4h", "Sahara's decommission limit; Fawkes alerts then and goes on holding"),
+    "spare_application_masters": Value(True, "HDInsight, EMR, Cloudbreak #342"),
+    "prefer_site": Value(True, "paper 6.2: disk-bound work suffers from a split over sites"),
+    "confirmations": Value(2, "dask's wait_count; HDInsight's diagnosers"),
+    "settle_after_grow": Value("120s", "Dataproc: from completion of the last change"),
+    "settle_after_shrink": Value("600s", "cluster-autoscaler: 10 min after a removal"),
+    "max_moves": Value("20%", "karpenter #2909: a budget for each unit of time, not for each loop"),
+    "max_moves_window": Value("10m", "the unit of time of that budget"),
+    "idle_time": Value("4h", "the paper retires after T; a product's users come back after lunch"),
+    "stale_samples": Value(3, "EMR warns about missing metrics; one lost sample is no news"),
+    "halt_if_unreachable": Value(0.45, "cluster-autoscaler: more than 45 % not ready stops it"),
+    "quarantine": Value("30m", "cyclecloud-slurm #51: failed nodes must come back by themselves"),
+    "deploy_attempts": Value(3, "one retry for a lost node, one for a second; then somebody should look"),
+    "timeouts.join": Value("300s", "Slurm's ResumeTimeout"),
+    "timeouts.clean": Value("120s", "stopping and wiping takes seconds; disks under load take longer"),
+    "timeouts.deploy": Value("600s", "measured: 12 s alone, 51 s for three at once on 2 cores"),
+    "timeouts.membership": Value("60s", "measured: a refresh takes 1 s, on a busy machine 4 s"),
+    "timeouts.transfer": Value("24h", "200 GB (paper 7.2) at 10 MB/s takes 6 hours"),
+    "timeouts.start_job": Value("120s", "a client JVM submits within seconds; staging large jars takes longer"),
+    "ssh.fanout": Value(32, "class of pdsh"),
+    "ssh.connect_timeout": Value("10s", "a host that takes longer to say hello is down"),
+    "ssh.command_timeout": Value("300s", "no step of a playbook takes minutes"),
+}
+
+PAPER: Preset = {
+    **{key: value for key, value in STEADY.items() if key != "share_error"},
+    "period": Value("60s", "paper 5.3 (workloads A, B and C)"),
+    "sample_every": Value("5s", "paper 4.2.2 says 'periodically': 12 samples in each T"),
+    "discrimination": Value("raw", "paper 4.1, equation 3"),
+    "tau": Value(10, "paper 4.1: tau, e.g. 10 (at T = 60 s)"),
+    "transient_leave": Value("instant", "paper 4.2.2: instant preemption kills running tasks"),
+    "transient_core_leave": Value("instant", "paper 4.2.2: delayed preemption first stops the tasks"),
+    "spare_application_masters": Value(False, "the paper does not know it"),
+    "prefer_site": Value(False, "paper 4.2.2: nodes leave in the order of their data alone"),
+    "confirmations": Value(1, "the paper acts on each breach"),
+    "settle_after_grow": Value("0s", "the paper has no damping"),
+    "settle_after_shrink": Value("0s", "the paper has no damping"),
+    "max_moves": Value("unlimited", "the paper has no damping"),
+    "idle_time": Value("period", "paper 3.1: no task execution for at least T"),
+}
+DEMO: Preset = {
+    **PAPER,
+    "period": Value("20s", "so that a run of minutes has several periods"),
+    "tau": Value(10 / 9, "the paper's 10 at T = 60 s, scaled by (20/60)^2: the same share error"),
+    "sample_every": Value("2s", "10 samples in each period"),
+    "evacuate_alert": Value("10m", "hours make no sense in a demo"),
+    "quarantine": Value("2m", "hours make no sense in a demo"),
+}
+
+PRESETS: Mapping[str, Preset] = {"steady": STEADY, "paper": PAPER, "demo": DEMO}

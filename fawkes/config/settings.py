@@ -1,0 +1,254 @@
+"""``fawkes.toml``: what a site decides about deciding, as a preset with overriding keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from fawkes.catalog import Catalog, Found, Kind
+from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, duration
+from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
+from fawkes.config.presets import PRESETS, Preset
+from fawkes.core.model import Role
+from fawkes.core.settings import Discrimination, Settings
+from fawkes.errors import UserError
+from fawkes.units import SECOND_US, duration_us, show_duration
+
+GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
+Growth = Literal["TR", "TC"]
+
+
+def _leave(value: object) -> object:
+    return "0s" if value == "instant" else value
+
+
+def _idle(value: object) -> int | str:
+    if value in ("period", "never"):
+        return str(value)
+    if not isinstance(value, str):
+        raise wrong(f"{value!r} is no duration", 'Write a duration such as "4h", "period" (retire after T) or "never"')
+    return duration(value)
+
+
+def _budget(value: object) -> float | None:
+    if value == "unlimited":
+        return None
+    number: object = value
+    if isinstance(value, str) and value.endswith("%"):
+        try:
+            number = float(value[:-1]) / 100
+        except ValueError:
+            number = None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= 1:
+        raise wrong(f"{value!r} is no share of the nodes", 'Write a share such as "20%" or 0.2, or "unlimited"')
+    return float(number)
+
+
+LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
+
+
+class Timeouts(Strict):
+    """``[timeouts]``: when an effect that has not ended counts as failed."""
+
+    join_us: PositiveDurationUs = Field(alias="join", description="from the order to join until a node serves")
+    clean_us: PositiveDurationUs = Field(alias="clean", description="stopping, wiping and verifying a node")
+    deploy_us: PositiveDurationUs = Field(alias="deploy", description="bringing up a MR-cluster")
+    membership_us: PositiveDurationUs = Field(alias="membership", description="telling the masters who belongs")
+    transfer_us: PositiveDurationUs = Field(alias="transfer", description="loading inputs or saving outputs")
+    start_job_us: PositiveDurationUs = Field(alias="start_job", description="handing a job to YARN")
+
+
+class SshLimits(Strict):
+    """``[ssh]``: how many hosts are asked at once, and for how long."""
+
+    fanout: int = Field(ge=1, le=1024, description="hosts that are worked on at once")
+    connect_timeout_us: PositiveDurationUs = Field(alias="connect_timeout", description="time to get a connection")
+    command_timeout_us: PositiveDurationUs = Field(alias="command_timeout", description="time for one step on a host")
+
+
+class SettingsFile(Strict):
+    """All keys of ``fawkes.toml``; those that are not written come from the preset."""
+
+    preset: str = Field(default="steady", description="where all other values come from")
+    policy: str = Field(description="the weighting policy: a name or the path of a file")
+    policy_parameters: dict[str, float] = Field(default={}, description="numbers for the policy, such as psi for RU")
+    period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
+    sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")
+    discrimination: Literal["raw", "reducible"] = Field(description="which discrimination is held against tau")
+    tau: Annotated[float, Field(ge=0)] | None = Field(default=None, description="the threshold, in share^2 s^2")
+    share_error: Fraction | None = Field(default=None, description="the threshold as RMS error of shares: sqrt(tau)/T")
+    growth: Growth = Field(description="the role of nodes that a MR-cluster grows by")
+    transient_leave_us: LeaveUs = Field(alias="transient_leave", description="time for tasks when a TR node leaves")
+    transient_core_leave_us: LeaveUs = Field(
+        alias="transient_core_leave", description="time for tasks when a TC node leaves"
+    )
+    evacuate_alert_us: PositiveDurationUs = Field(
+        alias="evacuate_alert", description="when an operator hears of blocks that are not safe"
+    )
+    spare_application_masters: bool = Field(description="nodes with ApplicationMasters leave last")
+    prefer_site: bool = Field(description="grow where the MR-cluster's other nodes are")
+    confirmations: int = Field(ge=1, description="ticks in a row above the threshold before nodes move")
+    settle_after_grow_us: DurationUs = Field(alias="settle_after_grow", description="rest after a grow is complete")
+    settle_after_shrink_us: DurationUs = Field(
+        alias="settle_after_shrink", description="rest after a shrink is complete"
+    )
+    max_moves: Annotated[float | None, PlainValidator(_budget)] = Field(
+        description="share of the movable nodes that may start to leave in a window"
+    )
+    max_moves_window_us: PositiveDurationUs = Field(alias="max_moves_window", description="that window")
+    idle_time: Annotated[int | str, PlainValidator(_idle)] = Field(
+        description="how long a MR-cluster may do nothing before it is saved and removed"
+    )
+    stale_samples: int = Field(ge=1, description="missed samples after which a MR-cluster is frozen")
+    halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
+    quarantine_us: PositiveDurationUs = Field(alias="quarantine", description="how long a failed node stays out")
+    deploy_attempts: int = Field(ge=1, description="tries to bring up a MR-cluster")
+    timeouts: Timeouts = Field(description="when something counts as failed")
+    ssh: SshLimits = Field(description="limits of the connections")
+
+
+@dataclass(frozen=True)
+class SiteSettings:
+    """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found."""
+
+    core: Settings
+    ssh: SshLimits
+    policy: Found
+
+    @property
+    def share_error(self) -> float:
+        """The threshold as root mean square error of the shares, sqrt(tau) / T (facts, section 2)."""
+        return math.sqrt(self.core.tau) / (self.core.period_us / SECOND_US)
+
+
+def load_settings(
+    path: Path, *, catalog: Catalog | None = None, preset: str | None = None, policy: str | None = None
+) -> SiteSettings:
+    """The settings in a file, or those of preset ``steady`` when there is no such file.
+
+    ``preset`` and ``policy`` come from the command line and win. ConfigError names file, key and value.
+    """
+    catalog = catalog or Catalog(site=path.parent)
+    said = read_toml(path) if path.exists() else {}
+    if preset is not None:
+        said["preset"] = preset
+    if policy is None:
+        return settings_of(said, file=str(path), base=path.parent, catalog=catalog)
+    try:
+        found = catalog.find(Kind.POLICY, policy)
+    except UserError as error:
+        raise UserError(error.what, where="--policy", hint=error.hint) from None
+    return settings_of(said, file=str(path), base=path.parent, catalog=catalog, policy=found)
+
+
+def settings_of(
+    said: Mapping[str, Any],
+    *,
+    file: str,
+    base: Path,
+    catalog: Catalog,
+    key: str = "",
+    policy: Found | None = None,
+) -> SiteSettings:
+    """The settings that a table says (``key`` is its place in ``file``); a policy's path is relative to ``base``."""
+    faults = Faults(file, key)
+    name = said.get("preset", "steady")
+    if not isinstance(name, str) or name not in PRESETS:
+        faults.add(f"there is no preset {name!r}", "preset", did_you_mean(str(name), PRESETS))
+        faults.refuse()
+    preset = PRESETS[name]
+    table = check(SettingsFile, _merged(preset, said), file=file, key=key)
+    _check_together(table, said, faults)
+    faults.refuse()
+    policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
+    tau = _tau(table, preset if "tau" not in said else {})
+    return SiteSettings(_core(table, tau, policy.name), table.ssh, policy)
+
+
+def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:
+    """The preset's values below what is written; tau and share_error are one choice."""
+    merged: dict[str, Any] = {}
+    for key, value in preset.items():
+        table, _, name = key.rpartition(".")
+        (merged.setdefault(table, {}) if table else merged)[name] = value.value
+    if "tau" in said or "share_error" in said:
+        merged = {key: value for key, value in merged.items() if key not in ("tau", "share_error")}
+    for key, value in said.items():
+        below = merged.get(key)
+        merged[key] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _check_together(table: SettingsFile, said: Mapping[str, Any], faults: Faults) -> None:
+    if "tau" in said and "share_error" in said:
+        faults.add("tau and share_error are both given", "tau", "Give one: share_error is sqrt(tau) / T")
+    for key, value in (("period", table.period_us), ("sample_every", table.sample_every_us)):
+        if value < SECOND_US:
+            faults.add(f"{show_duration(value)} is too short", key, "Give one second or more")
+    if table.sample_every_us > table.period_us:
+        sample, period = show_duration(table.sample_every_us), show_duration(table.period_us)
+        faults.add(
+            f"samples every {sample} are too few for a period of {period}",
+            "sample_every" if "sample_every" in said else "period",
+            "Each period needs at least one sample: make sample_every shorter or period longer",
+        )
+    if table.ssh.connect_timeout_us > table.ssh.command_timeout_us:
+        faults.add(
+            "connect_timeout is longer than command_timeout",
+            "ssh.connect_timeout",
+            "A step includes its connection: make command_timeout longer",
+        )
+
+
+def _tau(table: SettingsFile, preset: Preset) -> float:
+    """The threshold in share^2 s^2; a preset's tau keeps its share error when only T is changed."""
+    if table.tau is None:
+        return ((table.share_error or 0.0) * table.period_us / SECOND_US) ** 2
+    if "tau" not in preset:
+        return table.tau
+    return table.tau * (table.period_us / duration_us(str(preset["period"].value))) ** 2
+
+
+def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
+    return Settings(
+        preset=table.preset,
+        policy=policy,
+        policy_parameters=table.policy_parameters,
+        period_us=table.period_us,
+        sample_every_us=table.sample_every_us,
+        tau=tau,
+        discrimination=Discrimination(table.discrimination),
+        growth=GROWTH[table.growth],
+        transient_leave_us=table.transient_leave_us,
+        transient_core_leave_us=table.transient_core_leave_us,
+        evacuate_us=table.evacuate_alert_us,
+        spare_masters=table.spare_application_masters,
+        prefer_site=table.prefer_site,
+        confirmations=table.confirmations,
+        settle_after_grow_us=table.settle_after_grow_us,
+        settle_after_shrink_us=table.settle_after_shrink_us,
+        max_moves_fraction=table.max_moves,
+        max_moves_window_us=table.max_moves_window_us,
+        idle_us=_idle_us(table),
+        stale_us=table.stale_samples * table.sample_every_us,
+        join_us=table.timeouts.join_us,
+        clean_us=table.timeouts.clean_us,
+        deploy_us=table.timeouts.deploy_us,
+        deploy_attempts=table.deploy_attempts,
+        membership_us=table.timeouts.membership_us,
+        transfer_us=table.timeouts.transfer_us,
+        start_job_us=table.timeouts.start_job_us,
+        quarantine_us=table.quarantine_us,
+        halt_lost_fraction=table.halt_if_unreachable,
+    )
+
+
+def _idle_us(table: SettingsFile) -> int | None:
+    if isinstance(table.idle_time, int):
+        return table.idle_time
+    return table.period_us if table.idle_time == "period" else None
