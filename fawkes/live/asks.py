@@ -1,0 +1,201 @@
+"""What commands may ask of a running controller: checked bodies that become events of the core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import Field, TypeAdapter, ValidationError, field_validator
+
+from fawkes.config.fields import Host, Name
+from fawkes.config.loader import Strict, wrong
+from fawkes.core.events import (
+    CancelAsked,
+    DrainAsked,
+    Event,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    Submitted,
+    UndrainAsked,
+)
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId
+from fawkes.errors import UserError
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+_WORDING = {
+    "missing": "is missing",
+    "missing_argument": "is missing",
+    "missing_keyword_only_argument": "is missing",
+    "extra_forbidden": "is unknown",
+    "unexpected_keyword_argument": "is unknown",
+}
+
+
+class Body(Protocol):
+    """A checked body; it knows which event it is."""
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """The event of somebody (``by``) asking this; the reply goes to ``ask``."""
+        ...
+
+
+class RequestBody(Strict):
+    """``POST /request``: a MR-cluster."""
+
+    spec: ClusterSpec
+
+    @field_validator("spec")
+    @classmethod
+    def _sound(cls, spec: ClusterSpec) -> ClusterSpec:
+        _named(spec.id)
+        _at_least(1, min_nodes=spec.min_nodes, replication=spec.replication)
+        _at_least(1, max_running_jobs=spec.max_running_jobs, idle_us=spec.idle_us)
+        _at_least(spec.min_nodes, max_nodes=spec.max_nodes)
+        _storable(spec.details)
+        return spec
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """Requested."""
+        return Requested(at_us=at_us, spec=self.spec, by=by, ask=ask)
+
+
+class ReleaseBody(Strict):
+    """``POST /release``: a MR-cluster given back."""
+
+    cluster: Name
+    discard: bool = False
+    force: bool = False
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """ReleaseAsked."""
+        cluster = ClusterId(self.cluster)
+        return ReleaseAsked(at_us=at_us, cluster=cluster, discard=self.discard, force=self.force, by=by, ask=ask)
+
+
+class SubmitBody(Strict):
+    """``POST /submit``: a job."""
+
+    spec: JobSpec
+
+    @field_validator("spec")
+    @classmethod
+    def _sound(cls, spec: JobSpec) -> JobSpec:
+        _named(spec.id)
+        _named(spec.cluster)
+        _at_least(0, retries=spec.retries, input_bytes=spec.input_bytes)
+        _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
+        _storable(spec.details)
+        return spec
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """Submitted."""
+        return Submitted(at_us=at_us, spec=self.spec, by=by, ask=ask)
+
+
+class CancelBody(Strict):
+    """``POST /cancel``: a job taken back."""
+
+    job: Name
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """CancelAsked."""
+        return CancelAsked(at_us=at_us, job=JobId(self.job), by=by, ask=ask)
+
+
+class PauseBody(Strict):
+    """``POST /pause``: no voluntary moves."""
+
+    reason: str = Field(min_length=1, max_length=1000)
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """PauseAsked."""
+        return PauseAsked(at_us=at_us, reason=self.reason, by=by, ask=ask)
+
+
+class ResumeBody(Strict):
+    """``POST /resume``: voluntary moves again."""
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """ResumeAsked."""
+        return ResumeAsked(at_us=at_us, by=by, ask=ask)
+
+
+class DrainBody(Strict):
+    """``POST /drain``: a node out of service."""
+
+    node: Host
+    reason: str = Field(min_length=1, max_length=1000)
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """DrainAsked."""
+        return DrainAsked(at_us=at_us, node=NodeId(self.node), reason=self.reason, by=by, ask=ask)
+
+
+class UndrainBody(Strict):
+    """``POST /undrain``: a node back into service."""
+
+    node: Host
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """UndrainAsked."""
+        return UndrainAsked(at_us=at_us, node=NodeId(self.node), by=by, ask=ask)
+
+
+ASKS: Mapping[str, type[Strict]] = {
+    "request": RequestBody,
+    "release": ReleaseBody,
+    "submit": SubmitBody,
+    "cancel": CancelBody,
+    "pause": PauseBody,
+    "resume": ResumeBody,
+    "drain": DrainBody,
+    "undrain": UndrainBody,
+}
+
+
+def read_body(verb: str, body: bytes) -> Body:
+    """The checked body of a known verb; UserError names the first key that is wrong."""
+    try:
+        read: Any = ASKS[verb].model_validate_json(body or b"{}")
+    except ValidationError as error:
+        raise _explained(verb, error) from None
+    checked: Body = read
+    return checked
+
+
+def _explained(verb: str, error: ValidationError) -> UserError:
+    details = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in details["loc"])
+    if details["type"] == "fawkes":
+        context = details.get("ctx", {})
+        return UserError(context["what"], where=_place(verb, key), hint=context["hint"])
+    return UserError(_WORDING.get(details["type"], details["msg"]), where=_place(verb, key))
+
+
+def _place(verb: str, key: str) -> str:
+    return f"/{verb}: {key}" if key else f"/{verb}"
+
+
+def _named(name: str) -> None:
+    """Ids become names of folders on nodes: a '/' or '..' must never get that far."""
+    try:
+        _NAME.validate_python(name)
+    except ValidationError as error:
+        context = error.errors(include_url=False)[0]["ctx"]
+        raise wrong(context["what"], context["hint"]) from None
+
+
+def _at_least(least: int, **values: int | None) -> None:
+    for key, value in values.items():
+        if value is not None and value < least:
+            raise wrong(f"{key} is {value}", f"It must be at least {least}")
+
+
+def _storable(details: Facts) -> None:
+    try:
+        json.dumps(details, allow_nan=False)
+    except ValueError:
+        raise wrong("details hold a number that is not finite", "JSON knows no NaN and no infinity") from None

@@ -1,0 +1,337 @@
+"""The controller's ear: commands over HTTP on a Unix socket in the state folder.
+
+``POST /VERB`` becomes an event of the core; the answer is the core's `Reply`. ``GET /NAME`` is answered by what the
+live world knows. Who may ask is decided by the kernel's word on who is at the other end, never by what the body says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import stat
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
+from socketserver import ThreadingMixIn, UnixStreamServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from fawkes.core.effects import Reply
+from fawkes.core.events import Event
+from fawkes.core.model import Plain
+from fawkes.errors import (
+    DeadlineError,
+    ElsewhereError,
+    ExitStatus,
+    FawkesError,
+    RefusedError,
+    UserError,
+)
+from fawkes.live.asks import ASKS, read_body
+from fawkes.live.endpoint import SOCKET, Peer, peer_of, reachable
+
+MOST_BODY_BYTES = 1 << 20
+Query = Callable[[Mapping[str, str]], Plain]
+
+_log = logging.getLogger(__name__)
+_STATUS = {
+    ExitStatus.USAGE: HTTPStatus.BAD_REQUEST,
+    ExitStatus.REFUSED: HTTPStatus.FORBIDDEN,
+    ExitStatus.TIMED_OUT: HTTPStatus.GATEWAY_TIMEOUT,
+}
+
+
+class ControlServer:
+    """Listens from construction to `close`.
+
+    ``post`` takes an event into the controller's queue and returns at once; the live world calls `reply` with each
+    Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is sent piece by piece.
+    ``stop`` is told who wants the controller (not the MR-clusters) to stop. ``members`` are the names of users who may
+    act besides root and the controller's own user. ElsewhereError when another controller listens in this folder.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        post: Callable[[Event], None],
+        query: Mapping[str, Query],
+        now: Callable[[], int],
+        *,
+        stop: Callable[[str], None],
+        members: Collection[str] = (),
+        answer_within_s: float = 30.0,
+    ) -> None:
+        self.folder = folder
+        self._post = post
+        self._query = dict(query)
+        self._now = now
+        self._stop = stop
+        self._members = frozenset(members)
+        self._answer_within_s = answer_within_s
+        self._waiting: dict[str, Future[Reply]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _clear_away(folder)
+        self._server = _Server(self, shared=bool(members))
+        self._inode = os.lstat(folder / SOCKET).st_ino
+        self._thread = threading.Thread(target=self._server.serve_forever, name="control", daemon=True)
+        self._thread.start()
+
+    def reply(self, effect: Reply) -> None:
+        """Hand the core's answer to whoever waits for it; nobody waits for an old one."""
+        with self._lock:
+            answer = self._waiting.pop(effect.to, None)
+        if answer is not None:
+            answer.set_result(effect)
+
+    def close(self) -> None:
+        """Stop listening; whoever waits is told that the controller stops. Harmless when called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        for answer in waiting:
+            answer.cancel()
+        # Wakes the listening thread; without it closing takes as long as that thread's poll.
+        self._server.socket.shutdown(SHUT_RDWR)
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+        with contextlib.suppress(FileNotFoundError):
+            # A successor may listen already: its socket is another file of the same name.
+            if os.lstat(self.folder / SOCKET).st_ino == self._inode:
+                os.unlink(self.folder / SOCKET)
+
+    def ask(self, verb: str, body: bytes, by: str) -> Reply:
+        """The core's answer to one request; UserError for a bad body, DeadlineError when none comes."""
+        checked = read_body(verb, body)
+        ask = uuid.uuid4().hex
+        answer: Future[Reply] = Future()
+        with self._lock:
+            if self._closed:
+                raise _stopping()
+            self._waiting[ask] = answer
+            # Under the lock, so that requests enter the queue in the order of their times.
+            self._post(checked.event(self._now(), by, ask))
+        try:
+            return answer.result(self._answer_within_s)
+        except TimeoutError:
+            raise DeadlineError(
+                f"the controller took /{verb} but did not answer within {self._answer_within_s:g} s",
+                hint="It may still do it: look with `fawkes status` before you ask again",
+            ) from None
+        except CancelledError:
+            raise _stopping() from None
+        finally:
+            with self._lock:
+                self._waiting.pop(ask, None)
+
+    def answer(self, name: str, parameters: Mapping[str, str]) -> Plain:
+        """What the live world answers to ``GET /name``; UserError for a name that there is not."""
+        query = self._query.get(name)
+        if query is None:
+            raise UserError(f"nothing is called /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
+        return query(parameters)
+
+    def stop(self, by: str) -> None:
+        """Somebody wants the controller to stop."""
+        self._stop(by)
+
+    def check(self, peer: Peer) -> None:
+        """RefusedError unless this peer may act."""
+        if not may_act(peer, os.geteuid(), self._members):
+            raise RefusedError(
+                f"{peer.name} may not command this controller",
+                hint="Its own user, root and the members named in fawkes.toml may",
+            )
+
+
+def may_act(peer: Peer, own_uid: int, members: Collection[str]) -> bool:
+    """Whether a peer is the controller's own user, root, or a member."""
+    return peer.uid in (own_uid, 0) or peer.name in members
+
+
+def _stopping() -> FawkesError:
+    return FawkesError("the controller stops", hint="Look with `fawkes status`, once it runs again, what became of it")
+
+
+def _clear_away(folder: Path) -> None:
+    """Remove the socket that a killed controller left; whatever else has its name is not ours to remove."""
+    path = folder / SOCKET
+    try:
+        kind = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise RefusedError("there is a file where the control socket goes", where=str(path), hint="Move it away")
+    with reachable(folder) as address, socket(AF_UNIX, SOCK_STREAM) as probe:
+        try:
+            probe.connect(address)
+        except OSError:
+            os.unlink(path)
+            return
+    raise ElsewhereError("another controller listens here", where=str(path), hint="Stop it with `fawkes down --keep`")
+
+
+class _Server(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, control: ControlServer, *, shared: bool) -> None:
+        self.control = control
+        self._mode = 0o666 if shared else 0o600
+        super().__init__(os.fspath(control.folder / SOCKET), _Handler)
+
+    def server_bind(self) -> None:
+        with reachable(self.control.folder) as address:
+            self.socket.bind(address)
+            # Before anything listens: nobody gets in between with the modes of the umask.
+            os.chmod(address, self._mode)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        error = sys.exc_info()[1]
+        if not isinstance(error, ConnectionError | TimeoutError):
+            _log.error("a request ended in a defect", exc_info=error)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "fawkes"
+    sys_version = ""
+    timeout = 10.0
+
+    def do_GET(self) -> None:
+        self._guarded(self._get)
+
+    def do_POST(self) -> None:
+        self._guarded(self._post)
+
+    def log_message(self, template: str, *args: Any) -> None:
+        _log.debug(template, *args)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no HTTP that we know, as JSON like every other answer."""
+        # Of a line that is no HTTP no version is known, and the answer would go out without its status.
+        self.request_version = self.protocol_version
+        self._send(code, _plain_error(UserError(message or HTTPStatus(code).phrase)))
+
+    def _guarded(self, serve: Callable[[], None]) -> None:
+        try:
+            self.server.control.check(peer_of(self.connection))
+            serve()
+        except FawkesError as error:
+            self._send(_STATUS.get(error.exit_status, HTTPStatus.INTERNAL_SERVER_ERROR), _plain_error(error))
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:
+            _log.exception("%s %s failed", self.command, self.path)
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, _plain_error(_defect(error)))
+
+    def _post(self) -> None:
+        verb = urlsplit(self.path).path.strip("/")
+        control = self.server.control
+        by = peer_of(self.connection).name
+        if verb == "stop":
+            control.stop(by)
+            self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
+            return
+        if verb not in ASKS:
+            raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
+        reply = control.ask(verb, self._body(), by)
+        refused = None
+        if reply.refused is not None:
+            refused = {"code": reply.refused.code, "facts": reply.refused.facts}
+        answer = _encoded({"ok": refused is None, "refused": refused, "facts": reply.facts})
+        self._send(HTTPStatus.OK if refused is None else HTTPStatus.CONFLICT, answer)
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit():
+            raise UserError("Content-Length is missing or no number")
+        if int(length) > MOST_BODY_BYTES:
+            raise UserError(f"a body of {int(length)} bytes is too long", hint=f"At most {MOST_BODY_BYTES}")
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise UserError(f"the body ended after {len(body)} of {int(length)} bytes")
+        return body
+
+    def _get(self) -> None:
+        url = urlsplit(self.path)
+        parameters = dict(parse_qsl(url.query, keep_blank_values=True))
+        found = self.server.control.answer(url.path.strip("/"), parameters)
+        if isinstance(found, Iterator):
+            self._stream(found)
+        else:
+            self._send(HTTPStatus.OK, _encoded(found))
+
+    def _stream(self, pieces: Iterator[Plain]) -> None:
+        """One line of JSON for each piece; the last line tells a whole stream from one that broke off."""
+        # Whoever reads with a pager may take minutes for the next page.
+        self.connection.settimeout(None)
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.end_headers()
+        try:
+            for piece in pieces:
+                self.wfile.write(_encoded({"piece": piece}) + b"\n")
+            last = _encoded({"end": True})
+        except FawkesError as error:
+            last = _plain_error(error)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:
+            _log.exception("%s %s broke off", self.command, self.path)
+            last = _plain_error(_defect(error))
+        self.wfile.write(last + b"\n")
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _encoded(value: Plain) -> bytes:
+    return json.dumps(value, default=_jsonable, allow_nan=False).encode()
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def _plain_error(error: FawkesError) -> bytes:
+    return _encoded(
+        {
+            "error": {
+                "what": error.what,
+                "where": error.where,
+                "hint": error.hint,
+                "exit": int(error.exit_status),
+            }
+        }
+    )
+
+
+def _defect(error: Exception) -> FawkesError:
+    return FawkesError(
+        f"defect in the controller: {type(error).__name__}: {error}",
+        hint="Its log has more; please report it",
+    )

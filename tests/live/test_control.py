@@ -1,0 +1,431 @@
+"""The controller's socket, for real: a server with a core that answers at once, and whoever talks to it."""
+
+from __future__ import annotations
+
+import getpass
+import http.client
+import json
+import logging
+import os
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.core.effects import Reply
+from fawkes.core.events import (
+    CancelAsked,
+    DrainAsked,
+    Event,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    Submitted,
+    UndrainAsked,
+)
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Reason, Role
+from fawkes.errors import ConfigError, ElsewhereError, RefusedError
+from fawkes.live.control import MOST_BODY_BYTES, ControlServer, may_act
+from fawkes.live.endpoint import SOCKET, Peer, reachable
+
+Answer = Callable[[Any], Reply]
+
+
+class Controller:
+    """A control server with a core of one line; keeps what it was asked."""
+
+    def __init__(self, folder: Path, answer: Answer | None = None, **options: Any) -> None:
+        self.events: list[Any] = []
+        self.stopped_by: list[str] = []
+        self.posted = threading.Event()
+        self._answer = answer
+        self.server = ControlServer(
+            folder, self._post, self.queries(), lambda: 1_000_000, stop=self.stopped_by.append, **options
+        )
+
+    def queries(self) -> Mapping[str, Callable[[Mapping[str, str]], Plain]]:
+        return {"status": lambda asked: {"asked": asked}, "logs": pieces, "bad": bad, "odd": lambda _: object()}
+
+    def _post(self, event: Event) -> None:
+        self.events.append(event)
+        self.posted.set()
+        if self._answer is not None:
+            # From another thread, as the live world does it.
+            threading.Thread(target=self.server.reply, args=(self._answer(event),)).start()
+
+
+def pieces(asked: Mapping[str, str]) -> Iterator[Plain]:
+    yield {"node": "node01", "text": "one"}
+    if asked.get("break"):
+        raise ConfigError("broke", file="x.toml", key="k", hint="Mend it")
+    if asked.get("defect"):
+        raise ZeroDivisionError("ouch")
+    yield {"node": "node02", "text": "two"}
+
+
+def bad(_asked: Mapping[str, str]) -> Plain:
+    raise ConfigError("is wrong", file="x.toml", key="k", hint="Mend it")
+
+
+def yes(event: Any) -> Reply:
+    return Reply(event.ask, None, {"told": "fine"})
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Controller]]:
+    started: list[Controller] = []
+
+    def start_one(folder: Path = tmp_path, answer: Answer | None = yes, **options: Any) -> Controller:
+        started.append(Controller(folder, answer, **options))
+        return started[-1]
+
+    yield start_one
+    for controller in started:
+        controller.server.close()
+
+
+def connected(folder: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(10)
+    with reachable(folder) as address:
+        connection.connect(address)
+    return connection
+
+
+def said(folder: Path, raw: bytes) -> tuple[int, Any]:
+    """Send bytes as they are; status and JSON of the answer."""
+    with connected(folder) as connection:
+        connection.sendall(raw)
+        connection.shutdown(socket.SHUT_WR)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        return response.status, json.loads(response.read())
+
+
+def post(folder: Path, verb: str, body: object) -> tuple[int, Any]:
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return said(folder, b"POST /%s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (verb.encode(), len(text), text))
+
+
+def get(folder: Path, path: str) -> tuple[int, Any]:
+    return said(folder, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+
+
+def lines(folder: Path, path: str) -> list[Any]:
+    with connected(folder) as connection:
+        connection.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        return [json.loads(line) for line in response.read().splitlines()]
+
+
+CLUSTER = {"id": "c-1", "min_nodes": 2, "growth": "transient", "details": {"hadoop": "3.5.0", "sizes": [1, 2.5]}}
+JOB = {"id": "sort-1", "cluster": "c-1", "retries": 1, "details": {"jar": "/x.jar"}}
+ME = getpass.getuser()
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "event"),
+    [
+        (
+            "request",
+            {"spec": CLUSTER},
+            Requested(
+                at_us=1_000_000,
+                by=ME,
+                spec=ClusterSpec(
+                    id=ClusterId("c-1"),
+                    min_nodes=2,
+                    growth=Role.TRANSIENT,
+                    details={"hadoop": "3.5.0", "sizes": [1, 2.5]},
+                ),
+            ),
+        ),
+        (
+            "submit",
+            {"spec": JOB},
+            Submitted(
+                at_us=1_000_000,
+                by=ME,
+                spec=JobSpec(id=JobId("sort-1"), cluster=ClusterId("c-1"), retries=1, details={"jar": "/x.jar"}),
+            ),
+        ),
+        (
+            "release",
+            {"cluster": "c-1", "discard": True},
+            ReleaseAsked(at_us=1_000_000, by=ME, cluster=ClusterId("c-1"), discard=True),
+        ),
+        ("cancel", {"job": "sort-1"}, CancelAsked(at_us=1_000_000, by=ME, job=JobId("sort-1"))),
+        ("pause", {"reason": "a talk"}, PauseAsked(at_us=1_000_000, by=ME, reason="a talk")),
+        ("resume", {}, ResumeAsked(at_us=1_000_000, by=ME)),
+        (
+            "drain",
+            {"node": "node03", "reason": "fan"},
+            DrainAsked(at_us=1_000_000, by=ME, node="node03", reason="fan"),  # type: ignore[arg-type]
+        ),
+        ("undrain", {"node": "node03"}, UndrainAsked(at_us=1_000_000, by=ME, node="node03")),  # type: ignore[arg-type]
+    ],
+)
+def test_each_verb_becomes_its_event_with_who_asked(
+    start: Callable[..., Controller], tmp_path: Path, verb: str, body: object, event: Any
+) -> None:
+    controller = start()
+    status, answer = post(tmp_path, verb, body)
+    assert (status, answer) == (200, {"ok": True, "refused": None, "facts": {"told": "fine"}})
+    asked = controller.events[0].ask
+    assert len(asked) == 32
+    assert controller.events == [
+        type(event)(**{name: getattr(event, name) for name in _fields(event)} | {"ask": asked})
+    ]
+
+
+def _fields(event: Any) -> list[str]:
+    return list(type(event).__dataclass_fields__)
+
+
+def test_two_questions_get_their_own_answers(start: Callable[..., Controller], tmp_path: Path) -> None:
+    both = threading.Barrier(2)
+
+    def together(event: Any) -> Reply:
+        return Reply(event.ask, None, {"node": event.node})
+
+    controller = start(answer=None)
+    answers: dict[str, Any] = {}
+
+    def ask(node: str) -> None:
+        both.wait()
+        answers[node] = post(tmp_path, "undrain", {"node": node})[1]["facts"]
+
+    threads = [threading.Thread(target=ask, args=(node,)) for node in ("node01", "node02")]
+    for thread in threads:
+        thread.start()
+    while len(controller.events) < 2:
+        assert controller.posted.wait(10)
+        controller.posted.clear()
+    for event in reversed(controller.events):
+        controller.server.reply(together(event))
+    for thread in threads:
+        thread.join()
+    assert answers == {"node01": {"node": "node01"}, "node02": {"node": "node02"}}
+    assert len({event.ask for event in controller.events}) == 2
+
+
+def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start(answer=lambda event: Reply(event.ask, Reason("min-above-pool", {"min": 20, "pool": 10}), {}))
+    status, answer = post(tmp_path, "request", {"spec": CLUSTER})
+    assert status == 409
+    assert answer == {"ok": False, "refused": {"code": "min-above-pool", "facts": {"min": 20, "pool": 10}}, "facts": {}}
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "where", "what"),
+    [
+        ("request", b"", "/request: spec", "is missing"),
+        ("request", b"{", "/request", "Invalid JSON"),
+        ("request", b"[]", "/request", "object"),
+        ("request", b"\xff\xfe", "/request", "Invalid JSON"),
+        ("request", b"[" * 100_000, "/request", "Invalid JSON"),
+        ("request", {"spec": {"id": "c-1"}}, "/request: spec.min_nodes", "is missing"),
+        ("request", {"spec": CLUSTER | {"min_node": 3}}, "/request: spec.min_node", "is unknown"),
+        ("request", {"spec": CLUSTER | {"min_nodes": "2"}}, "/request: spec.min_nodes", "integer"),
+        ("request", {"spec": CLUSTER | {"min_nodes": 0}}, "/request: spec", "min_nodes is 0"),
+        ("request", {"spec": CLUSTER | {"max_nodes": 1}}, "/request: spec", "max_nodes is 1"),
+        ("request", {"spec": CLUSTER | {"id": "../../etc"}}, "/request: spec", "cannot be a name"),
+        ("request", {"spec": CLUSTER | {"growth": "core-ish"}}, "/request: spec.growth", "'transient'"),
+        ("request", b'{"spec":{"id":"c","min_nodes":1,"details":{"x":NaN}}}', "/request: spec", "not finite"),
+        ("submit", {"spec": JOB | {"id": "a b"}}, "/submit: spec", "cannot be a name"),
+        ("submit", {"spec": JOB | {"retries": -1}}, "/submit: spec", "retries is -1"),
+        ("submit", {"spec": JOB | {"time_limit_us": 0}}, "/submit: spec", "time_limit_us is 0"),
+        ("release", {"cluster": "c-1", "discard": 1}, "/release: discard", "boolean"),
+        ("release", {"cluster": "C 1"}, "/release: cluster", "cannot be a name"),
+        ("pause", {"reason": ""}, "/pause: reason", "at least 1"),
+        ("drain", {"node": "node03"}, "/drain: reason", "is missing"),
+        ("drain", {"node": "no/de", "reason": "r"}, "/drain: node", "host name"),
+        ("cancel", {"job": "j", "why": "x"}, "/cancel: why", "is unknown"),
+        ("destroy", {}, "", "nothing is called /destroy"),
+    ],
+)
+def test_a_wrong_body_is_refused_by_key_and_never_becomes_an_event(
+    start: Callable[..., Controller], tmp_path: Path, verb: str, body: object, where: str, what: str
+) -> None:
+    controller = start()
+    status, answer = post(tmp_path, verb, body)
+    assert status == 400
+    assert answer["error"]["exit"] == 2
+    assert answer["error"]["where"] == where
+    assert what in answer["error"]["what"]
+    assert controller.events == []
+    assert post(tmp_path, "resume", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"POST /resume HTTP/1.0\r\n\r\n",
+        b"POST /resume HTTP/1.0\r\nContent-Length: -1\r\n\r\n",
+        b"POST /resume HTTP/1.0\r\nContent-Length: x\r\n\r\n",
+        b"POST /resume HTTP/1.0\r\nContent-Length: \xb2\r\n\r\n",
+        b"POST /resume HTTP/1.0\r\nContent-Length: %d\r\n\r\n{}" % (MOST_BODY_BYTES + 1),
+        b"POST /resume HTTP/1.0\r\nContent-Length: 10\r\n\r\n{}",
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET //evil/../x HTTP/1.0\r\n\r\n",
+        b"DELETE /status HTTP/1.0\r\n\r\n",
+        b"garbage\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.0\r\n\r\n",
+        b"GET /status HTTP/1.0\r\n" + b"a: b\r\n" * 200 + b"\r\n",
+    ],
+)
+def test_what_is_not_our_http_gets_an_error_and_the_next_one_its_answer(
+    start: Callable[..., Controller], tmp_path: Path, raw: bytes
+) -> None:
+    controller = start()
+    status, answer = said(tmp_path, raw)
+    assert 400 <= status <= 501
+    assert answer["error"]["what"]
+    assert controller.events == []
+    assert get(tmp_path, "/status?x=1") == (200, {"asked": {"x": "1"}})
+
+
+def test_a_client_that_goes_away_harms_nobody(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start()
+    for raw in (b"", b"POST /resume HTTP/1.0\r\nContent-Length: 100\r\n\r\n", b"GET /logs HTTP/1.0\r\n\r\n"):
+        with connected(tmp_path) as connection:
+            connection.sendall(raw)
+    assert get(tmp_path, "/status") == (200, {"asked": {}})
+
+
+def test_questions_are_answered_by_the_world(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start()
+    assert get(tmp_path, "/status?cluster=c-1&empty=") == (200, {"asked": {"cluster": "c-1", "empty": ""}})
+    status, answer = get(tmp_path, "/stauts")
+    assert (status, answer["error"]["what"]) == (400, "nothing is called /stauts")
+    assert "status" in answer["error"]["hint"]
+
+
+def test_an_error_of_the_world_keeps_what_where_and_hint(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start()
+    assert get(tmp_path, "/bad") == (
+        400,
+        {"error": {"what": "is wrong", "where": "x.toml: k", "hint": "Mend it", "exit": 2}},
+    )
+
+
+def test_a_defect_of_the_world_is_told_and_logged(
+    start: Callable[..., Controller], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    start()
+    with caplog.at_level(logging.ERROR):
+        status, answer = get(tmp_path, "/odd")
+    assert (status, answer["error"]["exit"]) == (500, 1)
+    assert answer["error"]["what"] == "defect in the controller: TypeError: object is not plain data"
+    assert "Traceback" in caplog.text
+    assert get(tmp_path, "/status")[0] == 200
+
+
+def test_a_stream_ends_with_a_last_line(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start()
+    one, two = {"piece": {"node": "node01", "text": "one"}}, {"piece": {"node": "node02", "text": "two"}}
+    assert lines(tmp_path, "/logs") == [one, two, {"end": True}]
+    broken = lines(tmp_path, "/logs?break=1")
+    assert broken == [one, {"error": {"what": "broke", "where": "x.toml: k", "hint": "Mend it", "exit": 2}}]
+    assert "ZeroDivisionError" in lines(tmp_path, "/logs?defect=1")[-1]["error"]["what"]
+
+
+def test_no_answer_in_time_says_that_it_may_still_be_done(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start(answer=None, answer_within_s=0.01)
+    status, answer = post(tmp_path, "resume", {})
+    assert (status, answer["error"]["exit"]) == (504, 5)
+    assert "may still do it" in answer["error"]["hint"]
+    controller.server.reply(yes(controller.events[0]))
+    assert get(tmp_path, "/status")[0] == 200
+
+
+def test_closing_tells_those_who_wait(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start(answer=None)
+    answers: list[tuple[int, Any]] = []
+    waiting = threading.Thread(target=lambda: answers.append(post(tmp_path, "resume", {})))
+    waiting.start()
+    assert controller.posted.wait(10)
+    controller.server.close()
+    waiting.join()
+    assert answers[0][0] == 500
+    assert answers[0][1]["error"]["what"] == "the controller stops"
+    assert not (tmp_path / SOCKET).exists()
+    controller.server.close()
+
+
+def test_stop_is_not_an_event(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start()
+    assert post(tmp_path, "stop", {})[0] == 200
+    assert controller.stopped_by == [ME]
+    assert controller.events == []
+
+
+def test_a_path_longer_than_a_socket_address(start: Callable[..., Controller], tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30) / ("longer" * 30)
+    start(folder)
+    assert len(os.fspath(folder)) > 300
+    assert get(folder, "/status")[0] == 200
+    assert stat.S_ISSOCK((folder / SOCKET).stat().st_mode)
+
+
+def test_only_the_owner_reaches_folder_and_socket(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start(tmp_path / "state")
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "state" / SOCKET).stat().st_mode) == 0o600
+    start(tmp_path / "shared", members=["alice"])
+    assert stat.S_IMODE((tmp_path / "shared" / SOCKET).stat().st_mode) == 0o666
+
+
+@pytest.mark.parametrize(
+    ("peer", "may"),
+    [
+        (Peer(1, 1000, "carol"), True),
+        (Peer(1, 0, "root"), True),
+        (Peer(1, 1001, "alice"), True),
+        (Peer(1, 1002, "mallory"), False),
+        (Peer(1, 65534, "nobody"), False),
+    ],
+)
+def test_who_may_act(peer: Peer, may: bool) -> None:
+    assert may_act(peer, 1000, {"alice"}) is may
+
+
+def test_a_stranger_is_refused(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start()
+    with pytest.raises(RefusedError, match="mallory may not command"):
+        controller.server.check(Peer(1, os.geteuid() + 1, "mallory"))
+
+
+def test_the_socket_of_a_killed_controller_is_taken_over(start: Callable[..., Controller], tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left, reachable(tmp_path) as address:
+        left.bind(address)
+    start()
+    assert get(tmp_path, "/status")[0] == 200
+
+
+def test_a_second_controller_is_refused_and_the_first_goes_on(start: Callable[..., Controller], tmp_path: Path) -> None:
+    start()
+    with pytest.raises(ElsewhereError, match="another controller"):
+        start()
+    assert get(tmp_path, "/status")[0] == 200
+
+
+def test_a_file_in_the_way_is_not_removed(start: Callable[..., Controller], tmp_path: Path) -> None:
+    (tmp_path / SOCKET).write_text("mine")
+    with pytest.raises(RefusedError, match="Move it away"):
+        start()
+    assert (tmp_path / SOCKET).read_text() == "mine"
+
+
+def test_closing_late_leaves_the_socket_of_the_successor(start: Callable[..., Controller], tmp_path: Path) -> None:
+    first = start()
+    os.rename(tmp_path / SOCKET, tmp_path / "old.sock")
+    start()
+    first.server.close()
+    assert get(tmp_path, "/status")[0] == 200
