@@ -13,6 +13,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,14 +63,9 @@ def folder_of(version: str) -> Path:
 
 def cached(version: str) -> Release:
     """The release of the cache; UserError when it is not there (or made by another Fawkes), with what to type."""
-    folder = folder_of(version)
-    if not _is_made(folder, pin(version)):
-        raise UserError(
-            f"Hadoop {version} is not in the cache",
-            where=str(folder),
-            hint=f"`fawkes dist get {version}` fetches it",
-        )
-    return Release.from_folder(folder)
+    if not is_there(version):
+        raise _absent(version)
+    return Release.from_folder(folder_of(version))
 
 
 def get(version: str, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Got:
@@ -104,9 +100,44 @@ def look(version: str) -> Cached | None:
     return Cached(release, jars, sum(sizes.values()), tuple(found))
 
 
+def look_or_fail(version: str) -> Cached:
+    """As `look`; UserError when the cache has not even a folder for it."""
+    found = look(version)
+    if found is None:
+        raise _absent(version)
+    return found
+
+
+def is_there(version: str) -> bool:
+    """Whether the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
+    return _is_made(folder_of(version), pin(version))
+
+
+def unreadable_jars(folder: str) -> list[str]:
+    """The jars below a folder that are no zip files or whose directory is damaged, relative to it."""
+    root = Path(folder)
+    return [path for path in manifest.files_in(root) if path.endswith(".jar") and not _opens(root / path)]
+
+
 def versions_there() -> list[str]:
     """The versions that have a folder in the cache, in the order in which Fawkes lists what it can get."""
     return [version for version in PINS if folder_of(version).is_dir()]
+
+
+def _absent(version: str) -> UserError:
+    return UserError(
+        f"Hadoop {version} is not in the cache (or not whole, or made by another version of Fawkes)",
+        where=str(folder_of(version)),
+        hint=f"`fawkes dist get {version}` makes it",
+    )
+
+
+def _opens(jar: Path) -> bool:
+    try:
+        zipfile.ZipFile(jar).close()
+    except (zipfile.BadZipFile, OSError):
+        return False
+    return True
 
 
 def wanted_manifest(wanted: Pin) -> str:

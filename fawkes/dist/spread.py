@@ -1,0 +1,227 @@
+"""Bring a release to the nodes: only where it is missing, whole or not at all, once for each shared folder.
+
+A node's copy is recognised by the digest of its manifest. It arrives in a hidden folder beside its place, is checked
+there file by file, and renamed. A folder that has the name but other contents (made by another version of Fawkes, or
+by an administrator) is never touched, for daemons may run from it: the release then goes beside it, with the start of
+its digest in its name. Hosts that share the folder are told apart by a claim: whoever makes it first gets the copy,
+the others look again afterwards.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from fawkes.dist.parcel import Parcel
+from fawkes.dist.release import Release
+from fawkes.dist.remote import RemoteShell, ask
+from fawkes.errors import FawkesError, HostError, PartialError
+
+Say = Callable[[str], None]
+
+_LOOK_S = 60.0
+_VERIFY_S = 300.0
+_COPY_S = 1800.0
+
+
+@dataclass
+class Spread:
+    """How it ended on each host.
+
+    ``roots``: host -> the folder of the release there; ``copied``: the hosts to which it had to be sent, in the
+    order in which they had it; ``failed``: host -> what went wrong there.
+    """
+
+    roots: dict[str, str] = field(default_factory=dict)
+    copied: list[str] = field(default_factory=list)
+    failed: dict[str, FawkesError] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Nothing when every host has the release; the one host's error, or PartialError naming all that failed."""
+        if len(self.failed) == 1 and not self.roots:
+            raise next(iter(self.failed.values()))
+        if self.failed:
+            raise PartialError(
+                "bringing Hadoop to the nodes",
+                done=len(self.roots),
+                failed={host: error.what for host, error in self.failed.items()},
+                hint="Run it again: hosts that have it are left alone",
+            )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """One host after one round; ``state`` is ``there``, ``copied``, ``waits`` or ``failed``."""
+
+    host: str
+    state: str
+    root: str = ""
+    error: FawkesError | None = None
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What is the same for all hosts of one round; ``token`` names its claims."""
+
+    parcel: Parcel
+    shell: RemoteShell
+    verify: bool
+    say: Say
+    token: str
+
+
+def spread(
+    release: Release,
+    places: Mapping[str, str],
+    shell: RemoteShell,
+    *,
+    verify: bool = False,
+    fan_out: int = 16,
+    say: Say = lambda line: None,
+) -> Spread:
+    """Bring ``release`` (whose root is on this machine) to each host of ``places``: host -> its software folder.
+
+    ``verify`` reads every file of the copies that are there already and replaces a damaged one; otherwise they are
+    recognised by their manifest and the names of their files. At most ``fan_out`` hosts are served at once. Never
+    raises for a host: look at ``Spread.failed``, or call ``Spread.check``.
+    """
+    parcel = Parcel.of(release)
+    end = Spread()
+    waiting = list(places)
+    with ThreadPoolExecutor(fan_out, thread_name_prefix="spread") as threads:
+        # Each round ends for at least one host of each shared folder, well or badly; so the rounds end.
+        while waiting:
+            this = _Round(parcel, shell, verify, say, token=secrets.token_hex(8))
+            outcomes = list(threads.map(partial(_serve, this, places), waiting))
+            for outcome in outcomes:
+                _file(end, outcome)
+            waiting = [outcome.host for outcome in outcomes if outcome.state == "waits"]
+    return end
+
+
+def _file(end: Spread, outcome: _Outcome) -> None:
+    if outcome.error is not None:
+        end.failed[outcome.host] = outcome.error
+    elif outcome.state != "waits":
+        end.roots[outcome.host] = outcome.root
+        if outcome.state == "copied":
+            end.copied.append(outcome.host)
+
+
+def _serve(this: _Round, places: Mapping[str, str], host: str) -> _Outcome:
+    try:
+        state, root = _look(this, host, places[host])
+        if state != "claimed":
+            return _Outcome(host, state, root)
+        this.say(f"{host}: copying {this.parcel.name} to {root}")
+        return _Outcome(host, "copied", _copy(this, host, places[host], root))
+    except FawkesError as error:
+        return _Outcome(host, "failed", error=error)
+    except OSError as error:
+        return _Outcome(host, "failed", error=HostError(f"sending {this.parcel.name} failed: {error}", host=host))
+
+
+def _values(this: _Round, place: str) -> dict[str, str]:
+    parcel = this.parcel
+    return {"dir": place, "name": parcel.name, "tag": parcel.digest[:8], "digest": parcel.digest, "token": this.token}
+
+
+def _look(this: _Round, host: str, place: str) -> tuple[str, str]:
+    values = _values(this, place) | {"verify": "yes" if this.verify else ""}
+    rows = ask(
+        this.shell,
+        host,
+        _WHOLE + _LOOK,
+        values,
+        doing=f"looking for {this.parcel.name} in {place}",
+        deadline_s=_VERIFY_S if this.verify else _LOOK_S,
+    )
+    for fields in rows:
+        if fields[0] == "damaged":
+            this.say(f"{host}: the copy in {fields[1]} is damaged, it will be replaced")
+    state, root = rows[-1]
+    return state, root
+
+
+def _copy(this: _Round, host: str, place: str, root: str) -> str:
+    with this.parcel.stream() as stream:
+        ask(
+            this.shell,
+            host,
+            _WHOLE + _TAKE,
+            _values(this, place) | {"verify": "yes", "target": root},
+            doing=f"copying {this.parcel.name} to {root}",
+            stream=stream,
+            deadline_s=_COPY_S,
+        )
+    return root
+
+
+# Whether a folder holds what the manifest says, which is the manifest wanted. Its output: what is not so.
+_WHOLE = r"""
+has_manifest() {
+    [ -f "$1/MANIFEST.sha256" ] && [ "$(sha256sum < "$1/MANIFEST.sha256")" = "$digest  -" ]
+}
+whole() (
+    cd "$1" 2>/dev/null || exit 1
+    if [ -n "$verify" ]; then
+        sha256sum --quiet -c MANIFEST.sha256 2>&1
+    else
+        while read -r sum path; do
+            [ -f "$path" ] || { echo "$path is missing"; exit 1; }
+        done < MANIFEST.sha256
+    fi
+)
+"""
+
+# On NFS a host may remember for a minute that a name was not there; reading the folder makes it ask again.
+# What a controller that died left behind is removed after a day: it may still be running until then.
+_LOOK = r"""
+umask 022
+mkdir -p "$dir" || exit 1
+ls -a "$dir" > /dev/null
+find "$dir" -maxdepth 1 \( -name ".$name.part-*" -o -name ".$name.claim-*" \) -mmin +1440 -exec rm -rf {} + 2>/dev/null
+target=
+for place in "$dir/$name" "$dir/$name-$tag"; do
+    if has_manifest "$place"; then
+        if whole "$place" > /dev/null; then
+            printf 'fawkes\tthere\t%s\n' "$place"
+            exit 0
+        fi
+        printf 'fawkes\tdamaged\t%s\n' "$place"
+        target=$place
+        break
+    fi
+    if [ -z "$target" ] && [ ! -e "$place" ]; then
+        target=$place
+    fi
+done
+[ -n "$target" ] || { echo "$dir/$name-$tag is in the way: it has not the files that its name says" >&2; exit 1; }
+if mkdir "$dir/.$name.claim-$token" 2>/dev/null; then
+    printf 'fawkes\tclaimed\t%s\n' "$target"
+elif [ -d "$dir/.$name.claim-$token" ]; then
+    printf 'fawkes\twaits\t%s\n' "$target"
+else
+    mkdir "$dir/.$name.claim-$token"
+    exit 1
+fi
+"""
+
+# The rename decides who is first when two controllers copy at once: `mv -T` fails onto a folder that has files.
+_TAKE = r"""
+umask 022
+part=$(mktemp -d "$dir/.$name.part-XXXXXX") || exit 1
+trap 'rm -rf "$part" "$dir/.$name.claim-$token"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir "$part/new" && tar -xof - -C "$part/new" || exit 1
+has_manifest "$part/new" || { echo 'it arrived with another manifest' >&2; exit 1; }
+whole "$part/new" >&2 || { echo 'it arrived damaged' >&2; exit 1; }
+if has_manifest "$target" && ! whole "$target" > /dev/null; then
+    mv -T "$target" "$part/old" || exit 1
+fi
+mv -T "$part/new" "$target" 2>/dev/null || has_manifest "$target" ||
+    { echo "$target came into the way while it was copied" >&2; exit 1; }
+"""
