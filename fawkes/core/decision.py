@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fawkes.core.effects import Effect
-from fawkes.core.model import ClusterId, ClusterState, JobState, NodeState, Plain, Reason, Sample
+from fawkes.core.model import ClusterId, ClusterState, JobState, NodeId, NodeState, Plain, Reason, Sample
 from fawkes.core.settings import Settings
 
 
@@ -57,8 +57,8 @@ class AddSample:
     sample: Sample
     keep_from_us: int
     waiting_in_yarn: int
-    node_bytes: Mapping[str, int]
-    node_masters: Mapping[str, int]
+    node_bytes: Mapping[NodeId, int]
+    node_masters: Mapping[NodeId, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +106,7 @@ class PutWake:
     at_us: int
 
 
-Change = (
-    PutNode
-    | PutCluster
-    | PutJob
-    | PutPending
-    | DropPending
-    | AddSample
-    | PutTick
-    | PutPause
-    | PutRules
-    | PutWake
-)
+Change = PutNode | PutCluster | PutJob | PutPending | DropPending | AddSample | PutTick | PutPause | PutRules | PutWake
 CHANGES: tuple[type[Change], ...] = (
     PutNode,
     PutCluster,

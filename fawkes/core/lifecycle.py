@@ -126,9 +126,7 @@ HELD = frozenset(
 #: lives in which a node counts for its MR-cluster when moves are planned: moves in flight count as done
 COUNTED = frozenset({NodeLife.JOINING, NodeLife.SERVING, NodeLife.LOST})
 #: lives of a MR-cluster in which its masters run
-WITH_MASTERS = frozenset(
-    {ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING}
-)
+WITH_MASTERS = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
 #: lives of a MR-cluster in which its minimum is promised
 PROMISED = WITH_MASTERS | {ClusterLife.ADMITTED}
 

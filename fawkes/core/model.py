@@ -1,7 +1,7 @@
 """The values of the core: nodes, MR-clusters, jobs, readings, reasons.
 
-All are immutable. Times are integers in microseconds since the epoch (`_us`), sizes integers in bytes. A reading that is
-missing is None, never 0.
+All are immutable. Times are integers in microseconds since the epoch (`_us`), sizes integers in bytes. A reading that
+is missing is None, never 0.
 """
 
 from __future__ import annotations

@@ -35,8 +35,11 @@ from fawkes.core.model import (
     NodeId,
     NodeLife,
     NodeState,
+    Role,
 )
 from fawkes.core.window import Window
+
+MOVING = frozenset({NodeLife.JOINING, NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
 
 NO_TICK = PutTick(
     tick=0,
@@ -74,8 +77,8 @@ class Latest:
 
     at_us: int
     waiting_in_yarn: int
-    node_bytes: Mapping[str, int]
-    node_masters: Mapping[str, int]
+    node_bytes: Mapping[NodeId, int]
+    node_masters: Mapping[NodeId, int]
 
 
 class View(Protocol):
@@ -124,6 +127,26 @@ class View(Protocol):
     @property
     def usable_nodes(self) -> int:
         """How many nodes are in service."""
+        ...
+
+    @property
+    def lost(self) -> int:
+        """How many nodes are lost."""
+        ...
+
+    @property
+    def moving(self) -> int:
+        """How many nodes are joining, leaving or being wiped."""
+        ...
+
+    @property
+    def grown_us(self) -> int:
+        """When a transient or transient-core node last began to serve."""
+        ...
+
+    @property
+    def shrunk_us(self) -> int:
+        """When a node was last seen clean."""
         ...
 
     @property
@@ -183,6 +206,10 @@ class State:
         self.free: set[NodeId] = set()
         self.capacity_milli = 0
         self.usable_nodes = 0
+        self.lost = 0
+        self.moving = 0
+        self.grown_us = 0
+        self.shrunk_us = 0
         self.last_tick = NO_TICK
         self.paused = ""
         self.wake_us: int | None = None
@@ -264,6 +291,10 @@ class State:
         old = self.nodes.get(new.node.id)
         if old is not None:
             self._count(old, -1)
+            if old.life is NodeLife.JOINING and new.life is NodeLife.SERVING and new.role is not Role.CORE:
+                self.grown_us = self.now_us
+            if old.life is NodeLife.CLEANING and new.life is NodeLife.FREE:
+                self.shrunk_us = self.now_us
         self.nodes[new.node.id] = new
         self._count(new, +1)
 
@@ -272,6 +303,8 @@ class State:
         if state.life is not NodeLife.OUT and (state.life is not NodeLife.LOST or state.owner is not None):
             self.capacity_milli += sign * node.capacity_milli
             self.usable_nodes += sign
+        self.lost += sign * (state.life is NodeLife.LOST)
+        self.moving += sign * (state.life in MOVING)
         if state.life is NodeLife.FREE:
             (self.free.add if sign > 0 else self.free.discard)(node.id)
         if state.owner is not None:
@@ -328,6 +361,36 @@ class State:
             for holding in self._holdings.values():
                 holding.area, holding.since_us, holding.at_us = 0, self.now_us, self.now_us
 
+    def apply(self, change: Change) -> None:
+        """Apply one change."""
+        match change:
+            case PutNode():
+                self.put_node(change.state)
+            case PutCluster():
+                self.put_cluster(change.state)
+            case PutJob():
+                self.put_job(change.state)
+            case PutPending():
+                self.put_pending(change)
+            case DropPending():
+                self.drop_pending(change)
+            case AddSample():
+                self.add_sample(change)
+            case _:
+                self.apply_rest(change)
+
+    def apply_rest(self, change: PutTick | PutPause | PutRules | PutWake) -> None:
+        """Apply a change of which there is one in the whole state."""
+        match change:
+            case PutTick():
+                self.put_tick(change)
+            case PutPause():
+                self.paused = change.reason
+            case PutRules():
+                self.rules = change
+            case PutWake():
+                self.wake_us = change.at_us
+
     def samples_kept(self) -> Iterable[AddSample]:
         """Every sample that a window still holds, for a snapshot."""
         for kept in self._windows.values():
@@ -338,24 +401,4 @@ def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:
     """Apply the changes of one decision, in order; ``at_us`` is the time of its event."""
     state.now_us = max(state.now_us, at_us)
     for change in changes:
-        match change:
-            case PutNode():
-                state.put_node(change.state)
-            case PutCluster():
-                state.put_cluster(change.state)
-            case PutJob():
-                state.put_job(change.state)
-            case PutPending():
-                state.put_pending(change)
-            case DropPending():
-                state.drop_pending(change)
-            case AddSample():
-                state.add_sample(change)
-            case PutTick():
-                state.put_tick(change)
-            case PutPause():
-                state.paused = change.reason
-            case PutRules():
-                state.rules = change
-            case PutWake():
-                state.wake_us = change.at_us
+        state.apply(change)

@@ -17,9 +17,7 @@ class Bounds:
     most: int
 
 
-def fill(
-    total: int, weights: Mapping[ClusterId, float], bounds: Mapping[ClusterId, Bounds]
-) -> dict[ClusterId, float]:
+def fill(total: int, weights: Mapping[ClusterId, float], bounds: Mapping[ClusterId, Bounds]) -> dict[ClusterId, float]:
     """``total`` nodes by weight between the bounds, as real numbers.
 
     MR-clusters whose part would fall below (above) their bounds are pinned there and the rest share what is left. The

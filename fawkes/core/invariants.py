@@ -1,0 +1,126 @@
+"""What must hold of every state (design section 7), and of every decision before it is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import fsum, isclose
+
+from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
+from fawkes.core.effects import Host, Membership
+from fawkes.core.lifecycle import CLUSTER_EDGES, HELD, JOB_EDGES, NODE_EDGES, WITH_MASTERS, allowed
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Role
+from fawkes.core.state import State, View
+
+
+def broken(state: State) -> list[str]:
+    """What is wrong with a state; empty when it is sound. Costs as much as the pool is large."""
+    found = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
+    lives = Counter(node.life for node in state.nodes.values())
+    held = sum(len(state.nodes_of(c)) for c in state.clusters)
+    unowned_lost = sum(1 for n in state.nodes.values() if n.life is NodeLife.LOST and n.owner is None)
+    total = held + lives[NodeLife.FREE] + lives[NodeLife.OUT] + unowned_lost
+    if total != len(state.nodes):
+        found.append(f"held + free + out of service is {total}, the pool has {len(state.nodes)}")
+    if state.free != {n for n, s in state.nodes.items() if s.life is NodeLife.FREE}:
+        found.append("the index of free nodes is wrong")
+    for cluster in state.clusters:
+        if state.nodes_of(cluster) != {n for n, s in state.nodes.items() if s.owner == cluster}:
+            found.append(f"{cluster}: the index of its nodes is wrong")
+    for c in state.clusters.values():
+        core = sum(1 for n in state.nodes_of(c.id) if state.nodes[n].role is Role.CORE)
+        if c.life in WITH_MASTERS and core < c.spec.min_nodes:
+            found.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
+        if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
+            found.append(f"{c.id}: its master {c.master} is not its node")
+    weights = state.last_tick.weights
+    if weights and not isclose(fsum(weights.values()), 1.0):
+        found.append(f"the weights sum to {fsum(weights.values())}")
+    found += [f"{p.key} is pending since the past" for p in state.pending.values() if p.deadline_us < state.now_us]
+    return found
+
+
+def _node(view: View, state: NodeState) -> str:
+    name = state.node.id
+    owned = state.owner is not None
+    if owned and state.owner not in view.clusters:
+        return f"{name} belongs to {state.owner}, which does not exist"
+    if owned and (state.life not in HELD or state.role is None):
+        return f"{name} is {state.life} as {state.role} and belongs to {state.owner}"
+    if not owned and state.life in HELD - {NodeLife.LOST}:
+        return f"{name} is {state.life} and belongs to nobody"
+    return ""
+
+
+def unsound(view: View, decision: Decision) -> list[str]:
+    """What is wrong with a decision; empty when it is sound. Costs as much as the decision is large."""
+    found: list[str] = []
+    nodes: dict[NodeId, NodeState] = {}
+    for change in decision.changes:
+        match change:
+            case PutNode():
+                new = change.state
+                old = nodes.get(new.node.id) or view.nodes.get(new.node.id)
+                nodes[new.node.id] = new
+                if old is not None:
+                    found += _node_step(old, new)
+            case PutCluster():
+                known = view.clusters.get(change.state.id)
+                if known is not None and not _cluster_step_allowed(known.life, change.state.life):
+                    found.append(f"{change.state.id} cannot go from {known.life} to {change.state.life}")
+            case PutJob():
+                job = view.jobs.get(change.state.id)
+                if job is not None and not allowed(JOB_EDGES, job.life, change.state.life):
+                    found.append(f"{change.state.id} cannot go from {job.life} to {change.state.life}")
+            case PutTick() if change.weights and not isclose(fsum(change.weights.values()), 1.0):
+                found.append(f"the weights sum to {fsum(change.weights.values())}")
+            case _:
+                pass
+    return found + _goals(view, decision, nodes)
+
+
+def _cluster_step_allowed(old: ClusterLife, new: ClusterLife) -> bool:
+    """Whether a MR-cluster may go from ``old`` to ``new`` within one decision, over at most two lives between."""
+    reached = {old}
+    for _ in range(3):
+        if new in reached:
+            return True
+        reached |= {after for life in reached for after in CLUSTER_EDGES[life]}
+    return new in reached
+
+
+def _node_step(old: NodeState, new: NodeState) -> list[str]:
+    name = old.node.id
+    if not allowed(NODE_EDGES, old.life, new.life):
+        return [f"{name} cannot go from {old.life} to {new.life}"]
+    if old.owner is not None and new.owner not in (None, old.owner):
+        return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
+    if old.role is Role.CORE and new.life in (NodeLife.DRAINING, NodeLife.EVACUATING):
+        return [f"{name} is a core node of {old.owner} and would leave it"]
+    if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
+        return [f"{name} would be handed over without a generation of its own"]
+    return []
+
+
+def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
+    """Whether the effects say what the ledger says."""
+    found = []
+    expected = {c.key for c in decision.changes if isinstance(c, PutPending)} | set(view.pending)
+    for effect in decision.effects:
+        if isinstance(effect, Host):
+            state = nodes.get(effect.node) or view.nodes[effect.node]
+            if state.generation == effect.generation and state.owner not in (None, effect.cluster):
+                found.append(f"{effect.node} belongs to {state.owner}, {effect.cluster} wants it as {effect.role}")
+        if isinstance(effect, Membership):
+            found += _members(view, effect, nodes)
+        if isinstance(effect, (Host, Membership)) and effect.key not in expected:
+            found.append(f"{effect.key} has no deadline")
+    return found
+
+
+def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
+    foreign: list[tuple[NodeId, ClusterId | None]] = []
+    for node in effect.members:
+        owner = (nodes.get(node) or view.nodes[node]).owner
+        if owner != effect.cluster:
+            foreign.append((node, owner))
+    return [f"{effect.cluster} would count {node} of {owner} as a member" for node, owner in foreign]

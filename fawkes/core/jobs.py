@@ -1,0 +1,164 @@
+"""The FIFO queue of MR-jobs of one MR-cluster: release, cancel, retry, result (design section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core.draft import Draft
+from fawkes.core.effects import CancelJob, StartJob
+from fawkes.core.events import CancelAsked, JobObserved, Progress, Submitted
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, Reason
+
+_ENDS = {
+    Progress.SUCCEEDED: JobLife.SUCCEEDED,
+    Progress.FAILED: JobLife.FAILED,
+    Progress.REFUSED: JobLife.FAILED,
+    Progress.CANCELLED: JobLife.CANCELLED,
+}
+
+
+def submitted(draft: Draft, event: Submitted) -> None:
+    """A job is queued; the first one of a dormant MR-cluster asks for its nodes."""
+    spec = event.spec
+    cluster = draft.cluster(spec.cluster)
+    if cluster is None or cluster.life in (ClusterLife.SAVING, ClusterLife.RETIRING):
+        draft.reply(event.ask, Reason("no-such-cluster", {"cluster": spec.cluster}))
+        return
+    if spec.id in draft.view.jobs:
+        draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))
+        return
+    order = max((j.order for j in draft.view.jobs_of(spec.cluster).values()), default=0) + 1
+    draft.put_job(JobState(spec=spec, submitted_us=event.at_us, order=order))
+    draft.say("job-queued", job=spec.id, cluster=spec.cluster, by=event.by)
+    if cluster.idle_us is not None:
+        draft.put_cluster(replace(cluster, idle_us=None))
+    if cluster.life is ClusterLife.DORMANT:
+        draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
+    draft.reply(event.ask, job=spec.id)
+    release(draft, spec.cluster)
+
+
+def release(draft: Draft, cluster: ClusterId) -> None:
+    """Hand the head of the queue to YARN when nothing of an earlier job is pending and few enough jobs run.
+
+    Whether something is pending is known from a reading that is younger than the latest start.
+    """
+    state = draft.cluster(cluster)
+    if state is None or not state.active:
+        return
+    jobs = draft.jobs_of(cluster)
+    running = [j for j in jobs if j.life is not JobLife.QUEUED]
+    waiting = [j for j in jobs if j.life is JobLife.QUEUED]
+    if not waiting or len(running) >= state.spec.max_running_jobs:
+        return
+    if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
+        return
+    if running:
+        latest = draft.view.latest(cluster)
+        newest = max(j.started_us or 0 for j in running)
+        if latest is None or latest.at_us <= newest or latest.waiting_in_yarn > 0:
+            return
+    _start(draft, waiting[0])
+
+
+def _start(draft: Draft, job: JobState) -> None:
+    draft.put_job(replace(job, life=JobLife.STARTING, started_us=None))
+    draft.say("job-released", job=job.id, cluster=job.cluster, attempt=job.attempt)
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
+    draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+
+
+def observed(draft: Draft, event: JobObserved) -> None:
+    """What became of an attempt; answers about older attempts are history."""
+    job = draft.view.jobs.get(event.job)
+    if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
+        draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)
+        return
+    if event.progress is Progress.RUNNING:
+        if job.life is JobLife.STARTING:
+            _runs(draft, job, event)
+        return
+    draft.settle(f"job:{job.id}")
+    draft.settle(f"limit:{job.id}")
+    started_us = event.started_us or job.started_us or event.at_us
+    finished_us = max(event.finished_us or event.at_us, started_us)
+    job = replace(job, application=event.application or job.application, log=event.log or job.log)
+    retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
+    if retry and job.attempt <= job.spec.retries:
+        draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None))
+        draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
+    else:
+        _end(draft, job, event, started_us, finished_us)
+    release(draft, job.cluster)
+
+
+def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
+    started_us = event.started_us or event.at_us
+    draft.put_job(replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application))
+    draft.settle(f"job:{job.id}")
+    draft.expect(
+        f"job:{job.id}",
+        _FOR_EVER_US,
+        effect=StartJob(job.id, job.cluster, job.attempt, job.spec),
+        version=job.attempt,
+    )
+    if job.spec.time_limit_us is not None:
+        draft.expect(f"limit:{job.id}", max(0, started_us + job.spec.time_limit_us - draft.at_us))
+
+
+#: a running job has no deadline of its own; its effect is started again after a restart, to be watched
+_FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
+
+
+def _end(draft: Draft, job: JobState, event: JobObserved, started_us: int, finished_us: int) -> None:
+    life = _ENDS[event.progress]
+    if job.life is JobLife.CANCELLING and job.why:
+        life = JobLife.FAILED
+    why = job.why or event.error
+    draft.put_job(replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why))
+    code = {JobLife.SUCCEEDED: "job-succeeded", JobLife.FAILED: "job-failed"}.get(life, "job-cancelled")
+    draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+
+
+def cancel_asked(draft: Draft, event: CancelAsked) -> None:
+    """A waiting job is cancelled at once, a running one is asked to stop."""
+    job = draft.view.jobs.get(event.job)
+    if job is None:
+        draft.reply(event.ask, Reason("no-such-job", {"job": event.job}))
+        return
+    cancel(draft, job, "")
+    draft.say("cancel-asked", job=job.id, by=event.by)
+    draft.reply(event.ask, job=job.id)
+    release(draft, job.cluster)
+
+
+def cancel(draft: Draft, job: JobState, why: str) -> None:
+    """Stop a job; ``why`` makes its end a failure (a time limit), empty makes it a cancellation."""
+    if job.life is JobLife.QUEUED:
+        draft.put_job(
+            replace(
+                job, life=JobLife.CANCELLED, started_us=draft.at_us, finished_us=draft.at_us, why=why or "cancelled"
+            )
+        )
+        draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log="")
+        return
+    draft.settle(f"limit:{job.id}")
+    draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
+    draft.act(CancelJob(job.id, job.cluster, job.attempt), within_us=draft.settings.start_job_us, version=job.attempt)
+
+
+def over_time(draft: Draft, key: str) -> None:
+    """A deadline of a job has passed: its time limit, or an answer about its start or its cancellation."""
+    kind, _, name = key.partition(":")
+    job = draft.view.jobs.get(JobId(name))
+    pending = draft.pending(key)
+    if job is None or pending is None or job.life in ENDED_JOBS:
+        draft.settle(key)
+    elif kind == "limit":
+        draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
+        cancel(draft, job, "its time limit has passed")
+    elif pending.effect is not None:
+        draft.say("asked-again", effect=key, tries=pending.tries + 1)
+        wait_us = draft.settings.start_job_us * 2 ** min(pending.tries, 5)
+        draft.act(pending.effect, within_us=wait_us, version=pending.version, tries=pending.tries + 1)

@@ -1,0 +1,122 @@
+"""What users and operators ask for: MR-clusters, their release, pauses, nodes out of and back into service."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core import jobs
+from fawkes.core.clusters import save
+from fawkes.core.decision import PutPause
+from fawkes.core.draft import Draft
+from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, ResumeAsked, UndrainAsked
+from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
+from fawkes.core.moves import shrink
+
+
+def requested(draft: Draft, event: Requested) -> None:
+    """A MR-cluster joins the global FIFO queue, unless it can never be served."""
+    spec = event.spec
+    refusal = _never(draft, event)
+    if refusal is not None:
+        draft.reply(event.ask, refusal)
+        return
+    life = ClusterLife.DORMANT if spec.deploy_on_first_job else ClusterLife.WAITING
+    draft.put_cluster(ClusterState(spec=spec, life=life, since_us=event.at_us, requested_us=event.at_us))
+    draft.say("requested", cluster=spec.id, minimum=spec.min_nodes, by=event.by)
+    draft.reply(event.ask, cluster=spec.id)
+
+
+def _never(draft: Draft, event: Requested) -> Reason | None:
+    spec = event.spec
+    able = sum(1 for state in draft.view.nodes.values() if state.node.may_core and state.life is not NodeLife.OUT)
+    facts = {"cluster": spec.id, "minimum": spec.min_nodes, "able": able}
+    if draft.cluster(spec.id) is not None:
+        return Reason("cluster-exists", facts)
+    if spec.min_nodes < 1:
+        return Reason("no-minimum", facts)
+    if spec.min_nodes > able:
+        return Reason("minimum-above-pool", facts)
+    if spec.max_nodes is not None and spec.max_nodes < spec.min_nodes:
+        return Reason("maximum-below-minimum", {**facts, "maximum": spec.max_nodes})
+    return None
+
+
+def release_asked(draft: Draft, event: ReleaseAsked) -> None:
+    """A MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced."""
+    cluster = draft.cluster(event.cluster)
+    if cluster is None:
+        draft.reply(event.ask, Reason("no-such-cluster", {"cluster": event.cluster}))
+        return
+    if cluster.life in (ClusterLife.DEPLOYING, ClusterLife.LOADING):
+        draft.reply(event.ask, Reason("not-yet", {"cluster": cluster.id, "life": cluster.life}))
+        return
+    unfinished = draft.jobs_of(cluster.id)
+    if unfinished and not event.force:
+        draft.reply(event.ask, Reason("has-jobs", {"cluster": cluster.id, "jobs": [j.id for j in unfinished]}))
+        return
+    for job in unfinished:
+        jobs.cancel(draft, job, "its MR-cluster is given back")
+    draft.say("released", cluster=cluster.id, by=event.by, discard=event.discard)
+    draft.reply(event.ask, cluster=cluster.id)
+    if cluster.life in (ClusterLife.DORMANT, ClusterLife.WAITING, ClusterLife.ADMITTED):
+        draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
+    elif cluster.life is ClusterLife.RUNNING:
+        save(draft, replace(cluster, discard=event.discard))
+    elif cluster.life is ClusterLife.SAVING and event.discard:
+        draft.settle(f"cluster:{cluster.id}")
+        save(draft, replace(cluster, discard=True))
+
+
+def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:
+    """Stop or allow all voluntary moves."""
+    reason = (event.reason or "by an operator") if isinstance(event, PauseAsked) else ""
+    draft.change(PutPause(reason))
+    draft.say("paused" if reason else "resumed", reason=reason, by=event.by)
+    draft.reply(event.ask, paused=reason)
+
+
+def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
+    """Take a node out of service, or put it back."""
+    state = draft.view.nodes.get(event.node)
+    if state is None:
+        draft.reply(event.ask, Reason("no-such-node", {"node": event.node}))
+    elif isinstance(event, UndrainAsked):
+        _undrain_asked(draft, event, state)
+    elif state.role is Role.CORE:
+        draft.reply(event.ask, Reason("core-node", {"node": event.node, "cluster": state.owner}))
+    else:
+        draft.say("drain-asked", node=event.node, reason=event.reason, by=event.by)
+        draft.reply(event.ask, node=event.node)
+        keep_out(draft, replace(state, back_us=None), event.reason or "by an operator")
+
+
+def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
+    if not state.keep_out:
+        draft.reply(event.ask, Reason("not-drained", {"node": event.node}))
+        return
+    draft.reply(event.ask, node=event.node)
+    bring_back(draft, state, f"undrained by {event.by or 'an operator'}")
+
+
+def keep_out(draft: Draft, state: NodeState, reason: str) -> None:
+    """A node goes out of service as soon as it is clean; a core node when its MR-cluster is gone."""
+    state = replace(state, keep_out=reason)
+    if state.life is NodeLife.FREE:
+        draft.put_node(replace(state, life=NodeLife.OUT, since_us=draft.at_us))
+        draft.say("out-of-service", node=state.node.id, why=reason)
+        return
+    draft.put_node(state)
+    leaving = state.life in (NodeLife.JOINING, NodeLife.SERVING) and state.role is not Role.CORE
+    if leaving:
+        why = draft.say("leaves-for-operator", node=state.node.id, cluster=state.owner, reason=reason)
+        shrink(draft, state, why)
+
+
+def bring_back(draft: Draft, state: NodeState, why: str) -> None:
+    """A node is in service again."""
+    draft.settle(f"back:{state.node.id}")
+    state = replace(state, keep_out="", back_us=None)
+    if state.life is NodeLife.OUT:
+        state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
+    draft.put_node(state)
+    draft.say("back-in-service", node=state.node.id, why=why)

@@ -1,0 +1,216 @@
+"""One tick: windows, the policy, weights, discrimination, targets, and the verdict (design section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import sqrt
+
+from fawkes.core.admission import admit
+from fawkes.core.decision import PutTick
+from fawkes.core.draft import Draft
+from fawkes.core.fairness import discrimination, global_discrimination, share_error
+from fawkes.core.lifecycle import HELD
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Plain
+from fawkes.core.plan import Allowance, counted, hand_out, rebalance
+from fawkes.core.settings import Discrimination
+from fawkes.core.targets import Bounds, whole_nodes
+from fawkes.core.weights import Measure, Measured, measure_all, weights
+from fawkes.units import SECOND_US
+
+#: the reasons that make a tick a reconfiguration (facts, section 3)
+MOVES = frozenset({"grow", "shrink", "undrain"})
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What one tick found. ``shares`` are mean c_i, ``values`` D_i of eq. 2, both per MR-cluster with a weight."""
+
+    weights: Mapping[ClusterId, float]
+    shares: Mapping[ClusterId, float]
+    values: Mapping[ClusterId, float]
+    targets: Mapping[ClusterId, int]
+    held: Mapping[ClusterId, int]
+    raw: float
+    reducible: float
+
+
+def tick(draft: Draft, measure: Measure) -> None:
+    """Weigh all active MR-clusters, and begin to move nodes when the discrimination exceeds the threshold."""
+    settings = draft.settings
+    active = [c for c in draft.clusters() if c.active]
+    last = draft.tick
+    draft.expect("tick", settings.period_us, version=last.tick + 1)
+    windows = {c.id: draft.view.window(c.id, draft.at_us - settings.period_us) for c in active}
+    readable = {c.id: windows[c.id] for c in active if c.unreadable_us is None}
+    measured = measure_all(measure, readable, last.memory)
+    weight = weights(measured.values)
+    balance = _balance(draft, active, measured, weight)
+    verdict, moves = _verdict(draft, measured, balance)
+    over = last.over + 1 if _exceeds(draft, balance) else 0
+    begun = tuple(t for t in last.moved_us if t > draft.at_us - settings.max_moves_window_us)
+    allowance = _allowance(draft, len(begun))
+    this = PutTick(
+        tick=last.tick + 1,
+        at_us=draft.at_us,
+        targets=balance.targets if moves else {c: n for c, n in last.targets.items() if draft.cluster(c)},
+        weights=weight,
+        over=over,
+        reconfigurations=last.reconfigurations,
+        moved_us=begun,
+        memory=measured.memory if not measured.failed else last.memory,
+        measured=True,
+    )
+    _report(draft, this, measured, balance, verdict)
+    draft.change(this)
+    if not moves:
+        return
+    order = sorted(balance.values, key=lambda c: (-balance.values[c], c))
+    order += sorted(c for c in balance.targets if c not in balance.values)
+    said = len(draft.reasons)
+    rebalance(draft, balance.targets, order, allowance)
+    hand_out(draft, admit(draft))
+    if any(reason.code in MOVES for reason in draft.reasons[said:]):
+        moved_us = begun + (draft.at_us,) * allowance.used
+        draft.change(replace(this, reconfigurations=last.reconfigurations + 1, moved_us=moved_us))
+
+
+def _balance(
+    draft: Draft, active: list[ClusterState], measured: Measured, weight: Mapping[ClusterId, float]
+) -> Balance:
+    period_s = draft.settings.period_us / SECOND_US
+    capacity = draft.view.capacity_milli
+    shares = {c: draft.view.mean_held_milli(c, draft.at_us) / capacity for c in weight}
+    values = {c: discrimination(shares[c], w, period_s) for c, w in weight.items()}
+    held = {c.id: counted(draft, c.id) for c in active}
+    targets = _targets(draft, active, measured, weight)
+    nodes = max(1, draft.view.usable_nodes)
+    moved = [c for c in targets if c in weight or c in measured.pinned]
+    reducible = global_discrimination((held[c] - targets[c]) / nodes * period_s for c in moved)
+    return Balance(weight, shares, values, targets, held, global_discrimination(values.values()), reducible)
+
+
+def _targets(
+    draft: Draft, active: list[ClusterState], measured: Measured, weight: Mapping[ClusterId, float]
+) -> dict[ClusterId, int]:
+    """Whole nodes for the MR-clusters that have a weight or are pinned; the others are fixed where they are."""
+    by_id = {c.id: c for c in active}
+    targets = {c: by_id[c].spec.min_nodes for c in measured.pinned}
+    if not weight:
+        return targets
+    total = draft.view.usable_nodes - sum(targets.values()) - _fixed_nodes(draft, set(weight) | set(targets))
+    bounds = {c: _bounds(draft, by_id[c]) for c in weight}
+    return {**whole_nodes(total, weight, bounds), **targets}
+
+
+def _bounds(draft: Draft, cluster: ClusterState) -> Bounds:
+    most = draft.view.usable_nodes if cluster.spec.max_nodes is None else cluster.spec.max_nodes
+    return Bounds(cluster.spec.min_nodes, max(cluster.spec.min_nodes, most))
+
+
+def _fixed_nodes(draft: Draft, moving: set[ClusterId]) -> int:
+    """The nodes that are not to be divided: held by others, kept out soon, or reserved for the head of the queue."""
+    fixed = 0
+    for cluster in draft.clusters():
+        nodes = [s for s in draft.nodes_of(cluster.id) if s.life in HELD]
+        if cluster.id in moving:
+            fixed += sum(1 for s in nodes if s.keep_out)
+        elif cluster.life is ClusterLife.ADMITTED:
+            fixed += cluster.spec.min_nodes
+        else:
+            fixed += len(nodes)
+    return fixed
+
+
+def _exceeds(draft: Draft, balance: Balance) -> bool:
+    raw = draft.settings.discrimination is Discrimination.RAW
+    return (balance.raw if raw else balance.reducible) > draft.settings.tau
+
+
+def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, bool]:
+    """Why nodes move or not, as the code of a reason, and whether they do."""
+    moved = {c for c, target in balance.targets.items() if target != balance.held[c]}
+    settings = draft.settings
+    checks = (
+        ("policy-failed", bool(measured.failed)),
+        ("no-weights", not balance.weights and not measured.pinned),
+        ("balanced", not measured.pinned and not _exceeds(draft, balance)),
+        ("as-balanced-as-possible", not moved),
+        ("paused", bool(draft.view.paused)),
+        ("halted", _halted(draft)),
+        ("confirming", draft.tick.over + 1 < settings.confirmations),
+        ("settling", _settling(draft)),
+    )
+    for code, holds in checks:
+        if holds:
+            return code, False
+    return "unbalanced", True
+
+
+def _halted(draft: Draft) -> bool:
+    """Whether so many nodes are lost that no voluntary move should be made on what is known."""
+    return draft.view.lost > max(3, draft.settings.halt_lost_fraction * len(draft.view.nodes))
+
+
+def _settling(draft: Draft) -> bool:
+    settings, view = draft.settings, draft.view
+    grow, shrink = settings.settle_after_grow_us, settings.settle_after_shrink_us
+    if not grow and not shrink:
+        return False
+    return view.moving > 0 or draft.at_us < max(view.grown_us + grow, view.shrunk_us + shrink)
+
+
+def _allowance(draft: Draft, begun: int) -> Allowance:
+    fraction = draft.settings.max_moves_fraction
+    if fraction is None:
+        return Allowance()
+    movable = draft.view.usable_nodes - sum(c.spec.min_nodes for c in draft.clusters() if c.active)
+    return Allowance(max(0, max(1, int(fraction * movable)) - begun))
+
+
+def _report(draft: Draft, this: PutTick, measured: Measured, balance: Balance, verdict: str) -> None:
+    settings = draft.settings
+    period_s = settings.period_us / SECOND_US
+    rows: dict[str, Plain] = {}
+    for c in draft.clusters():
+        if c.active:
+            rows[c.id] = {
+                "y": measured.values.get(c.id),
+                "weight": balance.weights.get(c.id),
+                "share": balance.shares.get(c.id),
+                "discrimination": balance.values.get(c.id),
+                "held": balance.held[c.id],
+                "target": balance.targets.get(c.id),
+                "min": c.spec.min_nodes,
+                "pinned": c.id in measured.pinned,
+                "unreadable": c.id in measured.unreadable or c.unreadable_us is not None,
+            }
+    draft.say(
+        "tick",
+        tick=this.tick,
+        verdict=verdict,
+        policy=settings.policy,
+        period_s=period_s,
+        tau=settings.tau,
+        measure=settings.discrimination,
+        raw=balance.raw,
+        reducible=balance.reducible,
+        share_error=sqrt(max(balance.raw, 0.0)) / period_s,
+        share_error_allowed=share_error(settings.tau, period_s),
+        usable=draft.view.usable_nodes,
+        over=this.over,
+        failed=measured.failed,
+        paused=draft.view.paused,
+        clusters=rows,
+    )
+
+
+def retire_idle(draft: Draft) -> list[ClusterState]:
+    """The MR-clusters that have had nothing waiting and nothing running for their idle time (3.1)."""
+    found = []
+    for cluster in draft.clusters():
+        limit = cluster.spec.idle_us if cluster.spec.idle_us is not None else draft.settings.idle_us
+        idle = cluster.active and cluster.idle_us is not None and limit is not None
+        if idle and draft.at_us - (cluster.idle_us or 0) >= (limit or 0) and not draft.jobs_of(cluster.id):
+            found.append(cluster)
+    return found

@@ -1,0 +1,91 @@
+"""THE loop: an event, a decision, stored, applied, begun. Live and offline run this one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from fawkes.core.decision import Decision
+from fawkes.core.events import Event, PolicyText, Started
+from fawkes.core.invariants import unsound
+from fawkes.core.pool import decide
+from fawkes.core.settings import Settings
+from fawkes.core.state import State, View, evolve
+from fawkes.core.weights import Measure
+from fawkes.errors import BrokenError
+from fawkes.ports import Entry, Store, World
+
+#: makes the policy of a `Started` event callable again, from its stored text
+LoadPolicy = Callable[[PolicyText, Settings], Measure]
+
+
+class Engine:
+    """Owns the state; everything else is handed in."""
+
+    def __init__(self, world: World, store: Store, load_policy: LoadPolicy, state: State | None = None) -> None:
+        self._world = world
+        self._store = store
+        self._load_policy = load_policy
+        self._measure: Measure | None = None
+        self._state = state or State()
+
+    @property
+    def view(self) -> View:
+        """The state, to be read."""
+        return self._state
+
+    def run(self) -> None:
+        """Take events until the world has no more."""
+        while (event := self._world.next_event()) is not None:
+            self.step(event)
+
+    def step(self, event: Event) -> Decision:
+        """One turn: decide, check, store, evolve, start the effects. The decision.
+
+        BrokenError when the decision would break an invariant: nothing was stored and nothing was done.
+        """
+        if isinstance(event, Started):
+            self._measure = self._load_policy(event.policy, event.settings)
+        if self._measure is None:
+            raise BrokenError(f"{type(event).__name__} before the engine was started")
+        decision = decide(self._state, event, self._measure)
+        wrong = unsound(self._state, decision)
+        if wrong:
+            raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
+        self._store.append(event, decision)
+        evolve(self._state, event.at_us, decision.changes)
+        self._world.start(decision.effects)
+        return decision
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A step whose decision does not come again: the stored one and the one of this version."""
+
+    seq: int
+    event: Event
+    stored: Decision
+    now: Decision
+
+
+def rebuild(entries: Iterable[Entry], state: State | None = None) -> State:
+    """The state after the stored decisions, without deciding anew."""
+    state = state or State()
+    for entry in entries:
+        evolve(state, entry.event.at_us, entry.decision.changes)
+    return state
+
+
+def replay(entries: Iterable[Entry], load_policy: LoadPolicy) -> Iterator[Difference]:
+    """Decide every stored event again, from the first; yields where the decision differs from the stored one."""
+    state = State()
+    measure: Measure | None = None
+    for entry in entries:
+        if isinstance(entry.event, Started):
+            measure = load_policy(entry.event.policy, entry.event.settings)
+        if measure is None:
+            raise BrokenError(f"entry {entry.seq} comes before the first start")
+        decision = decide(state, entry.event, measure)
+        if decision != entry.decision:
+            yield Difference(entry.seq, entry.event, entry.decision, decision)
+        evolve(state, entry.event.at_us, entry.decision.changes)
