@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
+from typing import TypeVar
 
 from fawkes.core.model import ClusterLife, JobLife, NodeLife
 
@@ -131,6 +131,9 @@ WITH_MASTERS = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLif
 PROMISED = WITH_MASTERS | {ClusterLife.ADMITTED}
 
 
-def allowed(edges: Mapping[StrEnum, frozenset[StrEnum]], old: StrEnum, new: StrEnum) -> bool:
+Life = TypeVar("Life", NodeLife, ClusterLife, JobLife)
+
+
+def allowed(edges: Mapping[Life, frozenset[Life]], old: Life, new: Life) -> bool:
     """Whether ``new`` may follow ``old``; staying where one is is always allowed."""
     return old == new or new in edges[old]
