@@ -1,0 +1,1 @@
+"""The ledger: every event with what was decided, in SQLite or in memory."""

@@ -1,0 +1,181 @@
+"""Whether a file is a ledger that can be trusted. Nothing here writes."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
+from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format
+
+_MAGIC = b"SQLite format 3\x00"
+_PAGE = 200
+_RESTORE = "Nothing was changed. Restore a backup of the folder, or move it away and begin with an empty one"
+#: file systems on which SQLite's shared memory for write-ahead logging does not work
+_REMOTE = frozenset({"nfs", "nfs3", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p"})
+
+START = b"\x00" * 32
+
+
+class Row(NamedTuple):
+    """One step as it is stored; ``before`` is the digest of the row before it, None when that is missing."""
+
+    seq: int
+    at_us: int
+    kind: str
+    event: str
+    decision: str
+    digest: bytes
+    before: bytes | None
+
+
+def digest_of(before: bytes, seq: int, at_us: int, kind: str, event: str, decision: str) -> bytes:
+    """The checksum of a step: over the checksum of the step before it and all that it says."""
+    event_bytes, decision_bytes = event.encode(), decision.encode()
+    head = f"{seq} {at_us} {kind} {len(event_bytes)} {len(decision_bytes)}\n".encode()
+    return hashlib.sha256(b"".join((before, head, event_bytes, decision_bytes))).digest()
+
+
+def state_digest(seq: int, state: str) -> bytes:
+    """The checksum of a snapshot."""
+    return hashlib.sha256(f"{seq}\n{state}".encode()).digest()
+
+
+def damaged(path: Path, what: str) -> RefusedError:
+    """The refusal of a damaged ledger."""
+    return RefusedError(f"the ledger is damaged: {what}", where=str(path), hint=_RESTORE)
+
+
+def translated(error: sqlite3.Error, path: Path) -> FawkesError:
+    """What an error of SQLite means for whoever runs Fawkes."""
+    name = getattr(error, "sqlite_errorname", "")
+    if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError)):
+        return BrokenError(f"the ledger was used in a wrong way: {error}", where=str(path))
+    if name.startswith("SQLITE_FULL"):
+        hint = "The step was not stored and nothing of it was done. Free some space and start again"
+        return FawkesError("the disk is full", where=str(path), hint=hint)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        hint = "Close the program that has it open (an sqlite3 shell?) and try again"
+        return FawkesError("another program has locked the ledger", where=str(path), hint=hint)
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
+        hint = "Look at the permissions of the file and its folder"
+        return UserError(f"the ledger cannot be opened: {error}", where=str(path), hint=hint)
+    if name.startswith("SQLITE_IOERR"):
+        hint = "The step was not stored and nothing of it was done. Look at the disk, its quota and its limits"
+        return FawkesError(f"the disk refused to work: {error} ({name})", where=str(path), hint=hint)
+    return damaged(path, str(error))
+
+
+def check_header(path: Path) -> None:
+    """Refuse what is no ledger of this or an older format, by its first 100 bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        raise UserError(
+            "there is no ledger", where=str(path), hint="Start `fawkes run` once, or name the site by --site"
+        ) from None
+    except OSError as error:
+        hint = "Look at the permissions of the file and its folder"
+        raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=hint) from None
+    if len(head) < 100:
+        raise damaged(path, f"it has {len(head)} bytes")
+    if not head.startswith(_MAGIC):
+        raise RefusedError("this is no SQLite file", where=str(path), hint=_RESTORE)
+    application, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+    if application != APPLICATION_ID:
+        raise RefusedError(
+            "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
+        )
+    check_format(path, version)
+
+
+def check_format(path: Path, version: int) -> None:
+    """Refuse a ledger of a newer Fawkes."""
+    if version > FORMAT:
+        raise RefusedError(
+            f"the ledger has format {version}, this Fawkes knows formats up to {FORMAT}",
+            where=str(path),
+            hint="Nothing was changed. Use the newer Fawkes that wrote it",
+        )
+
+
+def check_whole(connection: sqlite3.Connection, path: Path, *, everything: bool = False) -> int:
+    """Refuse a ledger whose pages or steps are damaged; how many steps were looked at.
+
+    Steps are checked from the latest snapshot on, or from the first one with ``everything``.
+    """
+    for (said,) in connection.execute("PRAGMA quick_check(1)"):
+        if said != "ok":
+            raise damaged(path, str(said))
+    check_format(path, file_format(connection))
+    snapshot = None if everything else connection.execute("SELECT max(seq) FROM snapshots").fetchone()[0]
+    count = 0
+    seq, digest = snapshot or 0, START
+    for row in rows(connection, path, after=snapshot or 0):
+        seq, digest, count = row.seq, row.digest, count + 1
+    _check_end(connection, path, seq, digest if count else None)
+    return count
+
+
+def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None) -> None:
+    head = connection.execute("SELECT seq, digest FROM head").fetchone()
+    if head is None:
+        raise damaged(path, "it does not say which step is the last")
+    if head[0] != seq or (digest is not None and head[1] != digest):
+        raise damaged(path, f"its last step is {seq}, but it once had {head[0]}")
+
+
+def rows(connection: sqlite3.Connection, path: Path, *, after: int = 0, kinds: tuple[str, ...] = ()) -> Iterator[Row]:
+    """The steps after number ``after``, oldest first, each one checked; without ``kinds`` none may be missing.
+
+    Read in pages: a reading transaction that stays open would keep the writer from tidying up behind itself.
+    """
+    chosen = f" AND e.kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+    query = (
+        "SELECT e.seq, e.at_us, e.kind, e.event, e.decision, e.digest,"  # noqa: S608 - only question marks
+        " (SELECT b.digest FROM entries b WHERE b.seq = e.seq - 1)"
+        f" FROM entries e WHERE e.seq > ?{chosen} ORDER BY e.seq LIMIT {_PAGE:d}"
+    )
+    while page := connection.execute(query, (after, *kinds)).fetchall():
+        for row in checked(map(Row._make, page), path):
+            if not kinds and row.seq != after + 1:
+                raise damaged(path, f"step {after + 1} is missing")
+            after = row.seq
+            yield row
+
+
+def checked(found: Iterable[Row], path: Path) -> Iterator[Row]:
+    """The same rows; a damaged one is refused when its turn comes."""
+    for row in found:
+        before = START if row.seq == 1 else row.before
+        if before is None:
+            raise damaged(path, f"step {row.seq - 1} is missing")
+        try:
+            good = row.digest == digest_of(before, *row[:5])
+        except (AttributeError, UnicodeError):
+            good = False
+        if not good:
+            raise damaged(path, f"step {row.seq} is not what was stored")
+        yield row
+
+
+def journal_for(folder: Path, mounts: str | None = None) -> str:
+    """``WAL`` on a local disk, ``DELETE`` (an ordinary journal) where the folder is on a network file system.
+
+    ``mounts`` is the text of /proc/self/mountinfo, read from there when it is not given.
+    """
+    try:
+        text = Path("/proc/self/mountinfo").read_text() if mounts is None else mounts
+    except OSError:
+        return "WAL"
+    place, kind = Path("/"), ""
+    for line in text.splitlines():
+        left, _, right = line.partition(" - ")
+        point = Path(left.split()[4].replace("\\040", " "))
+        if folder.resolve().is_relative_to(point) and point.is_relative_to(place):
+            place, kind = point, right.split()[0]
+    return "DELETE" if kind in _REMOTE or kind.startswith("fuse.ss") else "WAL"

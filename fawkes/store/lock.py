@@ -1,0 +1,90 @@
+"""One controller for each state folder: a lock that ends with the process that holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from fawkes.errors import ElsewhereError
+from fawkes.units import show_time
+
+LOCK_FILE = "lock"
+#: `holder` takes the lock for a moment to see whether it is free: a controller that starts just then tries again
+_TRIES, _PAUSE_S = 20, 0.025
+
+
+class Holder(NamedTuple):
+    """Who holds a state folder."""
+
+    host: str
+    pid: int
+    since_us: int
+
+    def __str__(self) -> str:
+        since = f" since {show_time(self.since_us)}" if self.since_us else ""
+        return f"process {self.pid} on {self.host}{since}"
+
+
+class StateLock:
+    """The exclusive right to write to a state folder; it ends with `close` or with the process, however that ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the lock; ElsewhereError says who holds it."""
+        self._file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        for last in range(_TRIES):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if last == _TRIES - 1:
+                    found = _read(self._file)
+                    os.close(self._file)
+                    raise _elsewhere(folder, found) from None
+                time.sleep(_PAUSE_S)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, json.dumps(_myself()._asdict()).encode(), 0)
+
+    def close(self) -> None:
+        """Let others have it."""
+        os.close(self._file)
+
+
+def holder(folder: Path) -> Holder | None:
+    """Who writes to a state folder now; None when nobody does."""
+    try:
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(file)
+    finally:
+        os.close(file)
+    return None
+
+
+def _myself() -> Holder:
+    return Holder(socket.gethostname(), os.getpid(), time.time_ns() // 1000)
+
+
+def _read(file: int) -> Holder:
+    try:
+        said = json.loads(os.pread(file, 4096, 0))
+        return Holder(str(said["host"]), int(said["pid"]), int(said["since_us"]))
+    except (ValueError, TypeError, KeyError):
+        # It was taken this moment: the text comes right after the lock.
+        return Holder("this machine", 0, 0)
+
+
+def _elsewhere(folder: Path, found: Holder) -> ElsewhereError:
+    return ElsewhereError(
+        f"another controller is in charge: {found}",
+        where=str(folder),
+        hint="Commands reach it; to replace it, end that process first",
+    )

@@ -1,0 +1,62 @@
+"""The tables of the ledger, and how a file of an older format becomes one of this format."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+#: "Fwks": what SQLite writes into the header, so that another program's file is never taken for a ledger
+APPLICATION_ID = 0x46776B73
+
+Migration = Callable[[sqlite3.Connection], None]
+
+_FIRST = (
+    # What is said once: pool_id, created_us, fawkes (the version that made the file).
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # Every step. digest = SHA-256 over the digest before and this row: a lost or edited row is noticed.
+    "CREATE TABLE entries (seq INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, kind TEXT NOT NULL,"
+    " event TEXT NOT NULL, decision TEXT NOT NULL, digest BLOB NOT NULL)",
+    "CREATE INDEX entries_kind ON entries (kind)",
+    "CREATE INDEX entries_at ON entries (at_us)",
+    # The last step, so that rows cut off at the end are noticed too.
+    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, digest BLOB NOT NULL)",
+    "CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, digest BLOB NOT NULL)",
+    # For reading commands, so that they need no replay; made from the decisions within the same transaction.
+    "CREATE TABLE latest (kind TEXT NOT NULL, subject TEXT NOT NULL, seq INTEGER NOT NULL, change TEXT NOT NULL,"
+    " PRIMARY KEY (kind, subject)) WITHOUT ROWID",
+    "CREATE TABLE mentions (kind TEXT NOT NULL, subject TEXT NOT NULL, seq INTEGER NOT NULL,"
+    " PRIMARY KEY (kind, subject, seq)) WITHOUT ROWID",
+)
+
+
+def first_tables(connection: sqlite3.Connection) -> None:
+    """Format 1."""
+    for statement in _FIRST:
+        connection.execute(statement)
+
+
+#: one for each format, oldest first; never edit one that was released
+MIGRATIONS: tuple[Migration, ...] = (first_tables,)
+FORMAT = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:
+    """Bring a ledger to the format of ``migrations``, one transaction for each step; the names of those that ran."""
+    ran = []
+    for version in range(file_format(connection) + 1, len(migrations) + 1):
+        step = migrations[version - 1]
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            step(connection)
+            connection.execute(f"PRAGMA user_version = {version:d}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        ran.append(step.__name__)
+    return ran
+
+
+def file_format(connection: sqlite3.Connection) -> int:
+    """The format that a ledger has; 0 for an empty file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

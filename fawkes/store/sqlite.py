@@ -1,0 +1,324 @@
+"""The ledger: one SQLite file in the state folder, one writer, any number of readers."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fawkes import __version__
+from fawkes.core.decision import Decision, DropPending
+from fawkes.core.events import Event
+from fawkes.core.model import Plain
+from fawkes.core.record import RecordError, change_of, decision_of, decision_plain, dumps, event_of, loads, to_plain
+from fawkes.errors import BrokenError, RefusedError
+from fawkes.ports import Entry
+from fawkes.store import health
+from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
+from fawkes.store.lock import StateLock
+from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format, migrate
+
+T = TypeVar("T")
+
+LEDGER_FILE = "ledger.sqlite"
+_BUSY_S = 10.0
+_SNAPSHOTS_KEPT = 2
+
+
+class LedgerReader:
+    """A ledger opened for reading, also while a controller writes to it; every step that is read is checked."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the ledger of a state folder; UserError when there is none, RefusedError when it cannot be trusted."""
+        self.path = folder / LEDGER_FILE
+        health.check_header(self.path)
+        self._db = self._ask(lambda: _open_to_read(self.path))
+        try:
+            found = self._ask(lambda: file_format(self._db))
+            health.check_format(self.path, found)
+            if found < FORMAT:
+                raise RefusedError(
+                    f"the ledger has the older format {found}", where=str(self.path), hint="Start `fawkes run` once"
+                )
+        except BaseException:
+            self._db.close()
+            raise
+
+    def entries(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Entry]:
+        """The steps after number ``after``, oldest first; only those of the classes ``kinds`` unless it is empty."""
+        steps = health.rows(self._db, self.path, after=after, kinds=tuple(kinds))
+        while (row := self._ask(lambda: next(steps, None))) is not None:
+            yield self._entry(row)
+
+    def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
+        """The steps as they are stored: number, text of the event, text of the decision."""
+        steps = health.rows(self._db, self.path, after=after)
+        while (row := self._ask(lambda: next(steps, None))) is not None:
+            yield row.seq, row.event, row.decision
+
+    def entry(self, seq: int) -> Entry | None:
+        """The step of that number; None when there is none."""
+        return next((entry for entry in self.entries(seq - 1) if entry.seq == seq), None) if seq > 0 else None
+
+    def last_seq(self) -> int:
+        """The number of the last step; 0 when there is none."""
+        return int(self._one("SELECT seq FROM head")[0])
+
+    def seq_at(self, at_us: int) -> int:
+        """The number of the last step before that time; 0 when there is none."""
+        return int(self._one("SELECT coalesce(max(seq), 0) FROM entries WHERE at_us < ?", at_us)[0])
+
+    def latest(self, kind: str) -> list[Latest]:
+        """The latest change of each subject of a kind, by subject."""
+        query = "SELECT subject, seq, change FROM latest WHERE kind = ? ORDER BY subject"
+        found = self._ask(lambda: self._db.execute(query, (kind,)).fetchall())
+        return [Latest(subject, seq, self._read(change_of, text, seq)) for subject, seq, text in found]
+
+    def mentions(self, kind: str, subject: str | None = None) -> list[int]:
+        """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""
+        values: tuple[str, ...] = (kind,)
+        query = "SELECT DISTINCT seq FROM mentions WHERE kind = ? ORDER BY seq"
+        if subject is not None:
+            query, values = "SELECT seq FROM mentions WHERE kind = ? AND subject = ? ORDER BY seq", (kind, subject)
+        return [seq for (seq,) in self._ask(lambda: self._db.execute(query, values).fetchall())]
+
+    def identity(self) -> Identity:
+        """The id of the ledger and the highest epoch of a `Started` in it (0 when there is none)."""
+        pool_id = self._one("SELECT value FROM meta WHERE key = 'pool_id'")[0]
+        query = "SELECT coalesce(max(json_extract(event, '$.epoch')), 0) FROM entries WHERE kind = 'Started'"
+        return Identity(str(pool_id), int(self._one(query)[0]))
+
+    def latest_snapshot(self) -> tuple[int, Plain] | None:
+        """The latest snapshot; None before the first."""
+        query = "SELECT seq, state, digest FROM snapshots ORDER BY seq DESC LIMIT 1"
+        found = self._ask(lambda: self._db.execute(query).fetchone())
+        if found is None:
+            return None
+        seq, text, digest = found
+        if health.state_digest(seq, text) != digest:
+            raise health.damaged(self.path, f"the snapshot after step {seq} is not what was stored")
+        return seq, self._read(lambda plain: plain, text, seq)
+
+    def verify(self) -> int:
+        """Check all of it: pages, every step, and that what reading commands see follows from the steps.
+
+        How many steps there are; RefusedError says what is damaged.
+        """
+        count = self._ask(lambda: health.check_whole(self._db, self.path, everything=True))
+        seen: dict[tuple[str, str], str] = {}
+        for entry in self.entries():
+            for change in entry.decision.changes:
+                if isinstance(change, DropPending):
+                    seen.pop((PENDING, change.key), None)
+                else:
+                    seen[place(change)] = dumps(to_plain(change))
+        stored = self._ask(lambda: self._db.execute("SELECT kind, subject, change FROM latest").fetchall())
+        wrong = set(seen.items()) ^ {((kind, subject), change) for kind, subject, change in stored}
+        if wrong:
+            kind, subject = min(place for place, _ in wrong)
+            raise health.damaged(self.path, f"what it says of {kind} {subject} does not follow from its steps")
+        return count
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._db.close()
+
+    def _entry(self, row: health.Row) -> Entry:
+        event = self._read(event_of, row.event, row.seq)
+        return Entry(row.seq, event, self._read(decision_of, row.decision, row.seq))
+
+    def _read(self, decode: Callable[[Plain], T], text: str, seq: int) -> T:
+        try:
+            return decode(loads(text))
+        except RecordError as error:
+            raise RefusedError(
+                f"step {seq} cannot be read by Fawkes {__version__}: {error}",
+                where=str(self.path),
+                hint="Use the version that wrote it; its number is in the last `Started`",
+            ) from None
+
+    def _one(self, query: str, *values: object) -> tuple[Any, ...]:
+        found = self._ask(lambda: self._db.execute(query, values).fetchone())
+        if found is None:
+            raise health.damaged(self.path, "a table is empty that never is")
+        return tuple(found)
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        try:
+            return question()
+        except sqlite3.Error as error:
+            raise health.translated(error, self.path) from None
+
+
+class Ledger(LedgerReader):
+    """The ledger opened by its one writer: the controller that holds the lock of the state folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the ledger of a state folder, or make one.
+
+        ElsewhereError when another controller has it, RefusedError when it cannot be trusted (then it is not touched).
+        Only one thread at a time may use it.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = StateLock(folder)
+        try:
+            self.path = folder / LEDGER_FILE
+            if not self.path.exists():
+                self._ask(lambda: _create(self.path))
+            health.check_header(self.path)
+            self._ask(lambda: _check(self.path))
+            self._db = self._ask(lambda: _open_to_write(self.path))
+            seq, digest = self._one("SELECT seq, digest FROM head")
+        except BaseException:
+            self._lock.close()
+            raise
+        self._seq, self._digest = int(seq), bytes(digest)
+
+    def append(self, event: Event, decision: Decision) -> int:
+        """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why."""
+        seq, kind = self._seq + 1, type(event).__name__
+        plain: Any = decision_plain(decision)
+        event_text, decision_text = dumps(to_plain(event)), dumps(plain)
+        digest = health.digest_of(self._digest, seq, event.at_us, kind, event_text, decision_text)
+        dropped, news = _news(decision, plain.get("changes", ()), seq)
+        named = [(of, subject, seq) for of, subject in mentioned(decision)]
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO entries (seq, at_us, kind, event, decision, digest) VALUES (?, ?, ?, ?, ?, ?)",
+                (seq, event.at_us, kind, event_text, decision_text, digest),
+            )
+            db.execute("UPDATE head SET seq = ?, digest = ?", (seq, digest))
+            db.executemany("DELETE FROM latest WHERE kind = ? AND subject = ?", dropped)
+            db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", news)
+            db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)
+        self._seq, self._digest = seq, digest
+        return seq
+
+    def last_seq(self) -> int:
+        """The number of the last step; 0 when there is none."""
+        return self._seq
+
+    def snapshot(self, seq: int, state: Plain) -> None:
+        """Store the state after step ``seq``; the older snapshots but one are dropped."""
+        if not 0 < seq <= self._seq:
+            raise BrokenError(f"a snapshot after step {seq}, but the last step is {self._seq}")
+        text = dumps(state)
+        with self._transaction() as db:
+            db.execute("REPLACE INTO snapshots VALUES (?, ?, ?)", (seq, text, health.state_digest(seq, text)))
+            db.execute(
+                "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
+                (_SNAPSHOTS_KEPT,),
+            )
+
+    def close(self) -> None:
+        """Give the file and the lock back."""
+        super().close()
+        self._lock.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield self._db
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            # A full disk has ended the transaction already; anything else has not.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise health.translated(error, self.path) from None
+            raise
+
+
+def _news(
+    decision: Decision, plain: Sequence[Plain], seq: int
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, int, str]]]:
+    """What a decision takes from and puts into `latest`: the last word on each subject."""
+    last: dict[tuple[str, str], str | None] = {}
+    for change, said in zip(decision.changes, plain, strict=True):
+        last[place(change)] = None if isinstance(change, DropPending) else dumps(said)
+    dropped = [spot for spot, text in last.items() if text is None]
+    return dropped, [(*spot, seq, text) for spot, text in last.items() if text is not None]
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write.
+
+    In a folder that this user may not write to, SQLite can read a ledger only while a controller has it open, unless it
+    is told that nobody will change the file.
+    """
+    connection = _connect(path, "ro")
+    try:
+        connection.execute("SELECT 1 FROM head").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        wal = path.with_name(f"{path.name}-wal")
+        if error.sqlite_errorname != "SQLITE_CANTOPEN" or (wal.exists() and wal.stat().st_size > 0):
+            raise
+        return _connect(path, "ro&immutable=1")
+    return connection
+
+
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    connection = _connect(path, "rw")
+    try:
+        connection.execute(f"PRAGMA journal_mode = {health.journal_for(path.parent)}")
+        connection.execute("PRAGMA synchronous = FULL")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(path: Path) -> None:
+    connection = _connect(path, "ro")
+    try:
+        health.check_whole(connection, path)
+    finally:
+        connection.close()
+
+
+def _create(path: Path) -> None:
+    """An empty ledger, whole or not at all: under its name there is never a file without tables."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    connection = _connect(draft, "rwc")
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+        migrate(connection)
+        said = {"pool_id": str(uuid.uuid4()), "created_us": str(time.time_ns() // 1000), "fawkes": __version__}
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", said.items())
+        connection.execute("INSERT INTO head VALUES (1, 0, ?)", (health.START,))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        draft.unlink(missing_ok=True)
+        raise
+    connection.close()
+    os.replace(draft, path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
