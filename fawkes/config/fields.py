@@ -40,8 +40,13 @@ def _positive(value: int) -> int:
     return value
 
 
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be an id: short, safe as a folder's name, the same in any spelling of capitals."""
+    return _NAME.fullmatch(text) is not None
+
+
 def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
+    if not is_name(text):
         raise wrong(
             f"{text!r} cannot be a name here",
             "Use up to 63 small letters, digits and '-', with a letter or a digit at both ends",

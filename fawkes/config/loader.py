@@ -119,8 +119,10 @@ def load(model: type[M], path: Path, *, hint: str = "") -> M:
     return check(model, read_toml(path, hint=hint), file=str(path))
 
 
-def check(model: type[M], data: Mapping[str, Any], *, file: str, key: str = "") -> M:
+def check(model: type[M], data: object, *, file: str, key: str = "") -> M:
     """Tables as a checked ``model``; ``file`` and ``key`` (of the table in it) are for the errors."""
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{_shown(data)} is {_KINDS.get(type(data), 'no table')}, not a table", file=file, key=key)
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
@@ -196,14 +198,14 @@ def _key(data: object, loc: Sequence[int | str], start: str) -> str:
     for part in loc:
         if isinstance(part, int):
             data = data[part] if isinstance(data, list | tuple) and part < len(data) else None
-            text += f"[{_name(data) or f'#{part + 1}'}]"
+            text += f"[{_name_of(data) or f'#{part + 1}'}]"
         else:
             data = data.get(part) if isinstance(data, Mapping) else None
             text += f".{part}" if text else part
     return text
 
 
-def _name(data: object) -> str:
+def _name_of(data: object) -> str:
     if not isinstance(data, Mapping):
         return ""
     name = data.get("name", data.get("id"))
@@ -218,6 +220,11 @@ def _known_keys(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
 def keys_of(model: type[BaseModel]) -> list[str]:
     """The keys that a table may have, as they are written in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def written(table: BaseModel) -> set[str]:
+    """The keys that a file really gives for a table."""
+    return {table.__class__.model_fields[name].alias or name for name in table.model_fields_set}
 
 
 def _description(model: type[BaseModel], loc: Sequence[int | str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 if typing.TYPE_CHECKING:
     from fawkes.config.inventory import Inventory
     from fawkes.config.settings import SiteSettings
+    from fawkes.core.model import ClusterSpec
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,21 @@ class Site:
         from fawkes.config.settings import load_settings
 
         return load_settings(self.settings_file, preset=preset, policy=policy)
+
+    def cluster(self, name: str) -> ClusterSpec:
+        """The MR-cluster of that name, or in the file at that path; UserError lists the names there are."""
+        from fawkes.config.clusters import load_cluster
+
+        return load_cluster(self._cluster_file(name), self.inventory())
+
+    def _cluster_file(self, name: str) -> Path:
+        if "/" in name or name.endswith(".toml"):
+            return Path(name)
+        files = {path.stem: path for path in sorted(self.clusters_dir.glob("*.toml"))}
+        if name in files:
+            return files[name]
+        from fawkes.config.loader import did_you_mean
+        from fawkes.errors import UserError
+
+        hint = did_you_mean(name, files, kind="there are") or "`fawkes init` writes an example"
+        raise UserError(f"there is no MR-cluster file {name!r}", where=str(self.clusters_dir), hint=hint)

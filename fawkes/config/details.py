@@ -1,0 +1,129 @@
+"""What a MR-cluster and a job carry for the world alone, as values; the core keeps them as plain data.
+
+`ClusterSpec.details` and `JobSpec.details` are made by ``plain()`` and read by ``of()``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from fawkes.core.model import Facts, Plain, Role
+from fawkes.errors import UserError
+
+D = TypeVar("D", "ClusterDetails", "JobDetails")
+
+Sites = Mapping[str, Mapping[str, str]]
+"""Hadoop configuration: file without ``.xml`` -> key -> value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """Input to load: ``source`` is an absolute local folder or an ``hdfs://`` URL, ``to`` a folder in HDFS.
+
+    ``size_bytes`` is None when only the persistent storage knows.
+    """
+
+    source: str
+    to: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """A folder in HDFS and where it is saved: an absolute local folder or an ``hdfs://`` URL."""
+
+    path: str
+    save_to: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterDetails:
+    """How a MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
+
+    ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.
+    """
+
+    title: str = ""
+    data: tuple[DataSet, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    block_size_bytes: int = 128 * 1024 * 1024
+    hadoop_version: str = ""
+    release_dir: str = ""
+    heap_bytes: Mapping[str, int] = field(default_factory=dict)
+    hadoop: Sites = field(default_factory=dict)
+    roles: Mapping[str, Sites] = field(default_factory=dict)
+
+    def overrides(self, role: Role) -> dict[str, dict[str, str]]:
+        """The administrator's keys for a node of that role, by file; the role's win."""
+        sites = {name: dict(keys) for name, keys in self.hadoop.items()}
+        for name, keys in self.roles.get(role.value, {}).items():
+            sites.setdefault(name, {}).update(keys)
+        return sites
+
+    def plain(self) -> dict[str, Plain]:
+        """As plain data, for `ClusterSpec.details`."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, facts: Facts) -> ClusterDetails:
+        """From plain data; UserError names the first key that is wrong."""
+        return _read(cls, facts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SleepTasks:
+    """The tasks of a job that only sleeps; times are of one task."""
+
+    maps: int
+    map_us: int
+    reduces: int
+    reduce_us: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDetails:
+    """What a job runs. ``kind`` is ``jar``, ``class``, ``streaming`` or ``script``.
+
+    ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
+    ``jobclient-tests``); both may be empty. ``files`` are absolute local paths that go along. ``sleep`` says what
+    the tasks do when they only sleep.
+    """
+
+    kind: str
+    title: str = ""
+    jar: str = ""
+    release_jar: str = ""
+    main_class: str = ""
+    args: tuple[str, ...] = ()
+    mapper: str = ""
+    combiner: str = ""
+    reducer: str = ""
+    inputs: tuple[str, ...] = ()
+    output: str = ""
+    command: str = ""
+    files: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    sleep: SleepTasks | None = None
+
+    def plain(self) -> dict[str, Plain]:
+        """As plain data, for `JobSpec.details`."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, facts: Facts) -> JobDetails:
+        """From plain data; UserError names the first key that is wrong."""
+        return _read(cls, facts)
+
+
+def _read(kind: type[D], facts: Facts) -> D:
+    try:
+        return TypeAdapter(kind).validate_python(facts)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{first['input']!r}: {first['msg']}", where=f"details.{key}") from None

@@ -1,0 +1,231 @@
+"""Job files: MR-jobs as they are submitted, checked before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from fawkes.config.details import JobDetails, SleepTasks
+from fawkes.config.fields import Name, PositiveDurationUs, RemoteFolder, SizeBytes, is_name
+from fawkes.config.loader import Faults, Strict, check, read_toml, written, wrong
+from fawkes.core.model import ClusterId, JobId, JobSpec
+
+RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
+SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
+
+_NEEDS = {
+    "jar": ("jar",),
+    "class": ("class",),
+    "streaming": ("mapper", "input", "output"),
+    "script": ("command",),
+    "sleep": ("maps", "map_time"),
+}
+_ALLOWS = {
+    "jar": ("class", "args", "input", "input_size", "tasks"),
+    "class": ("jar", "args", "input", "input_size", "tasks"),
+    "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
+    "script": ("args", "input", "input_size", "tasks"),
+    "sleep": ("reduces", "reduce_time"),
+}
+
+
+def _words(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise wrong(f"{value!r} is no list of arguments", 'Write each argument by itself: ["-m", "4"]')
+    for word in value:
+        if isinstance(word, bool) or not isinstance(word, str | int):
+            raise wrong(f"{word!r} is no argument", "Put it in quotes as the program shall read it")
+        if "\0" in str(word):
+            raise wrong("an argument has a NUL character in it", "No program can be given one")
+    return [str(word) for word in value]
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _properties(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise wrong(f"{value!r} is no table", "Write [job.properties] and quoted keys below it")
+    texts: dict[str, str] = {}
+    for key, one in value.items():
+        if not isinstance(one, str | int | float):
+            raise wrong(
+                f"{key} = {one!r} is no value for Hadoop", 'Put keys with dots in quotes: "mapreduce.map.memory.mb"'
+            )
+        texts[key] = str(one).lower() if isinstance(one, bool) else str(one)
+    return texts
+
+
+class JobTable(Strict):
+    """All keys of a job."""
+
+    id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
+    title: str = Field(default="", description="a line for people")
+    kind: Literal["jar", "class", "streaming", "script", "sleep"] = Field(description="what the job is")
+    jar: str | None = Field(default=None, description="a jar beside this file, or examples, streaming, jobclient-tests")
+    main_class: str | None = Field(default=None, alias="class", description="the class with main()")
+    args: Annotated[list[str], PlainValidator(_words)] = Field(default=[], description="the arguments of the program")
+    mapper: str | None = Field(default=None, description="the mapper's command (streaming)")
+    combiner: str | None = Field(default=None, description="the combiner's command (streaming)")
+    reducer: str | None = Field(default=None, description="the reducer's command (streaming)")
+    input: Annotated[list[RemoteFolder], BeforeValidator(_list)] = Field(
+        default=[], description="folders in HDFS that the job reads; data demand counts their bytes"
+    )
+    output: RemoteFolder | None = Field(default=None, description="the folder in HDFS that the job writes (streaming)")
+    command: str | None = Field(
+        default=None, description="a command for /bin/sh with hadoop and yarn on its PATH (script)"
+    )
+    maps: Annotated[int, Field(ge=1)] | None = Field(default=None, description="map tasks (sleep)")
+    map_time_us: PositiveDurationUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
+    reduces: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="reduce tasks, 1 if not given (sleep)"
+    )
+    reduce_time_us: PositiveDurationUs | None = Field(
+        default=None, alias="reduce_time", description="of each reduce task, 1 s if not given (sleep)"
+    )
+    files: list[str] = Field(default=[], description="files beside this file that go along")
+    properties: Annotated[dict[str, str], PlainValidator(_properties)] = Field(
+        default={}, description="Hadoop's keys for this job, as -D gives them"
+    )
+    retries: int = Field(default=0, ge=0, description="how often it is tried again after a failure")
+    time_limit_us: PositiveDurationUs | None = Field(default=None, alias="time_limit", description="when it is stopped")
+    reference_time_us: PositiveDurationUs | None = Field(
+        default=None, alias="reference_time", description="its time on a static MR-cluster of minimum size"
+    )
+    tasks: Annotated[int, Field(ge=1)] | None = Field(default=None, description="its number of tasks, if known")
+    input_size: SizeBytes | None = Field(default=None, description="its bytes of input, if known")
+
+
+class JobsFile(Strict):
+    """A file of several jobs."""
+
+    job: list[JobTable] = Field(min_length=1, description="the jobs, in the order of their submission")
+
+
+def load_jobs(path: Path, cluster: str) -> tuple[JobSpec, ...]:
+    """The jobs in a file: one at the top, or several ``[[job]]``; ConfigError names all that is wrong."""
+    said = read_toml(path, hint="Name a job file, or give the job by options")
+    if "job" not in said:
+        return (job_of(said, cluster=cluster, file=str(path), folder=path.parent, default_id=path.stem),)
+    tables = check(JobsFile, said, file=str(path)).job
+    faults = Faults(path)
+    jobs: list[JobSpec] = []
+    for index, table in enumerate(tables):
+        key = f"job[{table.id or f'#{index + 1}'}]"
+        job = job_spec(table, cluster=cluster, file=str(path), folder=path.parent, key=key)
+        if job.id in {other.id for other in jobs}:
+            faults.add(f"two jobs have the id {job.id!r}", f"{key}.id", "Give each its own")
+        jobs.append(job)
+    faults.refuse()
+    return tuple(jobs)
+
+
+def job_of(said: Mapping[str, Any], *, cluster: str, file: str, folder: Path, default_id: str = "") -> JobSpec:
+    """The job that a table says, such as one made from the command line (``file`` is for the errors)."""
+    table = check(JobTable, {"id": default_id, **said} if default_id else said, file=file)
+    return job_spec(table, cluster=cluster, file=file, folder=folder)
+
+
+def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str = "", suffix: str = "") -> JobSpec:
+    """The job of a checked table (``key`` is its place in ``file``); local paths are relative to ``folder``.
+
+    ``suffix`` goes behind the id; ``{id}`` in arguments, output and command becomes the whole id. ConfigError for
+    whatever is wrong, a jar or file that does not exist included.
+    """
+    faults = Faults(file, key)
+    name = f"{table.id or ''}{suffix}"
+    if table.id is None:
+        faults.add("is missing", "id", "Give the job a name")
+    elif not is_name(name):
+        faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
+    _check_kind(table, faults)
+    details = _details(table, folder, faults)
+    faults.refuse()
+    details = replace(
+        details,
+        args=tuple(arg.replace("{id}", name) for arg in details.args),
+        output=details.output.replace("{id}", name),
+        command=details.command.replace("{id}", name),
+    )
+    sleep = details.sleep
+    tasks = table.tasks or (sleep.maps + sleep.reduces if sleep else None)
+    return JobSpec(
+        id=JobId(name),
+        cluster=ClusterId(cluster),
+        retries=table.retries,
+        time_limit_us=table.time_limit_us,
+        reference_us=table.reference_time_us,
+        tasks=tasks or 1,
+        tasks_estimated=tasks is None,
+        input_bytes=0 if sleep else table.input_size,
+        details=details.plain(),
+    )
+
+
+def _check_kind(table: JobTable, faults: Faults) -> None:
+    """Each kind has keys that it needs, and those of other kinds would be silently without effect."""
+    needs, allows = _NEEDS[table.kind], _ALLOWS[table.kind]
+    said = written(table)
+    for key in needs:
+        if key not in said:
+            faults.add("is missing", key, f"A job of kind {table.kind!r} needs {', '.join(needs)}")
+    own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
+    for key in sorted(said & own - {*needs, *allows}):
+        faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+
+
+def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
+    common: dict[str, Any] = {
+        "title": table.title,
+        "files": tuple(_local(name, folder, "files", faults) for name in table.files),
+        "properties": table.properties,
+    }
+    if table.kind == "sleep":
+        return _sleep(table, common)
+    from_release = table.jar in RELEASE_JARS
+    jar = "" if table.jar is None or from_release else _local(table.jar, folder, "jar", faults)
+    return JobDetails(
+        **common,
+        kind=table.kind,
+        jar=jar,
+        release_jar=(table.jar or "") if from_release else "",
+        main_class=table.main_class or "",
+        args=tuple(table.args),
+        mapper=table.mapper or "",
+        combiner=table.combiner or "",
+        reducer=table.reducer or "",
+        inputs=tuple(table.input),
+        output=table.output or "",
+        command=table.command or "",
+    )
+
+
+def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:
+    tasks = SleepTasks(
+        maps=table.maps or 1,
+        map_us=table.map_time_us or 0,
+        reduces=1 if table.reduces is None else table.reduces,
+        reduce_us=table.reduce_time_us or 1_000_000,
+    )
+    args = ("-m", tasks.maps, "-r", tasks.reduces, "-mt", tasks.map_us // 1000, "-rt", tasks.reduce_us // 1000)
+    return JobDetails(
+        **common,
+        kind="class",
+        release_jar="jobclient-tests",
+        main_class=SLEEP_CLASS,
+        args=tuple(str(arg) for arg in args),
+        sleep=tasks,
+    )
+
+
+def _local(name: str, folder: Path, key: str, faults: Faults) -> str:
+    path = (folder / Path(name).expanduser()).resolve()
+    if not path.is_file():
+        also = f", or one of {', '.join(RELEASE_JARS)}" if key == "jar" else ""
+        faults.add(f"there is no file {str(path)!r}", key, f"Name a file of this machine{also}")
+    return str(path)

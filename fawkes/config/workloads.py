@@ -1,0 +1,179 @@
+"""``workloads/NAME.toml``: MR-clusters and jobs that arrive over time, for a live run and for the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fawkes.catalog import Catalog
+from fawkes.config.clusters import ClusterTable, cluster_spec
+from fawkes.config.fields import DurationUs, Name, SizeBytes
+from fawkes.config.inventory import Inventory
+from fawkes.config.jobs import JobTable, job_spec
+from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml
+from fawkes.config.settings import SiteSettings, settings_of
+from fawkes.core.model import ClusterSpec, JobSpec
+
+
+class GenerateTable(Strict):
+    """``[[generate]]``: data that is made before the run, the same for the same seed."""
+
+    name: Name = Field(description='its name, for from = "generated:NAME"')
+    kind: Literal["words", "records"] = Field(description="lines of words, or of 100 random letters and digits")
+    size: SizeBytes = Field(description="how much")
+    files: int = Field(default=1, ge=1, le=10_000, description="spread over so many files")
+    seed: int = Field(default=1, ge=0, description="another seed gives other data")
+
+
+class ClusterArrival(ClusterTable):
+    """``[[cluster]]``: the keys of a MR-cluster file, and when it is requested."""
+
+    at_us: DurationUs = Field(default=0, alias="at", description="when it is requested, from the start of the run")
+
+
+class JobArrival(JobTable):
+    """``[[job]]``: the keys of a job file, and when it is submitted."""
+
+    cluster: Name = Field(description="the MR-cluster that runs it")
+    after: Literal["start", "request", "running"] = Field(
+        default="request",
+        description="what delay counts from: the run's start, or its MR-cluster's request or running",
+    )
+    delay_us: DurationUs = Field(default=0, alias="delay", description="from then until it is submitted")
+    count: int = Field(default=1, ge=1, le=100_000, description="so many alike, numbered from 1")
+    every_us: DurationUs = Field(default=0, alias="every", description="between two of these")
+
+
+class WorkloadTable(Strict):
+    """All keys of a workload."""
+
+    title: str = Field(default="", description="a line for people")
+    hosts: int | None = Field(default=None, ge=1, description="the number of hosts that it is made for")
+    settings: dict[str, Any] = Field(default={}, description="the keys of fawkes.toml")
+    generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
+    cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
+    job: list[JobArrival] = Field(default=[], description="the jobs")
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Data to make: ``kind`` is ``words`` or ``records``."""
+
+    name: str
+    kind: str
+    size_bytes: int
+    files: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A MR-cluster that is requested ``at_us`` after the start of the run."""
+
+    at_us: int
+    spec: ClusterSpec
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job that is submitted ``delay_us`` after ``after``: ``start``, or its cluster's ``request`` or ``running``."""
+
+    after: str
+    delay_us: int
+    spec: JobSpec
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload: what to make, what arrives. ``hosts`` is None when it fits any pool."""
+
+    name: str
+    title: str
+    hosts: int | None
+    settings: SiteSettings
+    generate: tuple[Generated, ...]
+    clusters: tuple[Arrival, ...]
+    jobs: tuple[Submission, ...]
+
+
+def load_workload(path: Path, inventory: Inventory, *, catalog: Catalog | None = None) -> Workload:
+    """The workload in a file, checked against a pool; ConfigError names file, key and value of what is wrong.
+
+    Local paths are relative to the file. ``catalog`` finds the policy; by default that of the current folder.
+    """
+    file, folder = str(path), path.parent
+    table = check(WorkloadTable, read_toml(path), file=file)
+    catalog = catalog or Catalog(site=Path())
+    settings = settings_of(table.settings, file=file, base=folder, catalog=catalog, key="settings")
+    faults = Faults(path)
+    _check_hosts(table, inventory, faults)
+    _check_names(table, faults)
+    faults.refuse()
+    sizes = {one.name: one.size for one in table.generate}
+    clusters = [
+        Arrival(
+            one.at_us,
+            cluster_spec(one, file=file, folder=folder, inventory=inventory, key=f"cluster[{one.id}]", generated=sizes),
+        )
+        for one in table.cluster
+    ]
+    jobs = [one for arrival in table.job for one in _submissions(arrival, file, folder)]
+    _check_jobs(jobs, faults)
+    faults.refuse()
+    return Workload(
+        name=path.stem,
+        title=table.title,
+        hosts=table.hosts,
+        settings=settings,
+        generate=tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate),
+        clusters=tuple(clusters),
+        jobs=tuple(jobs),
+    )
+
+
+def _check_hosts(table: WorkloadTable, inventory: Inventory, faults: Faults) -> None:
+    if table.hosts is not None and table.hosts > len(inventory.nodes):
+        faults.add(
+            f"{table.hosts} hosts are more than the {len(inventory.nodes)} of the pool {inventory.pool!r}",
+            "hosts",
+            f"`fawkes lab up --hosts {table.hosts}` gives as many",
+        )
+
+
+def _check_names(table: WorkloadTable, faults: Faults) -> None:
+    for kind, names in (
+        ("generate", [one.name for one in table.generate]),
+        ("cluster", [one.id for one in table.cluster]),
+    ):
+        for name in sorted({name for name in names if name and names.count(name) > 1}):
+            faults.add(f"two [[{kind}]] are named {name!r}", f"{kind}[{name}]", "Give each its own name")
+    clusters = [one.id or "" for one in table.cluster]
+    for job in table.job:
+        if job.cluster not in clusters:
+            hint = did_you_mean(job.cluster, clusters, kind="there are")
+            faults.add(f"there is no MR-cluster {job.cluster!r}", f"job[{job.id}].cluster", hint)
+
+
+def _submissions(table: JobArrival, file: str, folder: Path) -> list[Submission]:
+    width = len(str(table.count))
+    numbers = [""] if table.count == 1 else [f"-{number + 1:0{width}d}" for number in range(table.count)]
+    return [
+        Submission(
+            table.after,
+            table.delay_us + index * table.every_us,
+            job_spec(table, cluster=table.cluster, file=file, folder=folder, key=f"job[{table.id}]", suffix=number),
+        )
+        for index, number in enumerate(numbers)
+    ]
+
+
+def _check_jobs(jobs: Sequence[Submission], faults: Faults) -> None:
+    seen: set[str] = set()
+    for job in jobs:
+        if job.spec.id in seen:
+            faults.add(f"two jobs have the id {job.spec.id!r}", f"job[{job.spec.id}].id", "Give each its own")
+        seen.add(job.spec.id)
