@@ -1,0 +1,162 @@
+"""`fawkes lab`: hosts on this machine, for trying out and for tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from fawkes.lab import HostStatus, Lab
+
+_DEFAULT_SITE = Path("lab")
+
+
+class _Size(click.ParamType):
+    """A size such as 2GB, in bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        from fawkes.units import size_bytes
+
+        if value == "auto" and param is not None and param.name == "nodemanager_memory":
+            return None
+        try:
+            size = size_bytes(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if size <= 0:
+            self.fail("it must be more than nothing", param, ctx)
+        return size
+
+
+def _which(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options by which every command finds its lab."""
+    name = click.option("--name", default="", metavar="NAME", help="Name of the lab, if not made from the site folder.")
+    site = click.option(
+        "--site",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Site folder of the lab.  [default: ./lab, or `fawkes --site`]",
+    )
+    return site(name(command))
+
+
+@click.group()
+def lab() -> None:
+    """Hosts on this machine, each with a real sshd: for trying Fawkes out and for tests."""
+
+
+@lab.command()
+@click.option("--hosts", required=True, type=int, metavar="N", help="How many hosts.")
+@_which
+@click.option(
+    "--nodemanager-memory",
+    type=_Size(),
+    metavar="auto|SIZE",
+    help="Memory that each host offers to Hadoop; auto: worked out from this machine.  [default: auto]",
+)
+@click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
+@click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes a second.")
+def up(
+    hosts: int,
+    site: Path | None,
+    name: str,
+    nodemanager_memory: int | None,
+    disk: int | None,
+    rate: int | None,
+) -> None:
+    """Bring a lab up and write DIR/inventory.toml, known_hosts and the key."""
+    from fawkes import lab as labs
+
+    spec = labs.LabSpec(
+        hosts=hosts,
+        site=_site(site),
+        name=name,
+        nodemanager_memory_bytes=nodemanager_memory,
+        disk_bytes=disk,
+        rate_bytes=rate,
+    )
+    made = labs.up(spec)
+    click.echo(f"lab {made.name}: {hosts} hosts {'up' if made.fresh else 'are up already'}, site folder {made.site}")
+
+
+@lab.command()
+@_which
+def down(site: Path | None, name: str) -> None:
+    """Take a lab down: nothing of it stays but the site folder."""
+    from fawkes import lab as labs
+
+    name = name or labs.LabSpec(hosts=1, site=_site(site)).name
+    click.echo(f"lab {name}: {'down' if labs.down(name) else 'was not up'}")
+
+
+@lab.command()
+@_which
+@click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def status(site: Path | None, name: str, output: str) -> None:
+    """Show the hosts of a lab: on, off or paused, and whether their cable is cut."""
+    from dataclasses import asdict
+
+    _show([asdict(row) for row in _find(site, name).status()], output)
+
+
+@lab.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_which
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(site: Path | None, name: str, command: tuple[str, ...]) -> None:
+    """Run a command on the controller's side of a lab: its network and names, this machine's files."""
+    _find(site, name).become(command)
+
+
+def _host_command(verb: str, help_: str) -> None:
+    @lab.command(name=verb, help=help_)
+    @_which
+    @click.argument("host")
+    def act(site: Path | None, name: str, host: str) -> None:
+        row: HostStatus = getattr(_find(site, name), verb)(host)
+        click.echo(f"{row.host}: {row.state}, network {row.network}")
+
+
+_host_command("kill", "Power failure of HOST: all of its processes end at once, its disks stay.")
+_host_command("start", "Power HOST on again after kill.")
+_host_command("pause", "Stop all processes of HOST.")
+_host_command("resume", "Let HOST go on after pause.")
+_host_command("cut", "Cut the network cable of HOST.")
+_host_command("mend", "Mend the network cable of HOST.")
+
+
+def _site(site: Path | None) -> Path:
+    """The folder given to the verb, else the one given to `fawkes`, else ./lab."""
+    root = click.get_current_context().find_root()
+    if site is None and root.get_parameter_source("site") not in (None, ParameterSource.DEFAULT):
+        site = root.params["site"]
+    return _DEFAULT_SITE if site is None else site
+
+
+def _find(site: Path | None, name: str) -> Lab:
+    from fawkes import lab as labs
+
+    return labs.find(name=name, site=_site(site))
+
+
+def _show(rows: list[dict[str, str]], output: str) -> None:
+    if output == "json":
+        import json
+
+        click.echo(json.dumps(rows, indent=2))
+    elif output == "csv":
+        import csv
+
+        writer = csv.DictWriter(sys.stdout, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        widths = {key: max(len(row[key]) for row in [*rows, {key: key}]) for key in rows[0]}
+        for row in [{key: key.upper() for key in widths}, *rows]:
+            click.echo("  ".join(f"{row[key]:{width}}" for key, width in widths.items()).rstrip())

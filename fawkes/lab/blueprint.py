@@ -1,0 +1,64 @@
+"""What the warden needs to know to build a lab, as plain data that goes to it through a pipe."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fawkes.lab.spec import Host
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blueprint:
+    """A lab ready to be built. Paths are absolute, on the machine.
+
+    ``folder`` holds everything of the lab (see the functions for what is where); ``shared`` is the folder that all
+    hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
+    ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
+    the user without rights whom the hosts' sshd runs as.
+    """
+
+    name: str
+    folder: str
+    shared: str
+    hosts: tuple[Host, ...]
+    user_id: int | None
+    home: str
+    sshd_root: str
+    sshd: str
+    libraries: tuple[str, ...]
+    disk_bytes: int | None
+    rate_bytes: int | None
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> Blueprint:
+        """The inverse of `to_json`."""
+        data = json.loads(line)
+        hosts = tuple(Host(**host) for host in data.pop("hosts"))
+        return cls(hosts=hosts, libraries=tuple(data.pop("libraries")), **data)
+
+    @property
+    def etc(self) -> Path:
+        """Files that hosts have in place of the machine's: hosts, passwd, sshd_config ..."""
+        return Path(self.folder) / "etc"
+
+    @property
+    def control(self) -> Path:
+        """The socket on which the warden listens."""
+        return Path(self.folder) / CONTROL
+
+    def of_host(self, host: Host) -> Path:
+        """The folder of one host: its host key, its disks, the log of its sshd."""
+        return Path(self.folder) / "hosts" / host.name
+
+
+CONTROL = "control.sock"
+HOST_KEY = "host_key"
+SSHD_LOG = "sshd.log"
+DISKS = {"srv": 0o755, "tmp": 0o1777, "var-tmp": 0o1777, "home": 0o700}
+"""The folders that are each host's own, with their access rights."""

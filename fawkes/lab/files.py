@@ -1,0 +1,168 @@
+"""The text of every file that a lab writes: for its hosts, and for the site folder that the rest of Fawkes reads."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fawkes.errors import RefusedError
+from fawkes.lab.sizing import Offer
+from fawkes.lab.spec import CONTROLLER, CONTROLLER_ADDRESS, Host, address_set, node_set
+from fawkes.lab.sshd import Sshd
+
+MARK = "# Written by `fawkes lab up`; written again each time"
+WORK_FOLDER = "/srv/fawkes"
+SHARED_FOLDER = "/srv/dist"
+RUN_FOLDER = "/run/fawkes"
+KEY_FILE = "id_ed25519"
+SSH_PORT = 22
+
+_MB = 1_000_000
+_PRIVILEGE_USER = "sshd"
+
+
+@dataclass(frozen=True)
+class Login:
+    """The user that the controller logs in as on the hosts; ``id`` is 0 for root."""
+
+    name: str
+    id: int
+    group: int
+    home: str
+
+
+def this_login() -> Login:
+    """Whoever runs the lab; a home that does not exist on the machine is made on the hosts' own disks."""
+    user, group = os.getuid(), os.getgid()
+    try:
+        entry = pwd.getpwuid(user)
+    except KeyError:
+        return Login("fawkes", user, group, "/srv/home")
+    home = entry.pw_dir if Path(entry.pw_dir).is_dir() else "/srv/home"
+    return Login(entry.pw_name, user, group, home)
+
+
+def hosts_file(hosts: Iterable[Host], machine: str) -> str:
+    """/etc/hosts of all hosts and of the controller, which is also known by the machine's own name."""
+    names = dict.fromkeys((CONTROLLER, machine))
+    lines = ["127.0.0.1 localhost", f"{CONTROLLER_ADDRESS} {' '.join(names)}"]
+    lines += [f"{host.address} {host.name}" for host in hosts]
+    return "\n".join(lines) + "\n"
+
+
+def passwd_file(machines: str, login: Login) -> str:
+    """/etc/passwd of the hosts: the machine's, with the login user as a lab needs it and sshd's own user."""
+    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    kept = [line for line in machines.splitlines() if line.split(":")[0] not in (login.name, _PRIVILEGE_USER)]
+    own = f"{login.name}:x:{login.id}:{login.group}::{login.home}:{shell}"
+    return "\n".join([own, *kept, f"{_PRIVILEGE_USER}:x:65533:65534::/run/sshd:/usr/sbin/nologin"]) + "\n"
+
+
+def shadow_file(login: Login) -> str:
+    """/etc/shadow of the hosts: no password opens anything, and no account is locked."""
+    return "".join(f"{name}:*:19000:0:99999:7:::\n" for name in (login.name, _PRIVILEGE_USER))
+
+
+def sshd_config(login: Login, sshd: Sshd) -> str:
+    """The configuration of every host's sshd: keys only, and no limit that 64 connections at once would meet."""
+    lines = [
+        f"Port {SSH_PORT}",
+        "AddressFamily inet",
+        f"HostKey {RUN_FOLDER}/host_key",
+        f"AuthorizedKeysFile {RUN_FOLDER}/authorized_keys",
+        f"AllowUsers {login.name}",
+        "PermitRootLogin prohibit-password",
+        "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no",
+        "UsePAM no",
+        "UseDNS no",
+        "PidFile none",
+        "PrintMotd no",
+        "MaxStartups 1000:30:2000",
+        "MaxSessions 1000",
+        "MaxAuthTries 100",
+        "Subsystem sftp internal-sftp",
+    ]
+    if sshd.session_program is not None:
+        lines += [f"SshdSessionPath {in_host(sshd, sshd.session_program)}", "PerSourcePenalties no"]
+    return "\n".join(lines) + "\n"
+
+
+def in_host(sshd: Sshd, path: Path) -> str:
+    """Where a host sees a file of the SSH server; what was unpacked may lie in a folder that hosts do not see."""
+    return str(path) if sshd.root == Path("/") else f"{RUN_FOLDER}/sshd/{path.relative_to(sshd.root)}"
+
+
+def known_hosts(hosts: Iterable[Host], public_keys: Mapping[str, str]) -> str:
+    """known_hosts with each host's key under its name and its address."""
+    return f"{MARK}\n" + "".join(f"{host.name},{host.address} {public_keys[host.name]}\n" for host in hosts)
+
+
+def inventory(pool: str, count: int, user: str, offer: Offer, disk_bytes: int) -> str:
+    """inventory.toml: one group with all hosts."""
+    return f"""\
+{MARK}
+
+pool = "{pool}"
+
+[ssh]
+user = "{user}"
+port = {SSH_PORT}
+key = "{KEY_FILE}"
+known_hosts = "known_hosts"
+
+[[group]]
+name = "lab"
+site = "lab"
+nodes = "{node_set(count)}"
+address = "{address_set(count)}"
+core = true
+cores = {offer.cores}
+memory = "{offer.memory_bytes // _MB}MB"
+disk = "{disk_bytes // _MB}MB"
+work_dir = "{WORK_FOLDER}"
+software_dir = "{SHARED_FOLDER}"
+"""
+
+
+def ssh_config(site: Path, user: str) -> str:
+    """A configuration for people: ``fawkes lab exec -- ssh -F DIR/ssh_config node01``."""
+    return f"""\
+{MARK}
+Host *
+    User {user}
+    Port {SSH_PORT}
+    IdentityFile "{site / KEY_FILE}"
+    IdentitiesOnly yes
+    UserKnownHostsFile "{site / "known_hosts"}"
+    StrictHostKeyChecking yes
+"""
+
+
+def refuse_foreign(site: Path) -> None:
+    """RefusedError when the site folder has an inventory or host keys that somebody else wrote."""
+    for name in ("inventory.toml", "known_hosts"):
+        file = site / name
+        if file.exists() and MARK not in file.read_text(errors="replace").splitlines()[:1]:
+            raise RefusedError(
+                "this file is not a lab's, so it is not overwritten",
+                where=str(file),
+                hint="Give the lab a site folder of its own: fawkes lab up --site DIR",
+            )
+
+
+def write(file: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file so that no reader ever sees a part of it."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    try:
+        with open(handle, "w") as out:
+            out.write(text)
+        os.chmod(temporary, mode)
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise

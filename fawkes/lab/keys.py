@@ -1,0 +1,50 @@
+"""SSH keys of a lab: one for the controller, one for each host. No ssh-keygen needed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from fawkes.errors import UserError
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A private key as the text of its file, and the public key as ``ssh-ed25519 AAAA...``."""
+
+    private: str
+    public: str
+
+
+def new_key() -> KeyPair:
+    """A fresh ed25519 key without a passphrase."""
+    return _pair(Ed25519PrivateKey.generate())
+
+
+def user_key(file: Path) -> KeyPair:
+    """The key in ``file``, made when there is none yet; UserError when the file holds something else."""
+    if file.exists():
+        try:
+            key = serialization.load_ssh_private_key(file.read_bytes(), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+            raise UserError(f"this is no private key that a lab can use ({error})", where=str(file)) from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise UserError("this private key is not of the kind ed25519", where=str(file))
+        return _pair(key)
+    pair = new_key()
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(pair.private)
+    return pair
+
+
+def _pair(key: Ed25519PrivateKey) -> KeyPair:
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return KeyPair(private.decode(), public.decode())

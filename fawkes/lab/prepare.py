@@ -1,0 +1,92 @@
+"""From a user's wishes to a blueprint and the files that belong to it; nothing runs yet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fawkes.lab import files
+from fawkes.lab.blueprint import DISKS, HOST_KEY, Blueprint
+from fawkes.lab.keys import KeyPair, new_key, user_key
+from fawkes.lab.sizing import offer, this_machine
+from fawkes.lab.spec import LabSpec, host_list
+from fawkes.lab.sshd import Sshd, find_sshd
+from fawkes.paths import cache_dir
+
+BLUEPRINT = "blueprint.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A lab ready to be built, and the files that its site folder gets when it is up: name to text."""
+
+    blueprint: Blueprint
+    site_files: Mapping[str, str]
+
+
+def prepare(spec: LabSpec, folder: Path) -> Plan:
+    """Write what the hosts need into the lab's folder; the site folder gets no more than the user's key.
+
+    RefusedError when so many hosts do not fit or the site folder is somebody else's; UserError without an sshd.
+    """
+    share = offer(spec.hosts, this_machine(), asked_bytes=spec.nodemanager_memory_bytes, disk_bytes=spec.disk_bytes)
+    files.refuse_foreign(spec.site)
+    sshd, login, hosts = find_sshd(), files.this_login(), host_list(spec.hosts)
+    spec.site.mkdir(parents=True, exist_ok=True)
+    shared = cache_dir().absolute() / "dist"
+    shared.mkdir(parents=True, exist_ok=True)
+    unpacked = sshd.root != Path("/")
+    blueprint = Blueprint(
+        name=spec.name,
+        folder=str(folder),
+        shared=str(shared),
+        hosts=hosts,
+        user_id=None if os.geteuid() == 0 else login.id,
+        home=login.home,
+        sshd_root=str(sshd.root) if unpacked else "",
+        sshd=files.in_host(sshd, sshd.program),
+        libraries=tuple(files.in_host(sshd, path) for path in sshd.libraries),
+        disk_bytes=spec.disk_bytes,
+        rate_bytes=spec.rate_bytes,
+    )
+    _write_etc(blueprint, login, sshd, user_key(spec.site / files.KEY_FILE))
+    keys = {host.name: new_key() for host in hosts}
+    _make_host_folders(blueprint, keys)
+    (folder / BLUEPRINT).write_text(blueprint.to_json())
+    disk_bytes = spec.disk_bytes or shutil.disk_usage(folder).free // spec.hosts
+    return Plan(
+        blueprint,
+        {
+            "inventory.toml": files.inventory(spec.name, spec.hosts, login.name, share, disk_bytes),
+            "known_hosts": files.known_hosts(hosts, {name: key.public for name, key in keys.items()}),
+            "ssh_config": files.ssh_config(spec.site, login.name),
+        },
+    )
+
+
+def _write_etc(blueprint: Blueprint, login: files.Login, sshd: Sshd, key: KeyPair) -> None:
+    blueprint.etc.mkdir()
+    texts = {
+        "hosts": files.hosts_file(blueprint.hosts, socket.gethostname()),
+        "resolv.conf": "",
+        "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login),
+        "shadow": files.shadow_file(login),
+        "sshd_config": files.sshd_config(login, sshd),
+        "authorized_keys": f"{key.public}\n",
+    }
+    for name, text in texts.items():
+        (blueprint.etc / name).write_text(text)
+    (blueprint.etc / "shadow").chmod(0o600)
+
+
+def _make_host_folders(blueprint: Blueprint, keys: Mapping[str, KeyPair]) -> None:
+    for host in blueprint.hosts:
+        folder = blueprint.of_host(host)
+        for name in DISKS:
+            (folder / name).mkdir(parents=True)
+            (folder / name).chmod(DISKS[name])
+        (folder / HOST_KEY).write_text(keys[host.name].private)

@@ -1,0 +1,269 @@
+"""The warden of a lab: the first process of its outer namespaces. While it lives the lab lives.
+
+Started by `fawkes.lab.lab.up` with the file of a blueprint. It says on standard output, one JSON value each line,
+``{"pid": N}`` and then ``{"ready": true}`` or an error. Until the word ``commit`` arrives on standard input it ends as
+soon as that pipe ends, and all of the lab with it: a killed `lab up` leaves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.lab import kernel, processes
+from fawkes.lab.blueprint import CONTROL, Blueprint
+from fawkes.lab.control import COMMIT, answer_one, error_as_data
+from fawkes.lab.files import SSH_PORT
+from fawkes.lab.host import begin
+from fawkes.lab.network import Switch
+from fawkes.lab.permission import explain
+from fawkes.lab.spec import CONTROLLER_ADDRESS, Host
+
+_READY_LIMIT_S = 20.0
+_CONNECT_LIMIT_S = 0.1
+_RETRY_S = 0.005
+
+
+@dataclass
+class _Life:
+    """What a host is doing: ``pid`` is None when it is off."""
+
+    host: Host
+    pid: int | None = None
+    paused: bool = False
+    cut: bool = False
+
+    def as_data(self) -> dict[str, str]:
+        state = "off" if self.pid is None else "paused" if self.paused else "on"
+        network = "cut" if self.cut else "ok"
+        return {"host": self.host.name, "address": self.host.address, "state": state, "network": network}
+
+
+class Warden:
+    """The hosts of a lab and what can be done to them."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        self._switch = Switch(CONTROLLER_ADDRESS)
+        self._lives = {host.name: _Life(host) for host in blueprint.hosts}
+        self._verbs = {
+            "kill": self._kill,
+            "start": self._start,
+            "pause": self._pause,
+            "resume": self._resume,
+            "cut": self._cut,
+            "mend": self._mend,
+        }
+
+    def power_on(self, lives: Iterable[_Life]) -> None:
+        """Build hosts side by side and wait until each answers on its SSH port."""
+        lives = list(lives)
+        buildings = []
+        for life in lives:
+            _leave_if_alone()
+            buildings.append(begin(self._blueprint, life.host))
+        for life, building in zip(lives, buildings, strict=True):
+            life.pid = building.finish()
+            self._switch.attach(life.host.port, self._blueprint.rate_bytes)
+            if life.cut:
+                self._switch.set_cable(life.host.port, whole=False)
+        _wait_for_ssh([life.host for life in lives if not life.cut])
+
+    def power_on_all(self) -> None:
+        """Build all hosts."""
+        self.power_on(self._lives.values())
+
+    def do(self, verb: str, name: str) -> Any:
+        """Answer a request of the command line: for ``status`` a list of hosts, else how the host is then."""
+        if verb == "status":
+            return [life.as_data() for life in self._lives.values()]
+        if name not in self._lives:
+            known = f"{next(iter(self._lives))} to {next(reversed(self._lives))}"
+            raise UserError(f"lab {self._blueprint.name!r} has no host {name!r}", hint=f"Its hosts are {known}")
+        life = self._lives[name]
+        self._verbs[verb](life)
+        return life.as_data()
+
+    def reap(self) -> None:
+        """Let processes that ended go; a host whose first process ended is off."""
+        by_pid = {life.pid: life for life in self._lives.values()}
+        while pid := _ended():
+            if pid in by_pid:
+                self._is_off(by_pid[pid])
+
+    def _kill(self, life: _Life) -> None:
+        if life.pid is not None:
+            os.kill(life.pid, signal.SIGKILL)
+            os.waitpid(life.pid, 0)
+            self._is_off(life)
+
+    def _is_off(self, life: _Life) -> None:
+        life.pid, life.paused = None, False
+        self._switch.remove(life.host.port)
+
+    def _start(self, life: _Life) -> None:
+        if life.pid is None:
+            self.power_on([life])
+
+    def _pause(self, life: _Life) -> None:
+        processes.pause(life.host.name, self._pid_of(life))
+        life.paused = True
+
+    def _resume(self, life: _Life) -> None:
+        processes.resume(self._pid_of(life))
+        life.paused = False
+
+    def _cut(self, life: _Life) -> None:
+        self._set_cable(life, whole=False)
+
+    def _mend(self, life: _Life) -> None:
+        self._set_cable(life, whole=True)
+
+    def _set_cable(self, life: _Life, *, whole: bool) -> None:
+        if life.pid is not None:
+            self._switch.set_cable(life.host.port, whole=whole)
+        life.cut = not whole
+
+    def _pid_of(self, life: _Life) -> int:
+        if life.pid is None:
+            raise UserError("this host is off", where=life.host.name, hint=f"fawkes lab start {life.host.name}")
+        return life.pid
+
+
+def _ended() -> int:
+    """A process that ended and is hereby gone; 0 when there is none."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0]
+    except ChildProcessError:
+        return 0
+
+
+def _wait_for_ssh(hosts: Iterable[Host]) -> None:
+    limit = time.monotonic() + _READY_LIMIT_S
+    for host in hosts:
+        while not _listens(host):
+            _leave_if_alone()
+            if time.monotonic() > limit:
+                raise DeadlineError("sshd did not answer", where=host.name, hint="See the sshd.log of the host")
+            time.sleep(_RETRY_S)
+
+
+def _listens(host: Host) -> bool:
+    try:
+        with socket.create_connection((host.address, SSH_PORT), timeout=_CONNECT_LIMIT_S):
+            return True
+    except OSError:
+        return False
+
+
+_alone_matters = True
+
+
+def _leave_if_alone() -> None:
+    """End everything when `lab up` is gone before it said that the lab may outlive it."""
+    if _alone_matters and select.select([sys.stdin.fileno()], [], [], 0)[0]:
+        os._exit(1)
+
+
+def _enter_namespaces(blueprint: Blueprint) -> None:
+    """Come back as the first process of the outer namespaces; the process that was called ends."""
+    user, group = os.getuid(), os.getgid()
+    if blueprint.user_id is not None:
+        kernel.unshare(kernel.NEW_USERS)
+        kernel.map_user(0, user, group)
+    kernel.unshare(kernel.NEW_MOUNTS | kernel.NEW_NETWORK | kernel.NEW_PIDS)
+    kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.SLAVE)
+    warden = os.fork()
+    if warden:
+        _say({"pid": warden})
+        os._exit(0)
+    kernel.mount("proc", "/proc", "proc")
+    for name in ("hosts", "resolv.conf"):
+        target = Path("/etc", name)
+        if target.exists():
+            kernel.bind(str(blueprint.etc / name), str(target))
+
+
+def _mount_disks(blueprint: Blueprint) -> None:
+    """Limited disks; here, not in the hosts, so that a host that is powered on again finds its files."""
+    if blueprint.disk_bytes is not None:
+        for host in blueprint.hosts:
+            disk = str(blueprint.of_host(host) / "srv")
+            kernel.mount("tmpfs", disk, "tmpfs", data=f"size={blueprint.disk_bytes},mode=755")
+
+
+def _say(data: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(data) + "\n")
+    sys.stdout.flush()
+
+
+def _listen(blueprint: Blueprint) -> socket.socket:
+    os.chdir(blueprint.folder)  # a path from here is short enough for a socket's address
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(CONTROL)
+    listener.listen(64)
+    os.chdir("/")
+    return listener
+
+
+def _commit() -> None:
+    """Wait for the word of `lab up`, then cut all ties with it."""
+    _say({"ready": True})
+    if sys.stdin.buffer.readline() != COMMIT:
+        os._exit(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(nothing, number)
+    global _alone_matters
+    _alone_matters = False
+
+
+def _serve(warden: Warden, listener: socket.socket) -> None:
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_read, False)
+    os.set_blocking(wake_write, False)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    warden.reap()
+    while True:
+        ready, _, _ = select.select([listener, wake_read], [], [])
+        if wake_read in ready:
+            os.read(wake_read, 4096)
+            warden.reap()
+        if listener in ready:
+            answer_one(listener, warden.do)
+
+
+def main(blueprint_file: str, lock: int) -> None:
+    """Build the lab and keep it, and its lock, until the process is killed."""
+    os.set_inheritable(lock, False)
+    blueprint = Blueprint.from_json(Path(blueprint_file).read_text())
+    try:
+        _enter_namespaces(blueprint)
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+        _mount_disks(blueprint)
+        warden = Warden(blueprint)
+        warden.power_on_all()
+        listener = _listen(blueprint)
+    except FawkesError as error:
+        _say(error_as_data(error))
+        os._exit(1)
+    except OSError as error:
+        _say(error_as_data(explain(error, root=blueprint.user_id is None)))
+        os._exit(1)
+    _commit()
+    _serve(warden, listener)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
