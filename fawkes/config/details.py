@@ -67,7 +67,7 @@ class ClusterDetails:
 
     def plain(self) -> dict[str, Plain]:
         """As plain data, for `ClusterSpec.details`."""
-        return dataclasses.asdict(self)
+        return _plain(self)
 
     @classmethod
     def of(cls, facts: Facts) -> ClusterDetails:
@@ -112,12 +112,21 @@ class JobDetails:
 
     def plain(self) -> dict[str, Plain]:
         """As plain data, for `JobSpec.details`."""
-        return dataclasses.asdict(self)
+        return _plain(self)
 
     @classmethod
     def of(cls, facts: Facts) -> JobDetails:
         """From plain data; UserError names the first key that is wrong."""
         return _read(cls, facts)
+
+
+def _plain(details: ClusterDetails | JobDetails) -> dict[str, Plain]:
+    """Lists instead of tuples: the same value before and after a ledger."""
+    return dataclasses.asdict(details, dict_factory=lambda items: {k: _listed(v) for k, v in items})
+
+
+def _listed(value: Plain) -> Plain:
+    return [_listed(one) for one in value] if isinstance(value, tuple | list) else value
 
 
 def _read(kind: type[D], facts: Facts) -> D:

@@ -100,14 +100,15 @@ class Workload:
     jobs: tuple[Submission, ...]
 
 
-def load_workload(path: Path, inventory: Inventory, *, catalog: Catalog | None = None) -> Workload:
+def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None) -> Workload:
     """The workload in a file, checked against a pool; ConfigError names file, key and value of what is wrong.
 
-    Local paths are relative to the file. ``catalog`` finds the policy; by default that of the current folder.
+    Inputs and jars are relative to the file, saved outputs to the ``site`` folder, which the policy is looked for
+    in as well (or ``catalog`` finds it).
     """
     file, folder = str(path), path.parent
     table = check(WorkloadTable, read_toml(path), file=file)
-    catalog = catalog or Catalog(site=Path())
+    catalog = catalog or Catalog(site=site)
     settings = settings_of(table.settings, file=file, base=folder, catalog=catalog, key="settings")
     faults = Faults(path)
     _check_hosts(table, inventory, faults)
@@ -115,9 +116,14 @@ def load_workload(path: Path, inventory: Inventory, *, catalog: Catalog | None =
     faults.refuse()
     sizes = {one.name: one.size for one in table.generate}
     clusters = [
-        Arrival(
-            one.at_us,
-            cluster_spec(one, file=file, folder=folder, inventory=inventory, key=f"cluster[{one.id}]", generated=sizes),
+        cluster_spec(
+            one,
+            file=file,
+            folder=folder,
+            inventory=inventory,
+            key=f"cluster[{one.id}]",
+            generated=sizes,
+            save_folder=site,
         )
         for one in table.cluster
     ]
@@ -130,7 +136,7 @@ def load_workload(path: Path, inventory: Inventory, *, catalog: Catalog | None =
         hosts=table.hosts,
         settings=settings,
         generate=tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate),
-        clusters=tuple(clusters),
+        clusters=tuple(Arrival(one.at_us, spec) for one, spec in zip(table.cluster, clusters, strict=True)),
         jobs=tuple(jobs),
     )
 
