@@ -1,0 +1,1 @@
+"""The simulated world: the decisions of the core, without nodes."""

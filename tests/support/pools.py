@@ -1,0 +1,124 @@
+"""Small pools, MR-clusters and jobs for tests, and an engine in a simulated world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fawkes.core.events import Event, PolicyText, Requested, Started, Submitted
+from fawkes.core.invariants import broken
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.settings import Discrimination, Settings
+from fawkes.core.state import State, View
+from fawkes.engine import Engine
+from fawkes.policy import compile_policy, policy_text
+from fawkes.sim.world import SimWorld
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
+
+POLICIES = Path(__file__).parents[2] / "policies" / "weighting"
+
+
+def policy(name: str = "td") -> PolicyText:
+    """A policy of the paper."""
+    path = POLICIES / f"{name}.py"
+    return policy_text(name.upper(), str(path), path.read_text())
+
+
+def settings(**changes: object) -> Settings:
+    """The paper's way with a period of 20 s, and no damping."""
+    values: dict[str, object] = {
+        "preset": "test",
+        "period_us": 20 * SECOND_US,
+        "sample_every_us": 2 * SECOND_US,
+        "tau": 10 / 9,
+        "discrimination": Discrimination.RAW,
+        "transient_leave_us": 0,
+        "transient_core_leave_us": 0,
+        "confirmations": 1,
+        "settle_after_grow_us": 0,
+        "settle_after_shrink_us": 0,
+        "max_moves_fraction": None,
+        "idle_us": None,
+        "spare_masters": False,
+    }
+    return Settings(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def nodes(count: int, site: str = "delft") -> tuple[Node, ...]:
+    """node01 ... of one site."""
+    return tuple(Node(id=NodeId(f"node{i + 1:02d}"), site=site) for i in range(count))
+
+
+def started(count: int = 10, at_s: float = 0, *, how: Settings | None = None, **facts: object) -> Started:
+    """The first event of a run."""
+    values: dict[str, object] = {
+        "at_us": int(at_s * SECOND_US),
+        "version": "test",
+        "pool": "pool",
+        "epoch": 1,
+        "controller": "controller-1",
+        "settings": how or settings(),
+        "nodes": nodes(count),
+        "policy": policy(),
+    }
+    return Started(**{**values, **facts})  # type: ignore[arg-type]
+
+
+def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Requested:
+    """A request for a MR-cluster."""
+    spec = ClusterSpec(id=ClusterId(name), min_nodes=minimum, replication=1, **facts)  # type: ignore[arg-type]
+    return Requested(at_us=int(at_s * SECOND_US), spec=spec, by="test", ask=f"request-{name}")
+
+
+def submit(name: str, number: int, at_s: float, tasks: int = 10, task_s: float = 10, **facts: object) -> Submitted:
+    """A job of sleeping tasks."""
+    spec = JobSpec(
+        id=JobId(f"{name}-{number}"),
+        cluster=ClusterId(name),
+        tasks=tasks,
+        tasks_estimated=False,
+        details={"task_s": task_s},
+        **facts,  # type: ignore[arg-type]
+    )
+    return Submitted(at_us=int(at_s * SECOND_US), spec=spec, by="test", ask=f"submit-{spec.id}")
+
+
+class Checked(Engine):
+    """An engine whose state is checked for every invariant after every event."""
+
+    def __init__(self, world: SimWorld, store: MemoryStore) -> None:
+        self.state = State()
+        self.store = store
+        self.world = world
+        super().__init__(world, store, compile_policy, self.state)
+
+    def step(self, event: Event) -> object:  # type: ignore[override]
+        """One turn, then the invariants."""
+        decision = super().step(event)
+        wrong = broken(self.state)
+        assert not wrong, (event, wrong)
+        return decision
+
+
+def run(events: Iterable[Event], until_s: float, **world: object) -> Checked:
+    """A whole run in a simulated world."""
+    simulated = SimWorld(until_us=int(until_s * SECOND_US), **world)  # type: ignore[arg-type]
+    simulated.script(events)
+    engine = Checked(simulated, MemoryStore())
+    engine.run()
+    return engine
+
+
+def sizes(view: View) -> dict[str, int]:
+    """How many nodes each MR-cluster holds."""
+    return {c: len(view.nodes_of(c)) for c in view.clusters}
+
+
+def roles(view: View, cluster: str) -> dict[Role | None, int]:
+    """How many nodes of each role a MR-cluster holds."""
+    found: dict[Role | None, int] = {}
+    for node in view.nodes_of(ClusterId(cluster)):
+        role = view.nodes[node].role
+        found[role] = found.get(role, 0) + 1
+    return found
