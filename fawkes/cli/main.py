@@ -37,9 +37,7 @@ VERBS = {
     "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
     "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trying out and for tests."),
     "dist": Verb("fawkes.cli.dist:dist", "Get, check and spread Hadoop releases."),
-    "check": Verb(
-        "fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."
-    ),
+    "check": Verb("fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."),
     "run": Verb("fawkes.cli.run:run", "The controller: deploy MR-clusters and keep them balanced."),
     "request": Verb("fawkes.cli.request:request", "Ask for a MR-cluster."),
     "release": Verb("fawkes.cli.release:release", "Give a MR-cluster back once its outputs are saved."),
@@ -119,9 +117,7 @@ class Program(click.Group):
 def _imported(name: str, verb: Verb) -> click.Command:
     module, _, attribute = verb.where.partition(":")
     if importlib.util.find_spec(module) is None:
-        raise FawkesError(
-            f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` tells which it is"
-        )
+        raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` tells which it is")
     command: click.Command = getattr(importlib.import_module(module), attribute)
     return command
 
@@ -153,9 +149,7 @@ def _defect(error: Exception) -> str:
     )
 
 
-@click.group(
-    cls=Program, context_settings={"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=Program, context_settings={"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]})
 @click.option(
     "--site",
     default=".",

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Step = Callable[[str], None]
 
+TABLE, JSON, CSV = "table", "json", "csv"
 JSON_VERSION = 1
 NOTHING = "-"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: ``key`` in the rows (and in JSON and CSV), ``title`` and ``text`` of a value for people.
+    """One column of the table and of CSV: the rows' ``key``; ``title`` and ``text`` of a value are for people.
 
     ``right`` aligns numbers; without ``title`` the key serves, with spaces for its underscores.
     """
@@ -46,8 +47,8 @@ def output_option(function: F) -> F:
     return click.option(
         "-o",
         "--output",
-        type=click.Choice(["table", "json", "csv"]),
-        default="table",
+        type=click.Choice([TABLE, JSON, CSV]),
+        default=TABLE,
         show_default=True,
         help="How the result is written.",
     )(function)
@@ -56,11 +57,14 @@ def output_option(function: F) -> F:
 def show(
     rows: Sequence[Mapping[str, object]], columns: Sequence[Column], output: str, title: str | None = None
 ) -> None:
-    """Rows on stdout: a table for people, or the plain values by key as JSON (with a version) or CSV."""
-    if output == "json":
-        shown = [{column.key: row.get(column.key) for column in columns} for row in rows]
-        click.echo(json.dumps({"version": JSON_VERSION, "rows": shown}, indent=2, allow_nan=False))
-    elif output == "csv":
+    """Rows on stdout: a table for people; CSV of the same columns with plain values; JSON with the whole rows.
+
+    JSON is ``{"version": 1, "rows": [...]}``; the version grows when a key changes its meaning or goes away.
+    """
+    if output == JSON:
+        shown = {"version": JSON_VERSION, "rows": list(rows)}
+        click.echo(json.dumps(shown, indent=2, allow_nan=False, default=dict))
+    elif output == CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow([column.key for column in columns])
         writer.writerows([_flat(row.get(column.key)) for column in columns] for row in rows)
@@ -69,7 +73,7 @@ def show(
 
 
 def _flat(value: object) -> object:
-    return json.dumps(value) if isinstance(value, Mapping | list | tuple) else value
+    return json.dumps(value, default=dict) if isinstance(value, Mapping | list | tuple) else value
 
 
 def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str | None) -> None:
@@ -90,7 +94,7 @@ def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], titl
     with out.capture() as capture:
         out.print(table)
     lines = (line.rstrip() for line in capture.get().splitlines())
-    click.echo("\n".join(lines))
+    click.echo("\n".join(lines).strip("\n"))
 
 
 def console(*, stderr: bool = False) -> Console:

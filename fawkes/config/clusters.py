@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, PlainValidator
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
 from fawkes.config.fields import Name, RemoteFolder, SizeBytes, duration
-from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, hadoop_version
+from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, full_version
 from fawkes.config.inventory import Inventory
 from fawkes.config.loader import Faults, Strict, check, read_toml, wrong
 from fawkes.config.settings import GROWTH, Growth
@@ -71,7 +71,7 @@ class ClusterTable(Strict):
     block_size: SizeBytes = Field(default=128 * 1024 * 1024, description="the size of a block in HDFS")
     data: list[DataTable] = Field(default=[], description="input sets to load")
     outputs: list[OutputTable] = Field(default=[], description="output folders to save")
-    hadoop_version: Annotated[str, AfterValidator(hadoop_version)] | None = Field(
+    hadoop_version: Annotated[str, AfterValidator(full_version)] | None = Field(
         default=None, description='a version of `fawkes dist list`, in quotes: "3.5.0"'
     )
     release_dir: RemoteFolder | None = Field(default=None, description="a folder on the nodes with a Hadoop release")

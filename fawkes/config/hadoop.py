@@ -62,7 +62,7 @@ def _flat(keys: Mapping[str, object], before: str = "") -> Iterator[tuple[str, s
             raise wrong(f"{key} = {value!r} is no value for Hadoop", "Write text, a number, true or false")
 
 
-def hadoop_version(text: str) -> str:
+def full_version(text: str) -> str:
     """A version of Hadoop with all of its three numbers; the error for a validator when it is none."""
     if not _VERSION.fullmatch(text):
         raise wrong(f"{text!r} is no version of Hadoop", 'Write all three numbers in quotes, such as "3.5.0"')
