@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _DEFAULT_SITE = Path("lab")
 
 
-class _Size(click.ParamType):
+class _Size(click.ParamType[int | None]):
     """A size such as 2GB, in bytes."""
 
     name = "size"

@@ -18,15 +18,12 @@ COMMIT = b"commit\n"
 """The word after which a lab outlives the `lab up` that started it."""
 
 _LIMIT_S = 30.0
-_KINDS: dict[str, Callable[..., FawkesError]] = {
-    kind.__name__: kind for kind in (UserError, RefusedError, DeadlineError, FawkesError)
-}
+_KINDS: dict[str, Callable[..., FawkesError]] = {kind.__name__: kind for kind in (UserError, RefusedError, BrokenError)}
 
 
 def error_as_data(error: FawkesError) -> dict[str, str]:
     """An error as plain data, for the other side."""
-    data = {"kind": type(error).__name__, "error": error.what, "where": error.where, "hint": error.hint}
-    return data
+    return {"kind": type(error).__name__, "error": error.what, "where": error.where, "hint": error.hint}
 
 
 def error_from_data(data: dict[str, str]) -> FawkesError:
@@ -99,13 +96,13 @@ def answer_one(listener: socket.socket, do: Callable[[str, str], Any]) -> None:
         line = file.readline()
         if not line:
             return
-        request = json.loads(line)
         data: dict[str, Any]
         try:
+            request = json.loads(line)
             data = {"answer": do(request["verb"], request["host"])}
         except FawkesError as error:
             data = error_as_data(error)
         except Exception as error:
             # The warden must live on whatever happens: its end would be the end of all hosts.
-            data = error_as_data(BrokenError(f"{request['verb']} failed: {error!r}", where=request["host"]))
+            data = error_as_data(BrokenError(f"the lab could not do {line.strip()}: {error!r}"))
         connection.sendall(json.dumps(data).encode() + b"\n")

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> None:
     handle, namespaces, command = int(arguments[0]), int(arguments[1]), arguments[3:]
     folder = os.getcwd()
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(handle, namespaces) != 0:
+    if namespaces and libc.setns(handle, namespaces) != 0:
         number = ctypes.get_errno()
         sys.exit(f"fawkes: the lab cannot be entered: {os.strerror(number)}")
     os.chdir(folder)
@@ -39,7 +39,7 @@ def _run(command: list[str]) -> None:
         signal.signal(each, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
-        os.execvp(command[0], command)
+        os.execvp(command[0], command)  # noqa: S606
     except OSError as error:
         print(f"fawkes: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_RUN)

@@ -131,14 +131,15 @@ software_dir = "{SHARED_FOLDER}"
 
 def ssh_config(site: Path, user: str) -> str:
     """A configuration for people: ``fawkes lab exec -- ssh -F DIR/ssh_config node01``."""
+    folder = str(site).replace("%", "%%")
     return f"""\
 {MARK}
 Host *
     User {user}
     Port {SSH_PORT}
-    IdentityFile "{site / KEY_FILE}"
+    IdentityFile "{folder}/{KEY_FILE}"
     IdentitiesOnly yes
-    UserKnownHostsFile "{site / "known_hosts"}"
+    UserKnownHostsFile "{folder}/known_hosts"
     StrictHostKeyChecking yes
 """
 
@@ -155,14 +156,16 @@ def refuse_foreign(site: Path) -> None:
             )
 
 
-def write(file: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file so that no reader ever sees a part of it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-    try:
-        with open(handle, "w") as out:
-            out.write(text)
-        os.chmod(temporary, mode)
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def write_site(site: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a site folder, each so that no reader ever sees a part of it."""
+    site.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}-", dir=site)
+        try:
+            with open(handle, "w") as out:
+                out.write(text)
+            os.chmod(temporary, 0o600 if name == KEY_FILE else 0o644)
+            os.replace(temporary, site / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise

@@ -20,7 +20,7 @@ from typing import Any
 from fawkes.paths import cache_dir
 
 _LOCK = "lock"
-_STATE = "lab.json"
+STATE = "lab.json"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _RETRY_S = 0.02
 
@@ -81,13 +81,13 @@ class LabFolder:
         """Keep ``data`` and who the warden is: process id, start time and boot, which together are unique."""
         state = data | {"pid": pid, "started": _start_ticks(pid), "boot": _boot()}
         text = json.dumps(state, indent=2) + "\n"
-        (self.path / _STATE).write_text(text)
+        (self.path / STATE).write_text(text)
         return text
 
     def state(self) -> dict[str, Any]:
         """What `write_state` kept; empty when there is nothing, or only a part of it."""
         try:
-            data = json.loads((self.path / _STATE).read_text())
+            data = json.loads((self.path / STATE).read_text())
         except (OSError, ValueError):
             return {}
         return data if isinstance(data, dict) else {}

@@ -17,7 +17,8 @@ from fawkes.lab.files import RUN_FOLDER, SHARED_FOLDER
 from fawkes.lab.network import plug_in_host
 from fawkes.lab.spec import Host
 
-_MOUNT_POINTS = {"srv": "/srv", "tmp": "/tmp", "var-tmp": "/var/tmp"}
+_MOUNT_POINTS = {"srv": "/srv", "tmp": "/tmp", "var-tmp": "/var/tmp"}  # noqa: S108 - mount points
+_LONGEST_REPORT = 500
 _ETC = ("hosts", "resolv.conf", "passwd", "shadow")
 
 
@@ -59,14 +60,14 @@ def begin(blueprint: Blueprint, host: Host) -> Building:
     except OSError as error:
         _report(out, error=(error.errno or 0, error.strerror or str(error), error.filename or ""))
     except BaseException:
-        _report(out, error=(0, traceback.format_exc(limit=-2), ""))
+        _report(out, error=(0, traceback.format_exc(limit=-2)[-_LONGEST_REPORT:], ""))
     finally:
         os._exit(0)
 
 
 def _report(out: int, **said: Any) -> None:
     """One line to whoever builds; short enough that two processes never mix theirs."""
-    os.write(out, json.dumps(said).encode()[:4000] + b"\n")
+    os.write(out, json.dumps(said).encode() + b"\n")
 
 
 def _build(blueprint: Blueprint, host: Host, out: int) -> None:
@@ -106,7 +107,7 @@ def _dress(blueprint: Blueprint, host: Host) -> None:
     os.makedirs(SHARED_FOLDER, exist_ok=True)
     kernel.bind(shared, SHARED_FOLDER)
     kernel.mount("tmpfs", "/run", "tmpfs", data="mode=755")
-    kernel.mount("tmpfs", "/dev/shm", "tmpfs", data="mode=1777")
+    kernel.mount("tmpfs", "/dev/shm", "tmpfs", data="mode=1777")  # noqa: S108
     kernel.mount("devpts", "/dev/pts", "devpts", data="newinstance,ptmxmode=0666,mode=620")
     os.makedirs("/run/sshd", 0o755)
     os.makedirs(f"{RUN_FOLDER}/sshd")
@@ -135,9 +136,11 @@ def _become_sshd(blueprint: Blueprint, log: int) -> NoReturn:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number, handle in enumerate((nothing, log, log)):
         os.dup2(handle, number)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for each in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(each, signal.SIG_DFL)
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
     if blueprint.libraries:
         environment["LD_LIBRARY_PATH"] = ":".join(blueprint.libraries)
-    os.execve(blueprint.sshd, [blueprint.sshd, "-D", "-e", "-f", f"{RUN_FOLDER}/sshd_config"], environment)
+    command = [blueprint.sshd, "-D", "-e", "-f", f"{RUN_FOLDER}/sshd_config"]
+    os.execve(command[0], command, environment)  # noqa: S606

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,19 +26,16 @@ def new_key() -> KeyPair:
 
 
 def user_key(file: Path) -> KeyPair:
-    """The key in ``file``, made when there is none yet; UserError when the file holds something else."""
-    if file.exists():
-        try:
-            key = serialization.load_ssh_private_key(file.read_bytes(), password=None)
-        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise UserError(f"this is no private key that a lab can use ({error})", where=str(file)) from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise UserError("this private key is not of the kind ed25519", where=str(file))
-        return _pair(key)
-    pair = new_key()
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        out.write(pair.private)
-    return pair
+    """The key in ``file``, or a fresh one when there is no such file; UserError when it holds something else."""
+    if not file.exists():
+        return new_key()
+    try:
+        key = serialization.load_ssh_private_key(file.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise UserError(f"this is no private key that a lab can use ({error})", where=str(file)) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise UserError("this private key is not of the kind ed25519", where=str(file))
+    return _pair(key)
 
 
 def _pair(key: Ed25519PrivateKey) -> KeyPair:

@@ -18,8 +18,8 @@ from typing import IO, Any, NoReturn
 from fawkes.errors import DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.lab import kernel
 from fawkes.lab.control import COMMIT, Line, NoWardenError, error_from_data
-from fawkes.lab.files import write
-from fawkes.lab.folder import LabFolder
+from fawkes.lab.files import write_site
+from fawkes.lab.folder import STATE, LabFolder
 from fawkes.lab.prepare import BLUEPRINT, Plan, prepare
 from fawkes.lab.spec import LabSpec, check_name, name_of_site
 
@@ -100,7 +100,7 @@ class Lab:
         """Run a command as `popen` does, in place of the calling process."""
         with self._entrance(command) as (enter, handle):
             os.set_inheritable(handle, True)
-            os.execve(enter[0], enter, self._environment(None))
+            os.execve(enter[0], enter, self._environment(None))  # noqa: S606
 
     @contextmanager
     def _entrance(self, command: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[list[str], int]]:
@@ -111,7 +111,7 @@ class Lab:
             flags = sum(flag for name, flag in _JOINED.items() if _is_other(warden, name))
         try:
             enter = [sys.executable, "-I", "-S", str(_ENTER), str(handle), str(flags), "--"]
-            yield [*enter, *map(os.fspath, command)], handle
+            yield [*enter, *(os.fspath(word) for word in command)], handle
         finally:
             os.close(handle)
 
@@ -249,8 +249,7 @@ def _build(folder: LabFolder, lock: int, spec: LabSpec, plan: Plan) -> None:
             warden = _answer(answers, limit, log)["pid"]
             _answer(answers, limit, log)
             state = folder.write_state({"name": spec.name, "site": str(spec.site), "spec": spec.as_data()}, warden)
-            for name, text in {**plan.site_files, "lab.json": state}.items():
-                write(spec.site / name, text)
+            write_site(spec.site, {**plan.site_files, STATE: state})
             word.write(COMMIT)
         except BaseException:
             if warden is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyroute2 import IPRoute
@@ -17,9 +19,19 @@ _NO_SUCH_DEVICE = 19
 _BURST_BYTES = 65536
 
 
+@contextmanager
+def _system_errors() -> Iterator[None]:
+    """What netlink refuses, raised as the OSError that a system call would give."""
+    try:
+        yield
+    except NetlinkError as error:
+        raise OSError(error.code, os.strerror(error.code), "netlink") from error
+
+
 class Switch:
     """The bridge in the lab's outer network namespace, and the ports that lead to the hosts."""
 
+    @_system_errors()
     def __init__(self, address: str) -> None:
         """Make the bridge; the controller's side of the lab has ``address`` on it."""
         _no_ipv6()
@@ -28,6 +40,7 @@ class Switch:
         self._bridge = _index(self._netlink, BRIDGE)
         _bring_up(self._netlink, self._bridge, address)
 
+    @_system_errors()
     def attach(self, port: str, rate_bytes: int | None) -> None:
         """Plug in the port that `plug_in_host` made, with the host's speed limit on what goes to it."""
         index = _index(self._netlink, port)
@@ -39,11 +52,13 @@ class Switch:
         with suppress(NetlinkError, IndexError):
             self._netlink.link("del", index=_index(self._netlink, port))
 
+    @_system_errors()
     def set_cable(self, port: str, *, whole: bool) -> None:
         """Cut or mend the cable of a port."""
         self._netlink.link("set", index=_index(self._netlink, port), state="up" if whole else "down")
 
 
+@_system_errors()
 def plug_in_host(port: str, address: str, rate_bytes: int | None) -> None:
     """Give the calling process's network namespace its Ethernet port; the other end goes to the warden's."""
     _no_ipv6()

@@ -24,6 +24,8 @@ def explain(error: OSError, *, root: bool, settings: Path = Path("/proc/sys")) -
     what = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
     if error.errno == errno.ENOSYS:
         return RefusedError(f"the kernel is too old for a lab: {what}", hint="Linux 5.12 or later is needed")
+    if error.errno == errno.EOPNOTSUPP:
+        return RefusedError(f"the kernel has no virtual network: {what}", hint="As root type: modprobe -a bridge veth")
     if error.errno not in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS):
         return FawkesError(f"the lab could not be built: {what}")
     if root:

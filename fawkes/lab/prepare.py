@@ -29,14 +29,13 @@ class Plan:
 
 
 def prepare(spec: LabSpec, folder: Path) -> Plan:
-    """Write what the hosts need into the lab's folder; the site folder gets no more than the user's key.
+    """Write what the hosts need into the lab's folder; the site folder is only looked at.
 
     RefusedError when so many hosts do not fit or the site folder is somebody else's; UserError without an sshd.
     """
     share = offer(spec.hosts, this_machine(), asked_bytes=spec.nodemanager_memory_bytes, disk_bytes=spec.disk_bytes)
     files.refuse_foreign(spec.site)
     sshd, login, hosts = find_sshd(), files.this_login(), host_list(spec.hosts)
-    spec.site.mkdir(parents=True, exist_ok=True)
     shared = cache_dir().absolute() / "dist"
     shared.mkdir(parents=True, exist_ok=True)
     unpacked = sshd.root != Path("/")
@@ -53,7 +52,8 @@ def prepare(spec: LabSpec, folder: Path) -> Plan:
         disk_bytes=spec.disk_bytes,
         rate_bytes=spec.rate_bytes,
     )
-    _write_etc(blueprint, login, sshd, user_key(spec.site / files.KEY_FILE))
+    key = user_key(spec.site / files.KEY_FILE)
+    _write_etc(blueprint, login, sshd, key)
     keys = {host.name: new_key() for host in hosts}
     _make_host_folders(blueprint, keys)
     (folder / BLUEPRINT).write_text(blueprint.to_json())
@@ -61,6 +61,7 @@ def prepare(spec: LabSpec, folder: Path) -> Plan:
     return Plan(
         blueprint,
         {
+            files.KEY_FILE: key.private,
             "inventory.toml": files.inventory(spec.name, spec.hosts, login.name, share, disk_bytes),
             "known_hosts": files.known_hosts(hosts, {name: key.public for name, key in keys.items()}),
             "ssh_config": files.ssh_config(spec.site, login.name),

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.errors import FawkesError, HostError, UserError
 from fawkes.lab import kernel, processes
-from fawkes.lab.blueprint import CONTROL, Blueprint
+from fawkes.lab.blueprint import CONTROL, SSHD_LOG, Blueprint
 from fawkes.lab.control import COMMIT, answer_one, error_as_data
 from fawkes.lab.files import SSH_PORT
 from fawkes.lab.host import begin
@@ -49,11 +49,38 @@ class _Life:
         return {"host": self.host.name, "address": self.host.address, "state": state, "network": network}
 
 
+class Tie:
+    """The pipes between the warden and the `lab up` that started it; they hold until that says ``commit``."""
+
+    def __init__(self) -> None:
+        self._tied = True
+
+    def leave_if_alone(self) -> None:
+        """End everything when `lab up` is gone before it said that the lab may outlive it."""
+        if self._tied and select.select([sys.stdin.fileno()], [], [], 0)[0]:
+            os._exit(1)
+
+    def say(self, data: dict[str, Any]) -> None:
+        """One line for `lab up`."""
+        sys.stdout.write(json.dumps(data) + "\n")
+        sys.stdout.flush()
+
+    def cut(self) -> None:
+        """Wait for the word, then let go of the pipes."""
+        if sys.stdin.buffer.readline() != COMMIT:
+            os._exit(1)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1):
+            os.dup2(nothing, number)
+        self._tied = False
+
+
 class Warden:
     """The hosts of a lab and what can be done to them."""
 
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, blueprint: Blueprint, tie: Tie) -> None:
         self._blueprint = blueprint
+        self._tie = tie
         self._switch = Switch(CONTROLLER_ADDRESS)
         self._lives = {host.name: _Life(host) for host in blueprint.hosts}
         self._verbs = {
@@ -70,14 +97,24 @@ class Warden:
         lives = list(lives)
         buildings = []
         for life in lives:
-            _leave_if_alone()
+            self._tie.leave_if_alone()
             buildings.append(begin(self._blueprint, life.host))
         for life, building in zip(lives, buildings, strict=True):
             life.pid = building.finish()
             self._switch.attach(life.host.port, self._blueprint.rate_bytes)
             if life.cut:
                 self._switch.set_cable(life.host.port, whole=False)
-        _wait_for_ssh([life.host for life in lives if not life.cut])
+        self._wait_for_ssh([life.host for life in lives if not life.cut])
+
+    def _wait_for_ssh(self, hosts: Iterable[Host]) -> None:
+        limit = time.monotonic() + _READY_LIMIT_S
+        for host in hosts:
+            while not _listens(host):
+                self._tie.leave_if_alone()
+                if time.monotonic() > limit:
+                    log = self._blueprint.of_host(host) / SSHD_LOG
+                    raise HostError("its sshd does not answer", host=host.name, hint=f"Its log is {log}")
+                time.sleep(_RETRY_S)
 
     def power_on_all(self) -> None:
         """Build all hosts."""
@@ -91,7 +128,10 @@ class Warden:
             known = f"{next(iter(self._lives))} to {next(reversed(self._lives))}"
             raise UserError(f"lab {self._blueprint.name!r} has no host {name!r}", hint=f"Its hosts are {known}")
         life = self._lives[name]
-        self._verbs[verb](life)
+        try:
+            self._verbs[verb](life)
+        except OSError as error:
+            raise HostError(f"{verb} failed: {error}", host=name) from error
         return life.as_data()
 
     def reap(self) -> None:
@@ -148,16 +188,6 @@ def _ended() -> int:
         return 0
 
 
-def _wait_for_ssh(hosts: Iterable[Host]) -> None:
-    limit = time.monotonic() + _READY_LIMIT_S
-    for host in hosts:
-        while not _listens(host):
-            _leave_if_alone()
-            if time.monotonic() > limit:
-                raise DeadlineError("sshd did not answer", where=host.name, hint="See the sshd.log of the host")
-            time.sleep(_RETRY_S)
-
-
 def _listens(host: Host) -> bool:
     try:
         with socket.create_connection((host.address, SSH_PORT), timeout=_CONNECT_LIMIT_S):
@@ -166,16 +196,7 @@ def _listens(host: Host) -> bool:
         return False
 
 
-_alone_matters = True
-
-
-def _leave_if_alone() -> None:
-    """End everything when `lab up` is gone before it said that the lab may outlive it."""
-    if _alone_matters and select.select([sys.stdin.fileno()], [], [], 0)[0]:
-        os._exit(1)
-
-
-def _enter_namespaces(blueprint: Blueprint) -> None:
+def _enter_namespaces(blueprint: Blueprint, tie: Tie) -> None:
     """Come back as the first process of the outer namespaces; the process that was called ends."""
     user, group = os.getuid(), os.getgid()
     if blueprint.user_id is not None:
@@ -185,7 +206,7 @@ def _enter_namespaces(blueprint: Blueprint) -> None:
     kernel.mount("none", "/", flags=kernel.RECURSIVE | kernel.SLAVE)
     warden = os.fork()
     if warden:
-        _say({"pid": warden})
+        tie.say({"pid": warden})
         os._exit(0)
     kernel.mount("proc", "/proc", "proc")
     for name in ("hosts", "resolv.conf"):
@@ -202,11 +223,6 @@ def _mount_disks(blueprint: Blueprint) -> None:
             kernel.mount("tmpfs", disk, "tmpfs", data=f"size={blueprint.disk_bytes},mode=755")
 
 
-def _say(data: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(data) + "\n")
-    sys.stdout.flush()
-
-
 def _listen(blueprint: Blueprint) -> socket.socket:
     os.chdir(blueprint.folder)  # a path from here is short enough for a socket's address
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -214,18 +230,6 @@ def _listen(blueprint: Blueprint) -> socket.socket:
     listener.listen(64)
     os.chdir("/")
     return listener
-
-
-def _commit() -> None:
-    """Wait for the word of `lab up`, then cut all ties with it."""
-    _say({"ready": True})
-    if sys.stdin.buffer.readline() != COMMIT:
-        os._exit(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):
-        os.dup2(nothing, number)
-    global _alone_matters
-    _alone_matters = False
 
 
 def _serve(warden: Warden, listener: socket.socket) -> None:
@@ -236,32 +240,34 @@ def _serve(warden: Warden, listener: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     warden.reap()
     while True:
-        ready, _, _ = select.select([listener, wake_read], [], [])
+        ready, _, _ = select.select([listener.fileno(), wake_read], [], [])
         if wake_read in ready:
             os.read(wake_read, 4096)
             warden.reap()
-        if listener in ready:
+        if listener.fileno() in ready:
             answer_one(listener, warden.do)
 
 
 def main(blueprint_file: str, lock: int) -> None:
     """Build the lab and keep it, and its lock, until the process is killed."""
     os.set_inheritable(lock, False)
-    blueprint = Blueprint.from_json(Path(blueprint_file).read_text())
+    os.umask(0o022)
+    blueprint, tie = Blueprint.from_json(Path(blueprint_file).read_text()), Tie()
     try:
-        _enter_namespaces(blueprint)
+        _enter_namespaces(blueprint, tie)
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         _mount_disks(blueprint)
-        warden = Warden(blueprint)
+        warden = Warden(blueprint, tie)
         warden.power_on_all()
         listener = _listen(blueprint)
     except FawkesError as error:
-        _say(error_as_data(error))
+        tie.say(error_as_data(error))
         os._exit(1)
     except OSError as error:
-        _say(error_as_data(explain(error, root=blueprint.user_id is None)))
+        tie.say(error_as_data(explain(error, root=blueprint.user_id is None)))
         os._exit(1)
-    _commit()
+    tie.say({"ready": True})
+    tie.cut()
     _serve(warden, listener)
 
 
