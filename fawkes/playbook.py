@@ -1,0 +1,505 @@
+"""All that a file in ``playbooks/`` may import: scripts as values, the lease that guards a node, facts, tasks.
+
+A playbook step is a pure function that returns a :class:`Script`. It is made by :func:`reading` (looks, changes
+nothing) or by :func:`changing`, which puts the check of the node's lease around it, so that no step can forget it.
+What a script learnt it prints as facts, ``@key=value``, which :func:`read_facts` reads back.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import PurePath, PurePosixPath
+from typing import Any, ClassVar
+
+from fawkes.errors import ElsewhereError, FawkesError, HostError, RefusedError, UserError
+
+__all__ = [
+    "Exit",
+    "Facts",
+    "Folders",
+    "Lease",
+    "RefusedError",
+    "Script",
+    "Secret",
+    "Step",
+    "UserError",
+    "Value",
+    "changing",
+    "failure",
+    "hand_lease",
+    "lease_change",
+    "play",
+    "read_facts",
+    "reading",
+    "task",
+]
+
+_PLACEHOLDER = re.compile(r"(?<![$\w])\{([a-z_][a-z0-9_]*)\}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_FACT = re.compile(r"@([A-Za-z0-9_.:-]+)=(.*)")
+
+
+class Secret:
+    """A value that is sent but never shown: logs and ``repr`` have ``***`` in its place."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+
+@dataclass(frozen=True, repr=False)
+class Script:
+    """Text for ``/bin/sh``; ``masked`` is the same with ``***`` for each secret.
+
+    ``Script.of`` puts quoted values into a template; ``+`` puts one script after another.
+    """
+
+    text: str
+    masked: str = ""
+
+    def __post_init__(self) -> None:
+        if "\0" in self.text:
+            raise ValueError("a script must not contain a NUL character")
+        if not self.masked:
+            object.__setattr__(self, "masked", self.text)
+
+    @classmethod
+    def of(cls, template: str, **values: Value) -> Script:
+        """The template with each ``{name}`` replaced by its value, quoted for the shell.
+
+        A sequence becomes words with blanks between them; a Script goes in as it is. ``${name}`` and ``{ list; }`` are
+        the shell's own. A name without a value, a value without a name, and a placeholder inside quotes are errors:
+        quotes would end where the value's own begin.
+        """
+        names = set(_PLACEHOLDER.findall(template))
+        if names != set(values):
+            wrong = ", ".join(sorted(names ^ set(values)))
+            raise ValueError(f"placeholders and values of a script differ: {wrong}")
+        if re.search(r"[\"']\{[a-z_][a-z0-9_]*\}|(?<![$\w])\{[a-z_][a-z0-9_]*\}[\"']", template):
+            raise ValueError("a placeholder must not stand inside quotes: it brings its own")
+        plain = {name: _words(value, hide=False) for name, value in values.items()}
+        hidden = {name: _words(value, hide=True) for name, value in values.items()}
+        return cls(
+            _PLACEHOLDER.sub(lambda match: plain[match[1]], template),
+            _PLACEHOLDER.sub(lambda match: hidden[match[1]], template),
+        )
+
+    @classmethod
+    def join(cls, scripts: Iterable[Script]) -> Script:
+        """All of them in order, each on lines of its own."""
+        parts = list(scripts)
+        return cls("\n".join(part.text for part in parts), "\n".join(part.masked for part in parts))
+
+    def __add__(self, other: Script) -> Script:
+        return Script.join((self, other))
+
+    def with_env(self, env: Mapping[str, str | Secret]) -> Script:
+        """The same after ``export NAME=value`` for each of ``env``."""
+        for name in env:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no name for an environment variable")
+        exports = (Script.of(f"export {name}={{value}}", value=value) for name, value in env.items())
+        return Script.join((*exports, self))
+
+    def __repr__(self) -> str:
+        return f"Script({self.masked!r})"
+
+
+Value = str | int | float | PurePath | Secret | Script | Sequence["str | PurePath | Secret"]
+
+
+def _words(value: Value, *, hide: bool) -> str:
+    if isinstance(value, Script):
+        return value.masked if hide else value.text
+    if isinstance(value, Secret):
+        return "***" if hide else shlex.quote(value.value)
+    if isinstance(value, str | int | float | PurePath):
+        return shlex.quote(str(value))
+    return " ".join(_words(word, hide=hide) for word in value)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do on a node within a time limit; ``name`` is for people."""
+
+    name: str
+    script: Script
+    deadline_s: float
+
+
+class Facts(Mapping[str, str]):
+    """What a script printed as ``@key=value``; the last value of a key counts, ``all`` has every one."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        self._pairs = tuple(pairs)
+        self._last = dict(pairs)
+
+    def __getitem__(self, key: str) -> str:
+        return self._last[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._last)
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def all(self, key: str) -> tuple[str, ...]:
+        """Every value of a key, in the order in which they were printed."""
+        return tuple(value for name, value in self._pairs if name == key)
+
+    def number(self, key: str) -> int | None:
+        """A value as an integer; None where it is missing or no number."""
+        text = self._last.get(key, "")
+        return int(text) if re.fullmatch(r"-?\d+", text) else None
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """The keys that begin with ``prefix.``, without it."""
+        return {k.removeprefix(f"{prefix}."): v for k, v in self._last.items() if k.startswith(f"{prefix}.")}
+
+    def __repr__(self) -> str:
+        return f"Facts({self._last})"
+
+
+def read_facts(text: str) -> Facts:
+    """The facts in what a script printed; every other line is ignored."""
+    matches = (_FACT.fullmatch(line) for line in text.splitlines())
+    return Facts([(match[1], match[2]) for match in matches if match])
+
+
+class Exit(IntEnum):
+    """Exit codes of playbook scripts that mean something of their own (above those of programs, below signals)."""
+
+    CLEAN_FAILED = 70
+    """Something of a MR-cluster is still on the node."""
+    SUPERSEDED = 71
+    """A newer version was written already."""
+    EMPTY_INCLUDE = 72
+    """The include list would be empty, which admits everybody."""
+    CANNOT_WRITE = 73
+    """The work folder cannot be made or written."""
+    SHARED_FOLDER = 74
+    """The work folder belongs to another node: it is shared or was copied."""
+    BUSY = 75
+    """Another script held the node's lock for too long."""
+    NOT_TAKEN = 76
+    """Nobody holds the node: the MR-cluster must take it first."""
+    FOREIGN = 77
+    """Another pool holds the node."""
+    FENCED = 78
+    """A newer controller, or another one of the same epoch, has taken over."""
+    HELD = 79
+    """Another MR-cluster, or another generation of this one, holds the node."""
+    NOT_EMPTY = 80
+    """A folder that must be empty is not."""
+    DIED = 81
+    """A daemon ended soon after its start."""
+
+
+_MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
+    Exit.CLEAN_FAILED: (HostError, "is not clean", "Look at what is listed; the node stays taken until it is gone"),
+    Exit.SUPERSEDED: (HostError, "has a newer version already", ""),
+    Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
+    Exit.CANNOT_WRITE: (HostError, "cannot write", "Check that the disk is not full and who owns the folder"),
+    Exit.SHARED_FOLDER: (
+        RefusedError,
+        "the work folder belongs to another node",
+        "Give each node a work_dir on its own disk",
+    ),
+    Exit.BUSY: (HostError, "another step kept the node's lock", "Try again"),
+    Exit.NOT_TAKEN: (RefusedError, "the node is not taken by this MR-cluster", "Nothing was changed"),
+    Exit.FOREIGN: (
+        ElsewhereError,
+        "the node belongs to another pool",
+        "`fawkes down` of that pool gives it back",
+    ),
+    Exit.FENCED: (ElsewhereError, "another controller has taken over the node", "Only one controller may run"),
+    Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
+    Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),
+    Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
+}
+
+
+def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
+    """The error for a script that ended with ``exit_code``: whose move it is, and the script's last words."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    detail = f": {lines[-1]}" if lines else ""
+    kind, what, hint = _MEANING.get(exit_code, (HostError, f"exit code {exit_code}", ""))
+    sentence = f"{doing} failed, {what}{detail}"
+    if kind is HostError:
+        return HostError(sentence, host=node, hint=hint)
+    return kind(sentence, where=node, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folders:
+    """Where the things of one MR-cluster lie on one node. Everything is below ``work_dir``."""
+
+    DFS_INCLUDE: ClassVar[str] = "dfs.include"
+    DFS_EXCLUDE: ClassVar[str] = "dfs.exclude"
+    YARN_INCLUDE: ClassVar[str] = "yarn.include"
+    YARN_EXCLUDE: ClassVar[str] = "yarn.exclude.xml"
+    """Files in ``members``; only a name that ends in .xml lets each leaving node have a time limit of its own."""
+
+    work_dir: PurePosixPath
+    cluster: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.cluster):
+            raise UserError(f"{self.cluster!r} is no valid name", where="cluster", hint="Use letters, digits and . _ -")
+
+    @property
+    def root(self) -> PurePosixPath:
+        """The one folder that holds all of the MR-cluster."""
+        return self.work_dir / "clusters" / self.cluster
+
+    @property
+    def conf(self) -> PurePosixPath:
+        """Hadoop's configuration: a symbolic link to the folder of the version in use."""
+        return self.root / "conf"
+
+    @property
+    def members(self) -> PurePosixPath:
+        """Include and exclude files of the masters."""
+        return self.root / "members"
+
+    @property
+    def run(self) -> PurePosixPath:
+        """One file for each daemon: pid, start time, boot id."""
+        return self.root / "run"
+
+    @property
+    def logs(self) -> PurePosixPath:
+        """Logs of daemons."""
+        return self.root / "logs"
+
+    @property
+    def jobs(self) -> PurePosixPath:
+        """One folder for each attempt of a job."""
+        return self.root / "jobs"
+
+    @property
+    def tmp(self) -> PurePosixPath:
+        """Temporary files of daemons."""
+        return self.root / "tmp"
+
+    @property
+    def nn(self) -> PurePosixPath:
+        """The NameNode's image and edits."""
+        return self.root / "nn"
+
+    @property
+    def dn(self) -> PurePosixPath:
+        """Blocks (storage type DISK)."""
+        return self.root / "dn"
+
+    @property
+    def dn_input(self) -> PurePosixPath:
+        """Blocks that stay on core nodes (storage type ARCHIVE)."""
+        return self.root / "dn-input"
+
+    @property
+    def rm_state(self) -> PurePosixPath:
+        """What the ResourceManager recovers from."""
+        return self.root / "rm-state"
+
+    @property
+    def nm_local(self) -> PurePosixPath:
+        """Working folders of containers."""
+        return self.root / "nm-local"
+
+    @property
+    def nm_logs(self) -> PurePosixPath:
+        """Logs of containers until they are aggregated."""
+        return self.root / "nm-logs"
+
+    def all(self) -> tuple[PurePosixPath, ...]:
+        """Every folder that ``prepare`` makes (``conf`` and ``nn`` are made when they have a content)."""
+        return (
+            self.members, self.run, self.logs, self.jobs, self.tmp, self.dn, self.dn_input, self.rm_state,
+            self.nm_local, self.nm_logs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The right to change a node: who asks, for whom, and since which epoch.
+
+    ``cluster`` "" asks for the node itself, whoever holds it (folders, software). ``epoch`` grows by one with each
+    start of the controller; ``controller`` tells two of the same epoch apart (a restored backup).
+    """
+
+    node: str
+    work_dir: PurePosixPath
+    pool: str
+    cluster: str
+    generation: int
+    epoch: int
+    controller: str
+
+    def __post_init__(self) -> None:
+        for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
+            if not _NAME.fullmatch(name):
+                raise UserError(f"{name!r} is no valid name", where=key, hint="Use letters, digits and . _ -")
+        if self.cluster and not _NAME.fullmatch(self.cluster):
+            raise UserError(f"{self.cluster!r} is no valid name", where="cluster", hint="Use letters, digits and . _ -")
+        if not self.work_dir.is_absolute():
+            raise UserError("the work folder must be an absolute path", where=f"work_dir of {self.node}")
+
+    @property
+    def folders(self) -> Folders:
+        """The folders of the lease's MR-cluster on its node."""
+        return Folders(work_dir=self.work_dir, cluster=self.cluster)
+
+    def marks(self, daemon: str) -> dict[str, str]:
+        """Environment by which every process of the MR-cluster, and all that it starts, is found again."""
+        return {
+            "FAWKES_POOL": self.pool,
+            "FAWKES_CLUSTER": self.cluster,
+            "FAWKES_GENERATION": str(self.generation),
+            "FAWKES_DAEMON": daemon,
+        }
+
+
+# `alive FILE`: the process of a pid file runs; it is the same one only while pid, start time and boot agree.
+# `marked POOL CLUSTER WORK_DIR`: pids of all processes of a MR-cluster, by inherited environment, and, for containers
+# that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
+_PRELUDE = r"""
+fact() { printf '@%s=%s\n' "$1" "$2"; }
+boot_id() { read -r boot </proc/sys/kernel/random/boot_id; }
+started() {
+    started=; state=
+    [ -r "/proc/$1/stat" ] && read -r stat_line 2>/dev/null <"/proc/$1/stat" || return 1
+    set -- ${stat_line##*) }
+    state=$1; shift 19; started=$1
+}
+alive() {
+    pid=; since=; born=
+    [ -r "$1" ] && read -r pid since born <"$1" || return 1
+    boot_id
+    [ -n "$born" ] && [ "$born" = "$boot" ] && started "$pid" && [ "$started" = "$since" ] && [ "$state" != Z ]
+}
+marked() {
+    {
+        grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
+        find /proc/[0-9]*/cwd -maxdepth 0 -lname "$3/clusters/$2/nm-local/*"
+    } 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' | sort -un
+}
+"""
+
+_READ_LEASE = r"""
+work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
+my_epoch={epoch}; my_controller={controller}
+umask 022
+mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
+flock -w 20 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; leased=no
+if [ -e "$work/lease" ]; then
+    leased=yes; pool=
+    while IFS='=' read -r key value; do
+        case $key in
+            node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
+            epoch) epoch=$value ;; controller) controller=$value ;;
+        esac
+    done <"$work/lease"
+fi
+refuse() {
+    fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
+    fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
+    echo "$2" >&2
+    exit "$1"
+}
+write_lease() {
+    printf 'node=%s\npool=%s\ncluster=%s\ngeneration=%s\nepoch=%s\ncontroller=%s\n' "$my_node" "$my_pool" \
+        "$1" "$2" "$my_epoch" "$my_controller" >"$work/.lease.new" && mv -f "$work/.lease.new" "$work/lease" ||
+        { echo "cannot write $work/lease" >&2; exit 73; }
+}
+[ "$node" = "$my_node" ] || refuse 74 "the lease in $work is that of node $node"
+[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work is that of pool ${pool:-(unreadable)}"
+[ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
+[ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
+    refuse 78 "controller $controller has the same epoch $epoch"
+mine=no
+[ "$cluster" = "$my_cluster" ] && [ "$generation" = "$my_generation" ] && mine=yes
+"""
+
+_GUARD = r"""
+if [ -n "$my_cluster" ] && [ $mine = no ]; then
+    [ -n "$cluster" ] || refuse 76 "no MR-cluster holds the node, $my_cluster has not taken it"
+    refuse 79 "the node is held by $cluster, generation $generation"
+fi
+[ "$leased $epoch $controller" = "yes $my_epoch $my_controller" ] || write_lease "$cluster" "$generation"
+"""
+
+
+def reading(template: str, **values: Value) -> Script:
+    """A script that looks and changes nothing: no lease, no lock. It has ``fact KEY VALUE`` and ``alive PIDFILE``."""
+    return Script(_PRELUDE) + Script.of(template, **values)
+
+
+def _lease_values(lease: Lease) -> dict[str, Value]:
+    return {
+        "work": lease.work_dir,
+        "node": lease.node,
+        "pool": lease.pool,
+        "cluster": lease.cluster,
+        "generation": lease.generation,
+        "epoch": lease.epoch,
+        "controller": lease.controller,
+    }
+
+
+def changing(lease: Lease, template: str, **values: Value) -> Script:
+    """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
+
+    Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*``. A newer epoch is
+    written down before the script begins, so that an older controller is shut out from then on. What the script starts
+    in the background does not inherit the lock.
+    """
+    body = Script.of(template, **values)
+    return Script(_PRELUDE) + Script.of(_READ_LEASE + _GUARD + "(\n{body}\n) 9>&-\n", body=body, **_lease_values(lease))
+
+
+def lease_change(lease: Lease, template: str, **values: Value) -> Script:
+    """For ``playbooks/lease.py`` alone: a script that may read the lease, under the lock, and write it anew."""
+    return Script(_PRELUDE) + Script.of(_READ_LEASE, **_lease_values(lease)) + Script.of(template, **values)
+
+
+def task(*, name: str) -> Callable[[Callable[..., None]], Any]:
+    """Make a function a Fabric task: ``fab -H node01 --search-root playbooks --collection node NAME``."""
+    from fabric import task as fabric_task
+
+    return lambda function: fabric_task(function, name=name, auto_shortflags=False)
+
+
+def play(context: Any, script: Script) -> Facts:
+    """Run a script by hand on the host of a Fabric context, show what it says, and give its facts back.
+
+    Raises SystemExit with the script's exit code when that is not 0, as ``fab`` does for a failed command.
+    """
+    result = context.run("/bin/sh -s", in_stream=io.StringIO(f"{{\n{script.text}\n}} </dev/null\n"), warn=True)
+    if result.exited != 0:
+        raise SystemExit(int(result.exited))
+    return read_facts(str(result.stdout))
+
+
+def hand_lease(context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0) -> Lease:
+    """The lease of someone who runs a task by hand: the host's name is the node's, ``hand`` the controller's.
+
+    Give the epoch that `fawkes nodes` shows: with an older one the node refuses.
+    """
+    return Lease(
+        node=str(getattr(context, "host", "localhost")),
+        work_dir=PurePosixPath(work_dir),
+        pool=pool,
+        cluster=cluster,
+        generation=int(generation),
+        epoch=int(epoch),
+        controller="hand",
+    )

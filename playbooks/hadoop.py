@@ -1,0 +1,348 @@
+"""Hadoop on a node: configuration, daemons, the NameNode's first format, the masters' lists of members.
+
+Daemons are started without Hadoop's own scripts: detached, in a session of their own, marked by their environment, so
+that they outlive the connection and the controller and are found again whatever happens to their pid files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+from xml.sax.saxutils import escape
+
+from fawkes.playbook import Folders, Lease, RefusedError, Script, changing, hand_lease, play, reading, task
+
+DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "historyserver")
+"""The daemons of Hadoop that Fawkes starts, by the names of their pid files and logs."""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """What to start: ``argv`` begins with Java's path; ``env`` is all that it finds besides PATH, HOME, USER, LANG."""
+
+    name: str
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def log_flags(folders: Folders, daemon: str) -> list[str]:
+    """JVM flags that send a daemon's log to ``logs/DAEMON.log``, rolled, instead of its standard output."""
+    return [
+        f"-Dhadoop.log.dir={folders.logs}",
+        f"-Dhadoop.log.file={daemon}.log",
+        "-Dhadoop.root.logger=INFO,RFA",
+        f"-Djava.io.tmpdir={folders.tmp}",
+    ]
+
+
+def configure(lease: Lease, files: Mapping[str, str]) -> Script:
+    """Write the configuration folder: all files or none. Fact ``changed`` is ``yes`` or ``no``.
+
+    ``conf`` is a symbolic link that is switched at the end, so a daemon never reads half of a configuration. Files that
+    someone edited by hand are put right again.
+    """
+    version = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:12]
+    writes = Script.join(
+        Script.of('printf %s {text} >"$new"/{name} || exit 73', text=text, name=name)
+        for name, text in sorted(files.items())
+    )
+    return changing(
+        lease,
+        r"""
+conf={conf}; new=$conf-{version}.$$
+fail() { rm -rf "$new" "$conf.link"; echo "cannot write $conf" >&2; exit 73; }
+mkdir "$new" && ( {writes} ) || fail
+if [ -d "$conf" ] && diff -rq "$conf/" "$new" >/dev/null; then
+    rm -rf "$new"
+    fact changed no
+    exit 0
+fi
+old=$(readlink "$conf")
+ln -sfn "${new##*/}" "$conf.link" && mv -fT "$conf.link" "$conf" || fail
+[ -z "$old" ] || rm -rf "${conf%/*}/$old"
+fact changed yes
+""",
+        conf=lease.folders.conf,
+        version=version,
+        writes=Script("\n") + writes + Script("\n"),
+    )
+
+
+# `why DAEMON`: what its logs say about its end, since its last start; a port in use is the commonest reason.
+_WHY = r"""
+run={run}; logs={logs}
+why() {
+    last=$(tail -qn 300 "$logs/$1.log" "$logs/$1.out" 2>/dev/null |
+        awk '/STARTUP_MSG: Starting/ { n = 0 } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }')
+    port=$(printf '%s\n' "$last" | sed -n -e 's/.*Problem binding to \[[^]]*:\([0-9]*\)\] .*BindException.*/\1/p' \
+        -e 's/.*BindException: Port in use: [^ ]*:\([0-9]*\).*/\1/p' | tail -n 1)
+    reason=$(printf '%s\n' "$last" | grep -E 'Caused by: |(Exception|Error): |^Error|not found|FATAL' |
+        tail -n 1 | cut -c 1-300)
+    printf '%s\n' "$last" | tail -n 20 >&2
+    if [ -n "$port" ]; then fact "port.$1" "$port"; reason="port $port is in use"; fi
+    [ -n "$reason" ] || reason="its log says nothing, see $logs/$1.out"
+    fact "why.$1" "$reason"
+    echo "$1 ended: $reason" >&2
+}
+"""
+
+_LAUNCH = r"""
+me=$(id -un)
+ulimit -Sn 65536 2>/dev/null || ulimit -Sn "$(ulimit -Hn)" 2>/dev/null
+launch() {
+    daemon=$1; shift
+    if alive "$run/$daemon.pid"; then fact "daemon.$daemon" running; return 0; fi
+    rm -f "$run/$daemon.pid"
+    [ ! -e "$logs/$daemon.out" ] || mv -f "$logs/$daemon.out" "$logs/$daemon.out.1"
+    : >"$logs/$daemon.out" || { echo "cannot write $logs" >&2; exit 73; }
+    # The pid file is there before the daemon is: no crash in between leaves one that nobody knows.
+    setsid sh -c '
+        since() { shift 19; echo "$1"; }
+        read -r boot </proc/sys/kernel/random/boot_id && read -r line </proc/$$/stat &&
+            echo "$$ $(since ${line##*) }) $boot" >"$0.new" && mv -f "$0.new" "$0" && exec "$@"
+    ' "$run/$daemon.pid" env -i "PATH=$PATH" "HOME=$HOME" "USER=$me" "LANG=${LANG:-C.UTF-8}" "$@" \
+        </dev/null >>"$logs/$daemon.out" 2>&1 &
+    fact "daemon.$daemon" started
+}
+"""
+
+_WATCH = r"""
+tries={tenths}
+while :; do
+    for daemon in {names}; do
+        [ -e "$run/$daemon.pid" ] || [ $tries -gt 0 ] || { echo "$daemon did not begin" >&2; exit 81; }
+        [ ! -e "$run/$daemon.pid" ] || alive "$run/$daemon.pid" || { why "$daemon"; exit 81; }
+    done
+    [ $tries -gt 0 ] || break
+    tries=$((tries - 1)); sleep 0.1
+done
+"""
+
+
+def start(lease: Lease, daemons: Sequence[Daemon], *, watch_s: float = 0.3) -> Script:
+    """Start several daemons at once, detached; one that runs already is left alone.
+
+    Facts ``daemon.NAME`` are ``started`` or ``running``. They are watched for ``watch_s``: exit DIED, with the reason,
+    the port if one is in use and the last lines of the log, for one that ends within it; later ends are found by
+    ``status``.
+    """
+    launches = Script.join(
+        Script.of(
+            "launch {name} {words}",
+            name=daemon.name,
+            words=[f"{key}={value}" for key, value in {**daemon.env, **lease.marks(daemon.name)}.items()]
+            + list(daemon.argv),
+        )
+        for daemon in daemons
+    )
+    return changing(
+        lease,
+        _WHY + _LAUNCH + "{launches}\n" + _WATCH,
+        run=lease.folders.run,
+        logs=lease.folders.logs,
+        launches=launches,
+        names=[daemon.name for daemon in daemons],
+        tenths=max(1, round(watch_s * 10)),
+    )
+
+
+def status(folders: Folders, daemons: Sequence[str]) -> Script:
+    """Facts ``daemon.NAME``: ``running`` (and ``pid.NAME``), ``absent``, ``dead`` (and ``why.NAME``, ``port.NAME``).
+
+    ``dead`` is a daemon that was started, was not stopped and is gone; the last lines of its log are on standard error.
+    """
+    return reading(
+        _WHY
+        + r"""
+for daemon in {names}; do
+    if alive "$run/$daemon.pid"; then fact "daemon.$daemon" running; fact "pid.$daemon" "$pid"
+    elif [ -e "$run/$daemon.pid" ]; then fact "daemon.$daemon" dead; why "$daemon"
+    else fact "daemon.$daemon" absent
+    fi
+done
+""",
+        run=folders.run,
+        logs=folders.logs,
+        names=list(daemons),
+    )
+
+
+def stop(lease: Lease, daemons: Sequence[str], *, grace_s: float = 10.0) -> Script:
+    """Stop daemons: TERM to all, ``grace_s`` later KILL. Facts ``daemon.NAME``: ``stopped``, ``killed`` or ``absent``.
+
+    Exit CLEAN_FAILED if one is still there. A NodeManager that is stopped in time ends its containers; those of a
+    killed one are found by ``node.wipe``.
+    """
+    return changing(
+        lease,
+        r"""
+run={run}; tries={tenths}
+for daemon in {names}; do
+    if alive "$run/$daemon.pid"; then kill -TERM "$pid"; else fact "daemon.$daemon" absent; rm -f "$run/$daemon.pid"; fi
+done
+while [ $tries -gt 0 ]; do
+    some=no
+    for daemon in {names}; do ! alive "$run/$daemon.pid" || some=yes; done
+    [ $some = yes ] || break
+    tries=$((tries - 1)); sleep 0.1
+done
+for daemon in {names}; do
+    [ -e "$run/$daemon.pid" ] || continue
+    how=stopped; tries=50
+    while alive "$run/$daemon.pid" && [ $tries -gt 0 ]; do
+        how=killed; kill -KILL "$pid"; tries=$((tries - 1)); sleep 0.1
+    done
+    ! alive "$run/$daemon.pid" || { echo "$daemon cannot be stopped" >&2; exit 70; }
+    rm -f "$run/$daemon.pid"
+    fact "daemon.$daemon" $how
+done
+""",
+        run=lease.folders.run,
+        names=list(daemons),
+        tenths=round(grace_s * 10),
+    )
+
+
+def format_namenode(lease: Lease, argv: Sequence[str], env: Mapping[str, str], *, cluster_id: str) -> Script:
+    """Format the NameNode's folder, once: fact ``formatted`` is ``yes``, or ``already`` and nothing was done.
+
+    ``argv`` is the command with ``-format -nonInteractive``. The image is made in a folder beside and renamed, so a
+    format that was cut short is not taken for a whole one. Exit NOT_EMPTY for a folder with something else in it.
+    """
+    at = list(argv).index("-format")
+    fresh = lease.folders.nn.with_name("nn.new")
+    words = [*argv[:at], f"-Ddfs.namenode.name.dir=file://{fresh}", *argv[at:], "-clusterid", cluster_id]
+    return changing(
+        lease,
+        r"""
+nn={nn}; log={logs}/format.log
+if [ -f "$nn/current/VERSION" ]; then fact formatted already; exit 0; fi
+if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is no NameNode's folder and not empty" >&2; exit 80; fi
+rm -rf {fresh}
+env -i "PATH=$PATH" "HOME=$HOME" {env} {words} >"$log" 2>&1 </dev/null && [ -f {fresh}/current/VERSION ] ||
+    { tail -n 5 "$log" >&2; echo "the format failed, see $log" >&2; exit 1; }
+rm -rf "$nn" && mv -T {fresh} "$nn" || exit 73
+fact formatted yes
+""",
+        nn=lease.folders.nn,
+        logs=lease.folders.logs,
+        fresh=fresh,
+        env=[f"{key}={value}" for key, value in {**env, **lease.marks("format")}.items()],
+        words=words,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Members:
+    """Who belongs to a MR-cluster, by address, as HDFS and YARN are told.
+
+    ``leaving_data`` are DataNodes to decommission; ``leaving`` maps a NodeManager to the seconds that its running
+    tasks have (0: none; -1: without limit).
+    """
+
+    version: int
+    data: Sequence[str]
+    leaving_data: Sequence[str] = ()
+    compute: Sequence[str]
+    leaving: Mapping[str, int] = field(default_factory=dict)
+
+
+def members_files(members: Members) -> dict[str, str]:
+    """The four files of the masters, by name in ``Folders.members``; RefusedError for an empty include list.
+
+    An empty include file admits every node, in HDFS and in YARN.
+    """
+    if not members.data or not members.compute:
+        raise RefusedError(
+            "an empty include list would admit every node", hint="Keep at least the core nodes as members"
+        )
+    rows = (
+        f"  <host><name>{escape(host)}</name><timeout>{seconds}</timeout></host>\n"
+        for host, seconds in sorted(members.leaving.items())
+    )
+    return {
+        Folders.DFS_INCLUDE: _lines(members.data),
+        Folders.DFS_EXCLUDE: _lines(members.leaving_data),
+        Folders.YARN_INCLUDE: _lines(members.compute),
+        Folders.YARN_EXCLUDE: f'<?xml version="1.0"?>\n<hosts>\n{"".join(rows)}</hosts>\n',
+    }
+
+
+def _lines(hosts: Iterable[str]) -> str:
+    return "".join(f"{host}\n" for host in sorted(hosts))
+
+
+def refresh(
+    lease: Lease,
+    members: Members,
+    commands: Mapping[str, Sequence[str]] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Script:
+    """Write the lists of members, then run the commands that make the masters read them, all at once.
+
+    ``commands`` are by name, such as ``hdfs`` (... ``-refreshNodes``) and ``yarn`` (... ``-refreshNodes -g -server``);
+    without any the files are only written. Fact ``written`` is the version; exit SUPERSEDED where a newer one is
+    there, EMPTY_INCLUDE rather than an empty list. Facts ``refresh.NAME`` are exit codes; exit 1 if one is not 0.
+    """
+    files = members_files(members)
+    includes = (Folders.DFS_INCLUDE, Folders.YARN_INCLUDE)
+    writes = Script.join(
+        Script.of("printf %s {text} >{new} || exit 73", text=text, new=f"{name}.new") for name, text in files.items()
+    )
+    moves = Script.join(Script.of("mv -f {new} {name} || exit 73", new=f"{name}.new", name=name) for name in files)
+    runs = Script.join(
+        Script.of(
+            '( env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >{name}.log 2>&1 </dev/null; echo $? >{name}.exit ) &',
+            env=[f"{key}={value}" for key, value in {**(env or {}), **lease.marks("refresh")}.items()],
+            argv=list(argv),
+            name=name,
+        )
+        for name, argv in (commands or {}).items()
+    )
+    return changing(
+        lease,
+        r"""
+cd {members} || exit 73
+now=0; [ ! -r version ] || read -r now <version
+[ "$now" -le {version} ] || { echo "version $now is newer than "{version} >&2; exit 71; }
+{writes}
+for list in {includes}; do grep -q '[^[:space:]]' "$list.new" || { echo "$list would be empty" >&2; exit 72; }; done
+{moves}
+echo {version} >version.new && mv -f version.new version || exit 73
+fact written {version}
+{runs}
+wait
+end=0
+for name in {names}; do
+    code=1; [ ! -r "$name.exit" ] || read -r code <"$name.exit"
+    fact "refresh.$name" "$code"
+    [ "$code" = 0 ] || { end=1; tail -n 10 "$name.log" >&2; echo "refresh of $name ended with $code" >&2; }
+    rm -f "$name.exit"
+done
+exit $end
+""",
+        members=lease.folders.members,
+        version=members.version,
+        writes=writes,
+        includes=includes,
+        moves=moves,
+        runs=runs,
+        names=list(commands or {}),
+    )
+
+
+@task(name="status")
+def status_by_hand(context: Any, work_dir: str, cluster: str) -> None:
+    """Show which daemons of a MR-cluster run on a node."""
+    play(context, status(Folders(work_dir=PurePosixPath(work_dir), cluster=cluster), DAEMONS))
+
+
+@task(name="stop")
+def stop_by_hand(
+    context: Any, work_dir: str, pool: str, cluster: str, generation: int, epoch: int, daemon: str
+) -> None:
+    """Stop one daemon of a MR-cluster on a node."""
+    play(context, stop(hand_lease(context, work_dir, pool, cluster, generation, epoch), [daemon]))

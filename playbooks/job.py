@@ -1,0 +1,172 @@
+"""The launcher of jobs: runs a client's command on the master exactly once, whatever happens to the connection.
+
+Each attempt has a folder of its own, ``jobs/JOB.ATTEMPT``. The right to run the command is the folder ``begun`` in it,
+which only one process can make. The command outlives the connection and the controller; when it ends, ``result``
+appears, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from fawkes.playbook import Folders, Lease, Script, Secret, UserError, changing, play, reading, task
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def job_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
+    """Where an attempt keeps its files; UserError for a job's name that is no file name."""
+    if not _NAME.fullmatch(job):
+        raise UserError(f"{job!r} is no valid name", where="job", hint="Use letters, digits and . _ -")
+    return folders.jobs / f"{job}.{attempt}"
+
+
+# Prints the facts of one attempt; `state` is one of running, finished, lost, unborn, absent.
+_LOOK = r"""
+look() {
+    if [ ! -d "$job" ]; then fact state absent; return; fi
+    if [ -r "$job/result" ]; then
+        fact state finished
+        while IFS='=' read -r key value; do fact "$key" "$value"; done <"$job/result"
+    elif alive "$job/pid"; then fact state running; fact pid "$pid"
+    elif [ -d "$job/begun" ]; then fact state lost
+    else fact state unborn
+    fi
+    [ ! -e "$job/cancelled" ] || fact cancelled yes
+    grep -hoE 'application_[0-9]+_[0-9]+' "$job/stdout" "$job/stderr" 2>/dev/null | sort -u |
+        while read -r id; do fact application "$id"; done
+}
+"""
+
+# The shell that stays beside the command: it catches TERM (a trap that does something is not inherited by what it
+# starts; an ignored signal would be) and goes on to write the result.
+_RUNNER = r"""
+cd "$0" && mkdir begun 2>/dev/null || exit 0
+since() { shift 19; echo "$1"; }
+read -r boot </proc/sys/kernel/random/boot_id && read -r line </proc/$$/stat &&
+    echo "$$ $(since ${line##*) }) $boot" >pid.new && mv -f pid.new pid || exit 73
+trap : TERM HUP INT
+began=$(date +%s%6N)
+( . ./env; cd "$FAWKES_JOB_DIR" && exec "$@" ) </dev/null >stdout 2>stderr &
+child=$!
+while :; do
+    wait $child; code=$?
+    kill -0 $child 2>/dev/null || break
+done
+printf "exit=%s\nbegan_us=%s\nended_us=%s\n" "$code" "$began" "$(date +%s%6N)" >result.new && mv -f result.new result
+"""
+
+
+def start(
+    lease: Lease,
+    job: str,
+    attempt: int,
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str | Secret] | None = None,
+    cwd: PurePosixPath | None = None,
+) -> Script:
+    """Run ``argv`` once. For an attempt that began already nothing is started: its state is reported as by ``look``.
+
+    Fact ``started`` is ``yes`` or ``no``. ``cwd`` is the working folder (default: the attempt's). The environment is
+    ``env`` and PATH, HOME, USER, LANG, nothing of the login. What must run again gets a new attempt.
+    """
+    folder = job_folder(lease.folders, job, attempt)
+    variables: dict[str, str | Secret] = {"FAWKES_JOB_DIR": str(cwd or folder), **(env or {})}
+    marks = {**lease.marks("job"), "FAWKES_JOB": folder.name}
+    return changing(
+        lease,
+        _LOOK
+        + r"""
+job={job}
+umask 077
+mkdir -p "$job" || { echo "cannot make $job" >&2; exit 73; }
+if [ ! -d "$job/begun" ]; then
+    printf '%s\n' {command} >"$job/command.new" && mv -f "$job/command.new" "$job/command" || exit 73
+    printf '%s\n' {env} >"$job/env.new" && mv -f "$job/env.new" "$job/env" || exit 73
+    setsid env -i "PATH=$PATH" "HOME=$HOME" "USER=$(id -un)" "LANG=${LANG:-C.UTF-8}" {marks} \
+        sh -c {runner} "$job" {argv} </dev/null >"$job/launcher.log" 2>&1 &
+    tries=200
+    while [ $tries -gt 0 ] && [ ! -e "$job/pid" ]; do tries=$((tries - 1)); sleep 0.05; done
+    [ -e "$job/pid" ] || { cat "$job/launcher.log" >&2; echo "the launcher did not begin" >&2; exit 81; }
+    fact started yes
+else
+    fact started no
+fi
+look
+""",
+        job=folder,
+        command=Script.of("{argv}", argv=list(argv)).text,
+        env=_exports(variables),
+        marks=[f"{key}={value}" for key, value in marks.items()],
+        runner=_RUNNER,
+        argv=list(argv),
+    )
+
+
+def _exports(variables: Mapping[str, str | Secret]) -> Secret:
+    return Secret(Script("").with_env(variables).text.strip())
+
+
+def look(folders: Folders, job: str, attempt: int) -> Script:
+    """How an attempt stands: fact ``state``, and ``exit began_us ended_us pid cancelled application`` where known.
+
+    ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
+    attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.
+    The last lines of what it wrote to standard error are on standard error, unless it ended with 0.
+    """
+    return reading(
+        _LOOK
+        + r"""
+job={job}
+look
+grep -q '^exit=0$' "$job/result" 2>/dev/null || tail -n 20 "$job/stderr" >&2 2>/dev/null
+:
+""",
+        job=job_folder(folders, job, attempt),
+    )
+
+
+def cancel(lease: Lease, job: str, attempt: int, *, grace_s: float = 10.0) -> Script:
+    """End the command of an attempt: TERM, ``grace_s`` later KILL; one that never began never will.
+
+    Facts as by ``look``. This ends the client alone; the application in YARN is killed through the ResourceManager.
+    """
+    folder = job_folder(lease.folders, job, attempt)
+    return changing(
+        lease,
+        _LOOK
+        + r"""
+job={job}
+[ -d "$job" ] || { fact state absent; exit 0; }
+: >"$job/cancelled"
+if mkdir "$job/begun" 2>/dev/null; then
+    now=$(date +%s%6N)
+    printf 'exit=143\nbegan_us=%s\nended_us=%s\n' "$now" "$now" >"$job/result.new" &&
+        mv -f "$job/result.new" "$job/result"
+fi
+tries={tenths}
+! alive "$job/pid" || kill -TERM -- "-$pid" 2>/dev/null
+while [ $tries -gt 0 ] && alive "$job/pid"; do tries=$((tries - 1)); sleep 0.1; done
+tries=50
+while [ $tries -gt 0 ] && alive "$job/pid"; do
+    # All but the launcher, which still has to write the result.
+    kill -KILL $(grep -lzxF {mark} /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' |
+        grep -vx "$pid") 2>/dev/null
+    tries=$((tries - 1)); sleep 0.1
+done
+look
+""",
+        job=folder,
+        mark=f"FAWKES_JOB={folder.name}",
+        tenths=round(grace_s * 10),
+    )
+
+
+@task(name="look")
+def look_by_hand(context: Any, work_dir: str, cluster: str, job: str, attempt: int = 1) -> None:
+    """Show how an attempt of a job stands."""
+    play(context, look(Folders(work_dir=PurePosixPath(work_dir), cluster=cluster), job, int(attempt)))

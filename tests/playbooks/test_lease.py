@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fawkes.errors import ElsewhereError, RefusedError, UserError
+from fawkes.playbook import Exit, Lease, changing, failure
+from playbooks import lease as leases
+from playbooks import node
+from tests.playbooks.conftest import LeaseOf, ok, sh
+
+
+def probe(lease: Lease) -> int:
+    """The exit code of a script that would change something."""
+    return sh(changing(lease, "fact ran yes")).exit
+
+
+def test_only_the_mr_cluster_that_took_a_node_may_change_it(lease_of: LeaseOf) -> None:
+    alpha, beta = lease_of("alpha"), lease_of("beta")
+    assert probe(alpha) == Exit.NOT_TAKEN
+    assert ok(leases.take(alpha))["lease"] == "taken"
+    assert ok(leases.take(alpha))["lease"] == "kept"
+    assert probe(alpha) == 0
+    assert probe(beta) == Exit.HELD
+    assert sh(leases.take(beta)).exit == Exit.HELD
+    assert probe(lease_of("alpha", generation=2)) == Exit.HELD
+    assert sh(leases.release(beta)).exit == Exit.HELD
+
+
+def test_a_refusal_tells_who_holds_the_node(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of("alpha", generation=7)))
+    ran = sh(leases.take(lease_of("beta")))
+    assert (ran.facts["lease.cluster"], ran.facts["lease.generation"]) == ("alpha", "7")
+    error = failure("node01", "taking the node", ran.exit, ran.stderr)
+    assert isinstance(error, RefusedError)
+    assert "held by alpha" in str(error)
+
+
+def test_a_foreign_pool_is_refused(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of()))
+    foreign = lease_of(pool="other")
+    assert [probe(foreign), sh(leases.take(foreign)).exit] == [Exit.FOREIGN, Exit.FOREIGN]
+    assert isinstance(failure("n", "x", Exit.FOREIGN, ""), ElsewhereError)
+
+
+def test_an_older_epoch_is_refused_as_soon_as_a_newer_one_did_anything(lease_of: LeaseOf) -> None:
+    old, new = lease_of(epoch=3), lease_of(epoch=4)
+    ok(leases.take(old))
+    assert probe(new) == 0
+    assert probe(old) == Exit.FENCED
+    assert sh(leases.take(old)).exit == Exit.FENCED
+    assert probe(lease_of(epoch=4, controller="restored-backup")) == Exit.FENCED
+
+
+def test_a_fenced_script_does_nothing(lease_of: LeaseOf, tmp_path: Path) -> None:
+    ok(leases.take(lease_of(epoch=4)))
+    touched = tmp_path / "touched"
+    assert sh(changing(lease_of(epoch=3), ": >{file}", file=touched)).exit == Exit.FENCED
+    assert not touched.exists()
+
+
+def test_a_work_folder_shared_by_two_nodes_is_refused(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of()))
+    assert sh(leases.take(lease_of(node="node02"))).exit == Exit.SHARED_FOLDER
+
+
+def test_the_node_itself_can_be_changed_whoever_holds_it(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of("alpha")))
+    assert probe(lease_of("")) == 0
+    assert ok(leases.show(lease_of().work_dir))["lease.cluster"] == "alpha"
+
+
+def test_release_wants_a_clean_node_and_keeps_the_epoch(lease_of: LeaseOf) -> None:
+    lease = lease_of(epoch=5)
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    assert sh(leases.release(lease)).exit == Exit.CLEAN_FAILED
+    ok(node.wipe(lease))
+    assert ok(leases.release(lease))["lease"] == "free"
+    assert ok(leases.release(lease))["lease"] == "free"
+    assert sh(leases.take(lease_of("beta", epoch=4))).exit == Exit.FENCED
+    assert ok(leases.take(lease_of("beta", epoch=5)))["lease"] == "taken"
+
+
+def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    assert sh(leases.forget(lease_of(""))).exit == Exit.HELD
+    ok(leases.release(lease))
+    assert ok(leases.forget(lease_of("")))["lease"] == "none"
+    assert not dict(ok(leases.show(lease.work_dir)))
+
+
+def test_scripts_of_one_node_run_one_after_another(lease_of: LeaseOf, tmp_path: Path) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    log = tmp_path / "log"
+    script = changing(lease, "for i in 1 2 3 4 5; do echo $$ >>{log}; sleep 0.01; done", log=log).text
+    running = [subprocess.Popen(["/bin/sh", "-c", script]) for _ in range(4)]
+    assert [one.wait(timeout=60) for one in running] == [0, 0, 0, 0]
+    pids = log.read_text().split()
+    assert [pids[i] for i in range(0, 20, 5)] == sorted(set(pids), key=pids.index)
+    assert len(set(pids)) == 4
+
+
+def test_the_lock_is_not_inherited_by_what_a_script_leaves_behind(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    pid = ok(changing(lease, "sleep 30 </dev/null >/dev/null 2>&1 & fact pid $!"))["pid"]
+    try:
+        assert probe(lease) == 0
+    finally:
+        subprocess.run(["kill", pid], check=True)
+
+
+def test_a_damaged_lease_is_nobodys(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    Path(lease.work_dir, "lease").write_text("")
+    assert [probe(lease), sh(leases.take(lease)).exit] == [Exit.FOREIGN, Exit.FOREIGN]
+
+
+def test_a_work_folder_that_cannot_be_made_is_named(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    Path(lease.work_dir).write_text("a file is in the way")
+    ran = sh(leases.take(lease))
+    assert ran.exit == Exit.CANNOT_WRITE
+    assert str(lease.work_dir) in str(failure("node01", "taking", ran.exit, ran.stderr))
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "a\nb", "", "-x"])
+def test_names_that_are_no_names_are_refused(lease_of: LeaseOf, name: str) -> None:
+    with pytest.raises(UserError):
+        lease_of(pool=name)
