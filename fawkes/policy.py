@@ -86,14 +86,22 @@ def _check(policy: PolicyText, tree: ast.Module) -> None:
                     key=f"line {cast(ast.stmt, node).lineno}",
                     hint=f"A policy may import {allowed}: it sees one window and nothing else.",
                 )
-        forbidden = isinstance(node, ast.Name) and node.id in _FORBIDDEN_NAMES
-        if forbidden or (isinstance(node, ast.Attribute) and node.attr.startswith("__")):
+        used = _forbidden(node)
+        if used is not None:
             raise ConfigError(
-                f"uses {node.id if isinstance(node, ast.Name) else node.attr!r}",  # type: ignore[attr-defined]
+                f"uses {used!r}",
                 file=policy.origin,
-                key=f"line {node.lineno}",
+                key=f"line {cast(ast.expr, node).lineno}",
                 hint="A policy computes a number from its window and nothing else.",
             )
+
+
+def _forbidden(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name) and node.id in _FORBIDDEN_NAMES:
+        return node.id
+    if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+        return node.attr
+    return None
 
 
 def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[str, float]) -> dict[str, float]:
@@ -146,7 +154,7 @@ def _bounded(origin: str) -> Iterator[None]:
 
 
 def probe(measure: Measure, origin: str) -> None:
-    """Ask a policy about an idle and a busy window before it is trusted; ConfigError when it raises or answers nonsense.
+    """Ask a policy about a few windows before it is trusted; ConfigError when it raises or answers nonsense.
 
     Run it where it can be abandoned after a time limit: a single call inside a policy may take for ever.
     """
@@ -186,7 +194,7 @@ def probe(measure: Measure, origin: str) -> None:
         except Exception as error:
             raise ConfigError(f"the policy raised {type(error).__name__}: {error}", file=origin) from error
         number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
-        if not (answer is None or isinstance(answer, Minimum) or (number and 0 <= answer < float("inf"))):  # type: ignore[operator]
+        if not (answer is None or isinstance(answer, Minimum) or (number and 0 <= answer < float("inf"))):
             raise ConfigError(
                 f"the policy answered {answer!r}",
                 file=origin,

@@ -1,0 +1,1 @@
+"""The live world: real nodes over SSH, real Hadoop over HTTP."""

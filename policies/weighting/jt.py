@@ -1,5 +1,7 @@
 """JT, job throughput: 2^(-q) with q = jobs completed over jobs waiting (paper eq. 6)."""
 
+import math
+
 from fawkes.policy import Window
 
 NAME = "JT"
@@ -13,4 +15,4 @@ def measure(window: Window, a: float = 2.0) -> float | None:
     if not done and not waiting and not running:
         return 0.0
     q = done / waiting if waiting else float(done > 0)
-    return a ** -min(1.0, q)
+    return math.pow(a, -min(1.0, q))
