@@ -33,6 +33,7 @@ from fawkes.core.record import (
     to_plain,
 )
 from fawkes.core.settings import Settings
+from fawkes.core.state import NO_TICK
 from fawkes.errors import BrokenError
 
 CLASSES = (*EVENTS, *EFFECTS, *CHANGES, Decision)
@@ -131,7 +132,7 @@ def test_only_empty_defaults_are_left_out() -> None:
 
 
 def test_numbers_keep_their_kind() -> None:
-    tick = dataclasses.replace(_tick(), weights={ClusterId("a"): 1})
+    tick = dataclasses.replace(NO_TICK, weights={ClusterId("a"): 1})
     assert dumps(to_plain(tick)) == dumps(to_plain(from_plain(PutTick, to_plain(tick))))
     assert '"weights":{"a":1.0}' in dumps(to_plain(tick))
     reason = Reason("x", {"whole": 1, "real": 1.0})
@@ -279,11 +280,3 @@ def test_known_texts_stay_readable() -> None:
     for text, event in known:
         assert event_of(loads(text)) == event
         assert dumps(to_plain(event)) == text
-
-
-def _tick() -> PutTick:
-    empty: dict[str, Any] = {
-        name: {"int": 0, "bool": False}.get(str(kind), () if "tuple" in str(kind) else {})
-        for name, kind in PutTick.__annotations__.items()
-    }
-    return PutTick(**empty)

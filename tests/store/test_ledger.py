@@ -1,0 +1,361 @@
+"""The ledger survives kills and full disks, and refuses what it cannot trust without touching it."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.core.decision import Decision
+from fawkes.core.events import Woke
+from fawkes.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
+from fawkes.store.health import digest_of
+from fawkes.store.lock import holder
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
+from tests.store.examples import steps
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A state folder with a ledger of eight steps, closed."""
+    made = tmp_path / "site" / "state"
+    ledger = Ledger(made)
+    for event, decision in steps():
+        ledger.append(event, decision)
+    ledger.close()
+    return made
+
+
+def _run(script: str, *given: object, **extra: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, given)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **extra)
+
+
+def test_it_goes_on_where_it_ended(folder: Path) -> None:
+    ledger = Ledger(folder)
+    assert ledger.append(Woke(at_us=9_000_000), Decision()) == 9
+    assert ledger.verify() == 9
+    ledger.close()
+    assert sorted(path.name for path in folder.iterdir()) == [LEDGER_FILE, "lock"]
+
+
+def test_the_pool_keeps_its_id(folder: Path) -> None:
+    before = LedgerReader(folder).identity()
+    ledger = Ledger(folder)
+    assert ledger.identity() == before
+    assert len(before.pool_id) == 36
+    ledger.close()
+
+
+def test_every_acknowledged_step_survives_a_kill(tmp_path: Path) -> None:
+    script = """
+        import sys
+        from pathlib import Path
+        from fawkes.store.sqlite import Ledger
+        from tests.store.examples import steps
+        ledger = Ledger(Path(sys.argv[1]))
+        while True:
+            for event, decision in steps():
+                print(ledger.append(event, decision), flush=True)
+    """
+    for round_ in range(3):
+        writer = _run(script, tmp_path)
+        assert writer.stdout is not None
+        for _ in range(40 + 7 * round_):
+            writer.stdout.readline()
+        writer.send_signal(signal.SIGKILL)
+        rest = [line for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+        writer.wait()
+        acknowledged = int(rest[-1]) if rest else 40 + 7 * round_
+        reader = LedgerReader(tmp_path)
+        seen = reader.last_seq()
+        assert reader.verify() == seen >= acknowledged
+        reader.close()
+        ledger = Ledger(tmp_path)
+        assert ledger.last_seq() == seen
+        ledger.close()
+
+
+def test_a_full_disk_stores_nothing_half(tmp_path: Path) -> None:
+    # A limit on the size of files stands for the disk: SQLite gets an error in the middle of writing either way.
+    script = """
+        import resource, sys
+        from pathlib import Path
+        from fawkes.errors import FawkesError
+        from fawkes.store.sqlite import Ledger
+        from tests.store.examples import steps
+        ledger = Ledger(Path(sys.argv[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        event, decision = steps()[0]
+        try:
+            while True:
+                last = ledger.append(event, decision)
+        except FawkesError as error:
+            print(last, type(error).__name__, error, sep="|")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        print(ledger.append(event, decision), ledger.verify(), sep="|")
+        ledger.close()
+    """
+    writer = _run(script, tmp_path)
+    first, second = writer.communicate(timeout=60)[0].splitlines()
+    last, kind, message = first.split("|")
+    assert kind == "FawkesError"
+    assert "The step was not stored and nothing of it was done" in message
+    assert message.startswith(str(tmp_path / LEDGER_FILE))
+    assert second == f"{int(last) + 1}|{int(last) + 1}"
+
+
+def test_no_space_left_is_said_in_so_many_words(folder: Path) -> None:
+    ledger = Ledger(folder)
+    pages = ledger._db.execute("PRAGMA page_count").fetchone()[0]
+    ledger._db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(FawkesError, match="the disk is full") as caught:
+        _append_for_ever(ledger)
+    assert caught.value.exit_status == ExitStatus.FAILED
+    ledger._db.execute("PRAGMA max_page_count = 100000")
+    before = ledger.last_seq()
+    assert ledger.append(*steps()[0]) == before + 1
+    assert ledger.verify() == before + 1
+    ledger.close()
+
+
+def _append_for_ever(ledger: Ledger) -> None:
+    while True:
+        ledger.append(*steps()[0])
+
+
+def test_a_second_controller_is_refused(folder: Path) -> None:
+    script = """
+        import sys
+        from pathlib import Path
+        from fawkes.store.sqlite import Ledger
+        ledger = Ledger(Path(sys.argv[1]))
+        print("mine", flush=True)
+        sys.stdin.read()
+    """
+    other = _run(script, folder, stdin=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "mine\n"
+    found = holder(folder)
+    assert found is not None
+    assert found.pid == other.pid
+    with pytest.raises(ElsewhereError, match=rf"another controller is in charge: process {other.pid} on ") as caught:
+        Ledger(folder)
+    assert caught.value.exit_status == ExitStatus.ANOTHER_CONTROLLER
+    assert LedgerReader(folder).last_seq() == 8
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    assert holder(folder) is None
+    Ledger(folder).close()
+
+
+def test_an_open_shell_is_named_as_the_reason(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fawkes.store.sqlite._BUSY_S", 0.05)
+    ledger = Ledger(folder)
+    shell = sqlite3.connect(folder / LEDGER_FILE, isolation_level=None)
+    shell.execute("BEGIN IMMEDIATE")
+    with pytest.raises(FawkesError, match="another program has locked the ledger"):
+        ledger.append(*steps()[0])
+    shell.close()
+    assert ledger.append(*steps()[0]) == 9
+    ledger.close()
+
+
+def test_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no ledger") as caught:
+        LedgerReader(tmp_path)
+    assert "fawkes run" in caught.value.hint
+
+
+def test_a_creation_that_was_killed_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / f"{LEDGER_FILE}.new").write_bytes(b"half of it")
+    ledger = Ledger(tmp_path)
+    assert ledger.last_seq() == 0
+    ledger.close()
+
+
+def _sql(*statements: str) -> Callable[[Path], None]:
+    def run(path: Path) -> None:
+        with sqlite3.connect(path) as db:
+            for statement in statements:
+                db.execute(statement)
+        db.close()
+
+    return run
+
+
+def _bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def run(path: Path) -> None:
+        path.write_bytes(change(path.read_bytes()))
+
+    return run
+
+
+def _patched(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new) :]
+
+
+def _foreign(path: Path) -> None:
+    path.unlink()
+    _sql("CREATE TABLE bookmarks (url TEXT)", "PRAGMA application_id = 7")(path)
+
+
+def _digits_of_an_event(data: bytes) -> bytes:
+    assert data.count(b'"by":"ann"') == 1
+    return data.replace(b'"by":"ann"', b'"by":"bob"')
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "empty": (_bytes(lambda data: b""), "the ledger is damaged: it has 0 bytes"),
+    "cut in the header": (_bytes(lambda data: data[:50]), "the ledger is damaged: it has 50 bytes"),
+    "cut in the middle": (_bytes(lambda data: data[: len(data) // 2]), "the ledger is damaged"),
+    "cut within a page": (_bytes(lambda data: data[:-1000]), "the ledger is damaged"),
+    "no database": (_bytes(lambda data: b"Dear diary, " * 100), "this is no SQLite file"),
+    "garbage in the middle": (
+        _bytes(lambda data: _patched(data, len(data) // 2, b"\xa5" * 4096)),
+        "the ledger is damaged",
+    ),
+    "garbage everywhere behind the header": (
+        _bytes(lambda data: _patched(data, 100, b"\xa5" * (len(data) - 100))),
+        "the ledger is damaged",
+    ),
+    "one word changed": (_bytes(_digits_of_an_event), "the ledger is damaged: step 2 is not what was stored"),
+    "newer": (
+        _bytes(lambda data: _patched(data, 60, (99).to_bytes(4, "big"))),
+        "the ledger has format 99, this Fawkes knows formats up to 1",
+    ),
+    "another program's": (_foreign, "this SQLite file belongs to another program"),
+    "a step lost": (_sql("DELETE FROM entries WHERE seq = 4"), "the ledger is damaged: step 4 is missing"),
+    "the first steps lost": (_sql("DELETE FROM entries WHERE seq < 3"), "the ledger is damaged: step 2 is missing"),
+    "the last steps lost": (
+        _sql("DELETE FROM entries WHERE seq > 6"),
+        "the ledger is damaged: its last step is 6, but it once had 8",
+    ),
+    "all steps lost": (_sql("DELETE FROM entries"), "the ledger is damaged: its last step is 0, but it once had 8"),
+    "a decision edited": (
+        _sql("UPDATE entries SET decision = '{}' WHERE seq = 5"),
+        "the ledger is damaged: step 5 is not what was stored",
+    ),
+    "a time edited": (
+        _sql("UPDATE entries SET at_us = 1 WHERE seq = 8"),
+        "the ledger is damaged: step 8 is not what was stored",
+    ),
+    "bytes instead of text": (
+        _sql("UPDATE entries SET event = x'ff00' WHERE seq = 8"),
+        "the ledger is damaged: step 8 is not what was stored",
+    ),
+    "no text at all": (
+        _sql("UPDATE entries SET event = CAST(x'ff22' AS TEXT) WHERE seq = 8"),
+        "the ledger is damaged: Could not decode to UTF-8",
+    ),
+    "a table lost": (_sql("DROP TABLE head"), "the ledger is damaged: no such table: head"),
+    "the head lost": (_sql("DELETE FROM head"), "the ledger is damaged: it does not say which step is the last"),
+}
+
+
+def _read_all(folder: Path) -> None:
+    reader = LedgerReader(folder)
+    try:
+        reader.verify()
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("use", [Ledger, _read_all], ids=["run", "verify"])
+def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
+    folder: Path, damage: str, use: Callable[[Path], object]
+) -> None:
+    spoil, message = DAMAGES[damage]
+    path = folder / LEDGER_FILE
+    spoil(path)
+    before = path.read_bytes()
+    with pytest.raises(RefusedError) as caught:
+        use(folder)
+    assert caught.value.what.startswith(message)
+    assert caught.value.where == str(path)
+    assert "Nothing was changed" in caught.value.hint
+    assert caught.value.exit_status == ExitStatus.REFUSED
+    assert path.read_bytes() == before
+    assert holder(folder) is None
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name not in ("a table lost", "the head lost")])
+def test_reading_finds_the_damage_where_it_comes_to_it(folder: Path, damage: str) -> None:
+    spoil, _ = DAMAGES[damage]
+    spoil(folder / LEDGER_FILE)
+    found: list[int] = []
+
+    def read() -> None:
+        reader = LedgerReader(folder)
+        found.extend(entry.seq for entry in reader.entries())
+        raise RefusedError("cut off at the end") if len(found) < reader.last_seq() else AssertionError(found)
+
+    with pytest.raises(RefusedError):
+        read()
+    assert found == list(range(1, len(found) + 1))
+
+
+def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> None:
+    ledger = Ledger(folder)
+    ledger.snapshot(6, {"state": "of 6"})
+    ledger.close()
+    _sql("UPDATE entries SET decision = '{}' WHERE seq = 5")(folder / LEDGER_FILE)
+    ledger = Ledger(folder)
+    assert ledger.latest_snapshot() == (6, {"state": "of 6"})
+    assert [entry.seq for entry in ledger.entries(6)] == [7, 8]
+    with pytest.raises(RefusedError, match="step 5 is not what was stored"):
+        ledger.verify()
+    ledger.close()
+
+
+def test_an_edited_snapshot_is_not_used(folder: Path) -> None:
+    ledger = Ledger(folder)
+    ledger.snapshot(6, {"state": "of 6"})
+    ledger._db.execute("UPDATE snapshots SET state = '{}'")
+    with pytest.raises(RefusedError, match="the snapshot after step 6 is not what was stored"):
+        ledger.latest_snapshot()
+    ledger.close()
+
+
+def test_what_reading_commands_see_is_verified_too(folder: Path) -> None:
+    _sql("UPDATE latest SET change = replace(change, 'joining', 'serving') WHERE subject = 'node02'")(
+        folder / LEDGER_FILE
+    )
+    with pytest.raises(RefusedError, match="what it says of node node02 does not follow from its steps"):
+        _read_all(folder)
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / LEDGER_FILE).mkdir()
+    for use in (Ledger, LedgerReader):
+        with pytest.raises(UserError, match="the ledger cannot be read: Is a directory"):
+            use(tmp_path)
+
+
+def test_a_step_that_this_version_does_not_know(folder: Path) -> None:
+    with sqlite3.connect(folder / LEDGER_FILE) as db:
+        before = db.execute("SELECT digest FROM head").fetchone()[0]
+        said = (9, 9_000_000, "Exploded", '{"kind":"Exploded"}', "{}")
+        digest = digest_of(before, *said)
+        db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", (*said, digest))
+        db.execute("UPDATE head SET seq = 9, digest = ?", (digest,))
+    db.close()
+    reader = LedgerReader(folder)
+    with pytest.raises(RefusedError, match=r"step 9 cannot be read by Fawkes .*unknown kind 'Exploded'"):
+        list(reader.entries())
+    reader.close()
+
+
+def test_a_closed_ledger_is_a_defect_not_damage(folder: Path) -> None:
+    reader = LedgerReader(folder)
+    reader.close()
+    with pytest.raises(BrokenError, match="used in a wrong way"):
+        reader.last_seq()

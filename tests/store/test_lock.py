@@ -1,0 +1,56 @@
+"""The lock of a state folder says who holds it, and looking at it does not take it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fawkes.errors import ElsewhereError
+from fawkes.store.lock import LOCK_FILE, Holder, StateLock, holder
+
+
+def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
+    assert holder(tmp_path) is None
+    assert not (tmp_path / LOCK_FILE).exists()
+
+
+def test_the_holder_is_named(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    found = holder(tmp_path)
+    assert found is not None
+    assert found.pid == os.getpid()
+    assert str(found).startswith(f"process {os.getpid()} on {os.uname().nodename} since 20")
+    with pytest.raises(ElsewhereError) as caught:
+        StateLock(tmp_path)
+    assert caught.value.what == f"another controller is in charge: {found}"
+    assert caught.value.where == str(tmp_path)
+    lock.close()
+    assert holder(tmp_path) is None
+
+
+def test_what_a_dead_process_wrote_is_no_lock(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text('{"host": "elsewhere", "pid": 1, "since_us": 5}')
+    assert holder(tmp_path) is None
+    lock = StateLock(tmp_path)
+    found = holder(tmp_path)
+    assert found is not None
+    assert found.pid == os.getpid()
+    lock.close()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x", "host": "h", "since_us": 1}', "\x00"])
+def test_a_lock_without_a_name_is_still_a_lock(tmp_path: Path, text: str) -> None:
+    lock = StateLock(tmp_path)
+    (tmp_path / LOCK_FILE).write_text(text)
+    assert holder(tmp_path) == Holder("this machine", 0, 0)
+    lock.close()
+
+
+def test_looking_at_the_lock_does_not_keep_a_controller_out(tmp_path: Path) -> None:
+    for _ in range(50):
+        lock = StateLock(tmp_path)
+        assert holder(tmp_path) is not None
+        lock.close()
+        assert holder(tmp_path) is None

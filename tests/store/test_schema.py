@@ -1,0 +1,87 @@
+"""Ledgers of every released format can be opened, and a migration happens whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.record import decision_plain, dumps, to_plain
+from fawkes.errors import RefusedError
+from fawkes.store import schema
+from fawkes.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, file_format, migrate
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
+from tests.store.examples import steps
+
+#: one file for each format that was released, with the steps of `examples` and a snapshot after step 4; never made anew
+KEPT = sorted(Path(__file__).parent.glob("ledger-v*.sqlite"))
+
+
+def test_there_is_a_ledger_of_every_format() -> None:
+    assert [path.name for path in KEPT] == [f"ledger-v{version}.sqlite" for version in range(1, FORMAT + 1)]
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_a_ledger_of_an_older_format_is_brought_up(kept: Path, tmp_path: Path) -> None:
+    shutil.copy(kept, tmp_path / LEDGER_FILE)
+    ledger = Ledger(tmp_path)
+    expected = [(dumps(to_plain(event)), dumps(decision_plain(decision))) for event, decision in steps()]
+    found = [(dumps(to_plain(entry.event)), dumps(decision_plain(entry.decision))) for entry in ledger.entries()]
+    assert [event for event, _ in found] == [event for event, _ in expected]
+    assert len(found) == len(expected)
+    assert ledger.latest_snapshot() == (4, {"after": 4})
+    assert ledger.identity().last_epoch == 2
+    assert ledger.verify() == len(expected)
+    assert ledger.append(*steps()[7]) == 9
+    ledger.close()
+    reader = LedgerReader(tmp_path)
+    assert reader.verify() == 9
+    reader.close()
+
+
+def _notes(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE notes (text TEXT)")
+
+
+def _half(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE half (text TEXT)")
+    connection.execute("SELECT * FROM nowhere")
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def test_only_the_missing_migrations_run() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    assert migrate(connection) == [step.__name__ for step in MIGRATIONS]
+    assert migrate(connection) == []
+    assert migrate(connection, (*MIGRATIONS, _notes)) == ["_notes"]
+    assert file_format(connection) == FORMAT + 1
+    assert "notes" in _tables(connection)
+
+
+def test_a_migration_that_fails_leaves_the_format_before() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
+        migrate(connection, (*MIGRATIONS, _half, _notes))
+    assert file_format(connection) == FORMAT
+    assert not _tables(connection) & {"half", "notes"}
+
+
+def test_a_reader_leaves_an_older_ledger_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Ledger(tmp_path).close()
+    before = (tmp_path / LEDGER_FILE).read_bytes()
+    monkeypatch.setattr("fawkes.store.sqlite.FORMAT", FORMAT + 1)
+    with pytest.raises(RefusedError, match=f"the ledger has the older format {FORMAT}"):
+        LedgerReader(tmp_path)
+    assert (tmp_path / LEDGER_FILE).read_bytes() == before
+
+
+def test_the_header_says_whose_file_it_is(tmp_path: Path) -> None:
+    Ledger(tmp_path).close()
+    head = (tmp_path / LEDGER_FILE).read_bytes()[:100]
+    assert head[68:72] == b"Fwks" == APPLICATION_ID.to_bytes(4, "big")
+    assert head[60:64] == schema.FORMAT.to_bytes(4, "big")
