@@ -1,0 +1,41 @@
+# demo, test, test-fast, check, bench: each brings what it needs into .venv and the cache first.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-fast check bench format ready clean
+
+demo: ready
+	@$(BIN)/fawkes demo
+
+test: ready
+	@$(BIN)/fawkes dist get 3.5.0
+	@$(BIN)/fawkes dist get 3.4.2
+	$(BIN)/pytest
+
+test-fast: $(VENV)/ready
+	$(BIN)/pytest -m "not lab and not hadoop"
+
+check: $(VENV)/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: ready
+	$(BIN)/python -m bench
+
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Java, Maven and what the lab needs; says what is missing, or installs it where that is allowed.
+ready: $(VENV)/ready
+	@sh scripts/machine
+
+$(VENV)/ready: pyproject.toml scripts/venv
+	@sh scripts/venv $(VENV)
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
