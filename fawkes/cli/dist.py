@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import FawkesError, UserError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def dist() -> None:
 
 
 @dist.command()
-@click.argument("version", default="3.5.0")
+@click.argument("version", default=DEFAULT_VERSION)
 @click.option("--again", is_flag=True, help="Make it anew even if the cache has it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @_FORM
@@ -36,17 +37,17 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     from fawkes.dist import cache
     from fawkes.dist.pins import pin
 
-    jars = len(pin(version).jars())
+    wanted = pin(version)
     if dry_run:
-        there = cache.is_there(version) and not again
+        folder = cache.folder_of(wanted)
         click.echo(
-            f"{cache.folder_of(version)} is there: nothing to do"
-            if there
-            else f"would resolve the {jars} jars of Hadoop {version} by Maven into {cache.folder_of(version)}"
+            f"{folder} is there: nothing to do"
+            if cache.is_there(wanted) and not again
+            else f"would resolve the {len(wanted.jars())} jars of Hadoop {version} by Maven into {folder}"
         )
         return
     with _progress() as say:
-        got = cache.get(version, again=again, say=say)
+        got = cache.get(wanted, again=again, say=say)
     said = {"version": version, "made": got.made, "folder": got.release.root}
     if output == "table":
         click.echo(f"Hadoop {version} {'is ready' if got.made else 'was there already'}: {got.release.root}")
@@ -62,20 +63,18 @@ def list_(output: str) -> None:
     from fawkes.units import show_bytes
 
     rows: list[dict[str, Any]] = []
-    for version in cache.versions_there():
-        found = cache.look(version)
-        if found is not None:
-            size = show_bytes(found.size_bytes) if output == "table" else found.size_bytes
-            rows.append(
-                {
-                    "version": version,
-                    "jars": found.jars,
-                    "size" if output == "table" else "size_bytes": size,
-                    "java": _java(found),
-                    "checked": "ok" if not found.faults else f"{len(found.faults)} files are not right",
-                    "folder": found.release.root,
-                }
-            )
+    for found in map(cache.look, cache.there()):
+        size = show_bytes(found.size_bytes) if output == "table" else found.size_bytes
+        rows.append(
+            {
+                "version": found.release.version,
+                "jars": found.jars,
+                "size" if output == "table" else "size_bytes": size,
+                "java": _java(found),
+                "checked": "ok" if not found.faults else f"{len(found.faults)} files are not right",
+                "folder": found.release.root,
+            }
+        )
     if not rows and output == "table":
         click.echo("the cache has no release; `fawkes dist get` fetches one", err=True)
         return
@@ -92,14 +91,15 @@ def check(release: str | None, output: str) -> None:
     Fawkes tells whether it understands it and whether its jars can be opened.
     """
     from fawkes.dist import cache
+    from fawkes.dist.pins import pin
 
     if release is not None and "/" in release:
         _check_folder(release)
         return
-    versions = cache.versions_there() if release is None else [release]
-    if not versions:
+    pins = cache.there() if release is None else [pin(release)]
+    if not pins:
         raise UserError("the cache has no release", where=str(cache.dist_dir()), hint="`fawkes dist get` fetches one")
-    looks = [cache.look_or_fail(version) for version in versions]
+    looks = [cache.look(wanted) for wanted in pins]
     rows = [
         {"version": found.release.version, "file": fault.path, "fault": fault.what}
         for found in looks

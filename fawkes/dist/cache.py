@@ -56,61 +56,71 @@ def dist_dir() -> Path:
     return cache_dir() / "dist"
 
 
-def folder_of(version: str) -> Path:
-    """Where the cache has (or would have) a release; UserError for a version that Fawkes cannot get."""
-    return dist_dir() / pin(version).name
+def folder_of(wanted: Pin) -> Path:
+    """Where the cache has (or would have) a release."""
+    return dist_dir() / wanted.name
 
 
-def cached(version: str) -> Release:
-    """The release of the cache; UserError when it is not there (or made by another Fawkes), with what to type."""
-    if not is_there(version):
-        raise _absent(version)
-    return Release.from_folder(folder_of(version))
+def find(name: str) -> Release:
+    """The release that a user names: a version that Fawkes can get, or the folder (with a /) of one of the site's.
+
+    UserError when it is not known, not in the cache or not a release, with what to do.
+    """
+    return Release.from_folder(name) if "/" in name else cached(pin(name))
 
 
-def get(version: str, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Got:
+def cached(wanted: Pin) -> Release:
+    """The release of the cache; UserError when it is not there, with what to type."""
+    if not is_there(wanted):
+        raise _absent(wanted)
+    return Release.from_folder(folder_of(wanted))
+
+
+def get(wanted: Pin, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Got:
     """The release of the cache, made if it is not there; ``again`` makes it anew even so.
 
-    ``say`` gets a line for each step and for each jar that is downloaded. FawkesError when the jars cannot be had or
-    are not the pinned ones; nothing is left then. Of several at once, one makes it and the others wait for it.
+    ``say`` gets a line for each step and the name of each jar that is downloaded. FawkesError when the jars cannot be
+    had or are not the pinned ones; nothing is left then. Of several at once, one makes it and the others wait for it.
     """
-    wanted = pin(version)
-    folder = folder_of(version)
+    folder = folder_of(wanted)
     with _disk_errors(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _lock(folder, say):
-            if not again and _is_made(folder, wanted):
+            if not again and is_there(wanted):
                 return Got(Release.from_folder(folder), made=False)
             _make(folder, wanted, say, resolve)
     return Got(Release.from_folder(folder), made=True)
 
 
-def look(version: str) -> Cached | None:
-    """The release of the cache with every file read and compared; None when it is not there."""
-    folder = folder_of(version)
-    if not folder.is_dir():
-        return None
-    sizes = {path: (folder / path).lstat().st_size for path in manifest.files_in(folder)}
-    found = manifest.faults(folder, _files_of(pin(version)))
+def is_there(wanted: Pin) -> bool:
+    """Whether the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
+    folder = folder_of(wanted)
     text = folder / manifest.NAME
-    if not text.is_file() or text.read_text() != wanted_manifest(pin(version)):
-        found.append(manifest.Fault(manifest.NAME, "damaged" if text.is_file() else "missing"))
-    release = Release.from_listing(str(folder), (), describe(pin(version)))
+    if not text.is_file() or text.read_text(errors="replace") != wanted_manifest(wanted):
+        return False
+    return all((folder / path).is_file() for path in _files_of(wanted))
+
+
+def look(wanted: Pin) -> Cached:
+    """The release of the cache with every file read and compared; UserError when there is not even a folder."""
+    folder = folder_of(wanted)
+    if not folder.is_dir():
+        raise _absent(wanted)
+    sizes = {path: (folder / path).lstat().st_size for path in manifest.files_in(folder)}
+    found = manifest.faults(folder, _files_of(wanted))
+    text = folder / manifest.NAME
+    if not text.is_file():
+        found.append(manifest.Fault(manifest.NAME, "missing"))
+    elif text.read_text(errors="replace") != wanted_manifest(wanted):
+        found.append(manifest.Fault(manifest.NAME, "damaged"))
+    release = Release.from_listing(str(folder), (), describe(wanted))
     jars = sum(path.endswith(".jar") for path in sizes)
     return Cached(release, jars, sum(sizes.values()), tuple(found))
 
 
-def look_or_fail(version: str) -> Cached:
-    """As `look`; UserError when the cache has not even a folder for it."""
-    found = look(version)
-    if found is None:
-        raise _absent(version)
-    return found
-
-
-def is_there(version: str) -> bool:
-    """Whether the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
-    return _is_made(folder_of(version), pin(version))
+def there() -> list[Pin]:
+    """The pins that have a folder in the cache, in the order in which Fawkes lists what it can get."""
+    return [known for known in PINS.values() if folder_of(known).is_dir()]
 
 
 def unreadable_jars(folder: str) -> list[str]:
@@ -119,25 +129,20 @@ def unreadable_jars(folder: str) -> list[str]:
     return [path for path in manifest.files_in(root) if path.endswith(".jar") and not _opens(root / path)]
 
 
-def versions_there() -> list[str]:
-    """The versions that have a folder in the cache, in the order in which Fawkes lists what it can get."""
-    return [version for version in PINS if folder_of(version).is_dir()]
-
-
-def _absent(version: str) -> UserError:
-    return UserError(
-        f"Hadoop {version} is not in the cache (or not whole, or made by another version of Fawkes)",
-        where=str(folder_of(version)),
-        hint=f"`fawkes dist get {version}` makes it",
-    )
-
-
 def _opens(jar: Path) -> bool:
     try:
         zipfile.ZipFile(jar).close()
     except (zipfile.BadZipFile, OSError):
         return False
     return True
+
+
+def _absent(wanted: Pin) -> UserError:
+    return UserError(
+        f"Hadoop {wanted.version} is not in the cache (or not whole, or made by another version of Fawkes)",
+        where=str(folder_of(wanted)),
+        hint=f"`fawkes dist get {wanted.version}` makes it",
+    )
 
 
 def wanted_manifest(wanted: Pin) -> str:
@@ -157,14 +162,6 @@ def _texts(wanted: Pin) -> dict[str, str]:
     web = {f"web/webapps/{name}/.keep": "" for name in _WEB_APPS}
     flags = "".join(f"{flag}\n" for flag in JAVA_FLAGS)
     return {**ours, **web, "libexec/java-flags": flags, DESCRIPTION: describe(wanted)}
-
-
-def _is_made(folder: Path, wanted: Pin) -> bool:
-    """Whether the folder has the manifest that it must have, and every file of it (by name alone)."""
-    text = folder / manifest.NAME
-    if not text.is_file() or text.read_text() != wanted_manifest(wanted):
-        return False
-    return all((folder / path).is_file() for path in _files_of(wanted))
 
 
 def _make(folder: Path, wanted: Pin, say: Say, resolve: Resolve) -> None:

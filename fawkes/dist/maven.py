@@ -25,11 +25,11 @@ _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 Say = Callable[[str], None]
 
 
-def resolve(pom: str, into: Path, say: Say) -> None:
+def resolve(pom: str, into: Path, say: Say, *, deadline_s: float = _DEADLINE_S) -> None:
     """Copy the jars of a POM's runtime dependencies into the folder ``into``.
 
     ``say`` gets a line for each jar that had to be downloaded. FawkesError when Maven or Java is missing, or with
-    the last lines of what Maven said; DeadlineError after an hour.
+    the last lines of what Maven said; DeadlineError after ``deadline_s``.
     """
     maven = shutil.which("mvn")
     if maven is None:
@@ -53,12 +53,13 @@ def resolve(pom: str, into: Path, say: Say) -> None:
                 f"-DoutputDirectory={into}",
             ],
             say,
+            deadline_s,
         )
 
 
-def _run(argv: list[str], say: Say) -> None:
+def _run(argv: list[str], say: Say, deadline_s: float) -> None:
     expired = Event()
-    with _process(argv, expired) as maven:
+    with _process(argv, expired, deadline_s) as maven:
         assert maven.stdout is not None
         heard: list[str] = []
         for line in maven.stdout:
@@ -70,13 +71,13 @@ def _run(argv: list[str], say: Say) -> None:
                 del heard[:-200]
         status = maven.wait()
     if expired.is_set():
-        raise DeadlineError(f"Maven did not finish within {_DEADLINE_S} s", hint="Look at its mirror and proxy")
+        raise DeadlineError(f"Maven did not finish within {deadline_s:g} s", hint="Look at its mirror and proxy")
     if status != 0:
         raise FawkesError(f"Maven failed (exit {status}); it said:\n{_told(heard)}\n", hint=_advice(heard))
 
 
 @contextlib.contextmanager
-def _process(argv: list[str], expired: Event) -> Iterator[subprocess.Popen[str]]:
+def _process(argv: list[str], expired: Event, deadline_s: float) -> Iterator[subprocess.Popen[str]]:
     """Maven running; it and all its children end with the block, or before when its time is up (``expired``)."""
     with subprocess.Popen(
         argv,
@@ -92,7 +93,7 @@ def _process(argv: list[str], expired: Event) -> Iterator[subprocess.Popen[str]]
             expired.set()
             _end(maven)
 
-        timer = Timer(_DEADLINE_S, expire)
+        timer = Timer(deadline_s, expire)
         timer.start()
         try:
             yield maven

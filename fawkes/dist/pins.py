@@ -17,6 +17,8 @@ from fawkes.errors import UserError
 
 DEFAULT_VERSION = "3.5.0"
 
+_PINNED = Path(__file__).parent / "pinned"
+
 GROUP = "org.apache.hadoop"
 # Without -timelineservice the ResourceManager dies of ClassNotFound TimelineCollectorManager.
 _ARTIFACTS = (
@@ -42,13 +44,15 @@ class Pin:
     """One version: the Java it runs on (``max_java`` None: no limit known), what it borrows from another version.
 
     ``borrowed`` maps an artifact that was not published at this version to the version to take instead; a
-    borrowed artifact comes without its dependencies, which would be those of the other version.
+    borrowed artifact comes without its dependencies, which would be those of the other version. ``pinned_in`` is the
+    folder that has ``NAME.sha256``, the digests of the jars.
     """
 
     version: str
     min_java: int
     max_java: int | None = None
     borrowed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    pinned_in: Path = _PINNED
 
     @property
     def name(self) -> str:
@@ -77,8 +81,8 @@ class Pin:
 
     def jars(self) -> dict[str, str]:
         """Path inside the release -> sha256 of every jar."""
-        text = (Path(__file__).parent / "pinned" / f"{self.name}.sha256").read_text()
-        return manifest.parse(text, where=f"pinned/{self.name}.sha256")
+        file = self.pinned_in / f"{self.name}.sha256"
+        return manifest.parse(file.read_text(), where=str(file))
 
     def pom(self) -> str:
         """A Maven project whose runtime dependencies are the release."""
