@@ -16,7 +16,7 @@ from fawkes.core.decision import Decision, DropPending
 from fawkes.core.events import Event
 from fawkes.core.model import Plain
 from fawkes.core.record import RecordError, change_of, decision_of, decision_plain, dumps, event_of, loads, to_plain
-from fawkes.errors import BrokenError, RefusedError
+from fawkes.errors import BrokenError, RefusedError, UserError
 from fawkes.ports import Entry
 from fawkes.store import health
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
@@ -164,8 +164,12 @@ class Ledger(LedgerReader):
         ElsewhereError when another controller has it, RefusedError when it cannot be trusted (then it is not touched).
         Only one thread at a time may use it.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = StateLock(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = StateLock(folder)
+        except OSError as error:
+            hint = "The controller must be able to write to its state folder"
+            raise UserError(f"cannot be written to: {error.strerror}", where=str(folder), hint=hint) from None
         try:
             self.path = folder / LEDGER_FILE
             if not self.path.exists():
@@ -270,7 +274,8 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         connection.close()
         wal = path.with_name(f"{path.name}-wal")
-        if error.sqlite_errorname != "SQLITE_CANTOPEN" or (wal.exists() and wal.stat().st_size > 0):
+        forbidden = error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
+        if not forbidden or (wal.exists() and wal.stat().st_size > 0):
             raise
         return _connect(path, "ro&immutable=1")
     return connection

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -359,3 +361,48 @@ def test_a_closed_ledger_is_a_defect_not_damage(folder: Path) -> None:
     reader.close()
     with pytest.raises(BrokenError, match="used in a wrong way"):
         reader.last_seq()
+
+
+@pytest.fixture
+def somebody_else() -> Iterator[Callable[[], None]]:
+    """Become a user who may read but not write; the test's own user again afterwards."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    yield lambda: os.seteuid(65534)
+    os.seteuid(0)
+
+
+def test_a_user_who_may_only_read(somebody_else: Callable[[], None]) -> None:
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        ledger = Ledger(folder)
+        ledger.append(*steps()[0])
+        ledger.close()
+        somebody_else()
+        assert LedgerReader(folder).verify() == 1
+        with pytest.raises(UserError, match="cannot be written to: Permission denied"):
+            Ledger(folder)
+        os.seteuid(0)
+        assert sorted(path.name for path in folder.iterdir()) == [LEDGER_FILE, "lock"]
+
+
+def test_a_user_who_may_only_read_while_the_controller_runs(somebody_else: Callable[[], None]) -> None:
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        ledger = Ledger(folder)
+        ledger.append(*steps()[0])
+        somebody_else()
+        reader = LedgerReader(folder)
+        assert reader.last_seq() == 1
+        ledger.append(*steps()[1])
+        assert reader.last_seq() == reader.verify() == 2
+        os.seteuid(0)
+        ledger.close()
+
+
+def test_a_state_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "site").write_text("a file")
+    with pytest.raises(UserError, match="cannot be written to: Not a directory"):
+        Ledger(tmp_path / "site" / "state")
