@@ -21,13 +21,16 @@ RUN_FOLDER = "/run/fawkes"
 KEY_FILE = "id_ed25519"
 SSH_PORT = 22
 
+_NAMELESS = "fawkes"
+_NAMELESS_ID = 1000
+_HOME_ON_DISK = "/srv/home"
 _MB = 1_000_000
 _PRIVILEGE_USER = "sshd"
 
 
 @dataclass(frozen=True)
 class Login:
-    """The user that the controller logs in as on the hosts; ``id`` is 0 for root."""
+    """The user that the controller logs in as on the hosts; ``id`` is 0 for a root who can become others."""
 
     name: str
     id: int
@@ -38,12 +41,19 @@ class Login:
 def this_login() -> Login:
     """Whoever runs the lab; a home that does not exist on the machine is made on the hosts' own disks."""
     user, group = os.getuid(), os.getgid()
+    if user == 0 and not _has_other_users(Path("/proc/self/uid_map").read_text()):
+        return Login(_NAMELESS, _NAMELESS_ID, _NAMELESS_ID, _HOME_ON_DISK)
     try:
         entry = pwd.getpwuid(user)
     except KeyError:
-        return Login("fawkes", user, group, "/srv/home")
-    home = entry.pw_dir if Path(entry.pw_dir).is_dir() else "/srv/home"
+        return Login(_NAMELESS, user, group, _HOME_ON_DISK)
+    home = entry.pw_dir if Path(entry.pw_dir).is_dir() else _HOME_ON_DISK
     return Login(entry.pw_name, user, group, home)
+
+
+def _has_other_users(uid_map: str) -> bool:
+    """False for the root of a user namespace of one user: his sshd could not change to another user."""
+    return sum(int(line.split()[2]) for line in uid_map.splitlines()) > 1
 
 
 def hosts_file(hosts: Iterable[Host], machine: str) -> str:
@@ -62,6 +72,16 @@ def passwd_file(machines: str, login: Login) -> str:
     return "\n".join([own, *kept, f"{_PRIVILEGE_USER}:x:65533:65534::/run/sshd:/usr/sbin/nologin"]) + "\n"
 
 
+def group_file(machines: str, login: Login) -> str:
+    """/etc/group of the hosts: the machine's.
+
+    A user without rights cannot give a terminal to the group tty, and sshd gives up a session over that, unless there
+    is no such group.
+    """
+    lines = [line for line in machines.splitlines() if login.id == 0 or line.split(":")[0] != "tty"]
+    return "\n".join(lines) + "\n"
+
+
 def shadow_file(login: Login) -> str:
     """/etc/shadow of the hosts: no password opens anything, and no account is locked."""
     return "".join(f"{name}:*:19000:0:99999:7:::\n" for name in (login.name, _PRIVILEGE_USER))
@@ -75,6 +95,7 @@ def sshd_config(login: Login, sshd: Sshd) -> str:
         f"HostKey {RUN_FOLDER}/host_key",
         f"AuthorizedKeysFile {RUN_FOLDER}/authorized_keys",
         f"AllowUsers {login.name}",
+        "StrictModes no",  # seen from a user namespace "/" belongs to nobody
         "PermitRootLogin prohibit-password",
         "PasswordAuthentication no",
         "KbdInteractiveAuthentication no",
@@ -145,8 +166,8 @@ Host *
 
 
 def refuse_foreign(site: Path) -> None:
-    """RefusedError when the site folder has an inventory or host keys that somebody else wrote."""
-    for name in ("inventory.toml", "known_hosts"):
+    """RefusedError when the site folder has a file of the lab's names that somebody else wrote."""
+    for name in ("inventory.toml", "known_hosts", "ssh_config"):
         file = site / name
         if file.exists() and MARK not in file.read_text(errors="replace").splitlines()[:1]:
             raise RefusedError(

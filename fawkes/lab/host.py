@@ -19,7 +19,7 @@ from fawkes.lab.spec import Host
 
 _MOUNT_POINTS = {"srv": "/srv", "tmp": "/tmp", "var-tmp": "/var/tmp"}  # noqa: S108 - mount points
 _LONGEST_REPORT = 500
-_ETC = ("hosts", "resolv.conf", "passwd", "shadow")
+_ETC = ("hosts", "resolv.conf", "passwd", "group", "shadow")
 
 
 @dataclass(frozen=True)

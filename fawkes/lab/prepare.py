@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ def prepare(spec: LabSpec, folder: Path) -> Plan:
         folder=str(folder),
         shared=str(shared),
         hosts=hosts,
-        user_id=None if os.geteuid() == 0 else login.id,
+        user_id=login.id or None,
         home=login.home,
         sshd_root=str(sshd.root) if unpacked else "",
         sshd=files.in_host(sshd, sshd.program),
@@ -75,6 +74,7 @@ def _write_etc(blueprint: Blueprint, login: files.Login, sshd: Sshd, key: KeyPai
         "hosts": files.hosts_file(blueprint.hosts, socket.gethostname()),
         "resolv.conf": "",
         "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login),
+        "group": files.group_file(Path("/etc/group").read_text(), login),
         "shadow": files.shadow_file(login),
         "sshd_config": files.sshd_config(login, sshd),
         "authorized_keys": f"{key.public}\n",

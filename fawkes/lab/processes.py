@@ -26,7 +26,7 @@ def namespace_of(pid: int) -> str:
 def members(namespace: str) -> Iterator[int]:
     """The processes of a namespace, the first one first."""
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
-        with suppress(OSError):
+        with suppress(FileNotFoundError, ProcessLookupError):
             if namespace_of(pid) == namespace:
                 yield pid
 

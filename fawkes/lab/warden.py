@@ -252,6 +252,7 @@ def main(blueprint_file: str, lock: int) -> None:
     """Build the lab and keep it, and its lock, until the process is killed."""
     os.set_inheritable(lock, False)
     os.umask(0o022)
+    am_root = os.geteuid() == 0  # before the lab's own user namespace makes everybody root
     blueprint, tie = Blueprint.from_json(Path(blueprint_file).read_text()), Tie()
     try:
         _enter_namespaces(blueprint, tie)
@@ -264,7 +265,7 @@ def main(blueprint_file: str, lock: int) -> None:
         tie.say(error_as_data(error))
         os._exit(1)
     except OSError as error:
-        tie.say(error_as_data(explain(error, root=blueprint.user_id is None)))
+        tie.say(error_as_data(explain(error, root=am_root)))
         os._exit(1)
     tie.say({"ready": True})
     tie.cut()
