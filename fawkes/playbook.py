@@ -82,8 +82,9 @@ class Script:
         if names != set(values):
             wrong = ", ".join(sorted(names ^ set(values)))
             raise ValueError(f"placeholders and values of a script differ: {wrong}")
-        if re.search(r"[\"']\{[a-z_][a-z0-9_]*\}|(?<![$\w])\{[a-z_][a-z0-9_]*\}[\"']", template):
-            raise ValueError("a placeholder must not stand inside quotes: it brings its own")
+        for match in _PLACEHOLDER.finditer(template):
+            if _inside_quotes(template[: match.start()].rpartition("\n")[2]):
+                raise ValueError(f"the placeholder {match[0]} stands inside quotes: it brings its own")
         plain = {name: _words(value, hide=False) for name, value in values.items()}
         hidden = {name: _words(value, hide=True) for name, value in values.items()}
         return cls(
@@ -113,6 +114,12 @@ class Script:
 
 
 Value = str | int | float | PurePath | Secret | Script | Sequence["str | PurePath | Secret"]
+
+
+def _inside_quotes(line: str) -> bool:
+    """Whether a quote that the start of a line opened is still open."""
+    bare = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line)
+    return "'" in bare or '"' in bare
 
 
 def _words(value: Value, *, hide: bool) -> str:

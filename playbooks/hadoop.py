@@ -79,11 +79,12 @@ why() {
         awk '/STARTUP_MSG: Starting/ { n = 0 } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }')
     port=$(printf '%s\n' "$last" | sed -n -e 's/.*Problem binding to \[[^]]*:\([0-9]*\)\] .*BindException.*/\1/p' \
         -e 's/.*BindException: Port in use: [^ ]*:\([0-9]*\).*/\1/p' | tail -n 1)
-    reason=$(printf '%s\n' "$last" | grep -E 'Caused by: |(Exception|Error): |^Error|not found|FATAL' |
+    reason=$(printf '%s\n' "$last" | grep -E 'Caused by: |(Exception|Error): |^Error|FATAL' |
         tail -n 1 | cut -c 1-300)
     printf '%s\n' "$last" | tail -n 20 >&2
     if [ -n "$port" ]; then fact "port.$1" "$port"; reason="port $port is in use"; fi
-    [ -n "$reason" ] || reason="its log says nothing, see $logs/$1.out"
+    [ -n "$reason" ] || reason=$(printf '%s\n' "$last" | grep . | tail -n 1 | cut -c 1-300)
+    [ -n "$reason" ] || reason="its log says nothing"
     fact "why.$1" "$reason"
     echo "$1 ended: $reason" >&2
 }

@@ -149,8 +149,11 @@ if mkdir "$job/begun" 2>/dev/null; then
         mv -f "$job/result.new" "$job/result"
 fi
 tries={tenths}
-! alive "$job/pid" || kill -TERM -- "-$pid" 2>/dev/null
-while [ $tries -gt 0 ] && alive "$job/pid"; do tries=$((tries - 1)); sleep 0.1; done
+# Again and again: the first may come after the launcher and before the command is there.
+while [ $tries -gt 0 ] && alive "$job/pid"; do
+    [ $((tries % 5)) -ne 0 ] || kill -TERM "-$pid" 2>/dev/null
+    tries=$((tries - 1)); sleep 0.1
+done
 tries=50
 while [ $tries -gt 0 ] && alive "$job/pid"; do
     # All but the launcher, which still has to write the result.
@@ -162,7 +165,7 @@ look
 """,
         job=folder,
         mark=f"FAWKES_JOB={folder.name}",
-        tenths=round(grace_s * 10),
+        tenths=5 * max(1, round(grace_s * 2)),
     )
 
 

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from fawkes.errors import UserError
+from fawkes.playbook import Facts, Lease, Secret
+from playbooks import job, node
+from playbooks import lease as leases
+from tests.playbooks.conftest import LeaseOf, ok, sh
+
+
+@pytest.fixture
+def lease(lease_of: LeaseOf) -> Lease:
+    lease = lease_of()
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    return lease
+
+
+def look(lease: Lease, name: str = "wordcount") -> Facts:
+    return ok(job.look(lease.folders, name, 1))
+
+
+def until(lease: Lease, wanted: Callable[[Facts], bool]) -> Facts:
+    end = monotonic() + 20
+    while monotonic() < end:
+        facts = look(lease)
+        if wanted(facts):
+            return facts
+    raise AssertionError(look(lease))
+
+
+def finished(facts: Facts) -> bool:
+    return facts["state"] == "finished"
+
+
+def run(lease: Lease, script: str, *words: str) -> Facts:
+    return ok(job.start(lease, "wordcount", 1, ["/bin/sh", "-c", script, "job", *words]))
+
+
+def file(lease: Lease, name: str) -> Path:
+    return Path(lease.folders.jobs, "wordcount.1", name)
+
+
+def test_a_job_runs_and_leaves_its_result(lease: Lease) -> None:
+    run(lease, 'echo "$1"; echo running application_1_0002 >&2; exit 3', "a  b$c")
+    facts = until(lease, finished)
+    assert (facts["exit"], facts["application"]) == ("3", "application_1_0002")
+    assert 0 <= int(facts["ended_us"]) - int(facts["began_us"]) < 20_000_000
+    assert file(lease, "stdout").read_text() == "a  b$c\n"
+    assert "application_1_0002" in sh(job.look(lease.folders, "wordcount", 1)).stderr
+
+
+def test_starting_again_starts_nothing(lease: Lease) -> None:
+    count = file(lease, "../count")
+    script = 'echo x >>"$1"; sleep 60'
+    assert run(lease, script, str(count))["started"] == "yes"
+    again = run(lease, script, str(count))
+    assert (again["started"], again["state"]) == ("no", "running")
+    ok(job.cancel(lease, "wordcount", 1))
+    assert run(lease, script, str(count))["state"] == "finished"
+    assert count.read_text() == "x\n"
+
+
+def test_many_starts_at_once_run_it_once(lease: Lease) -> None:
+    count = file(lease, "../count")
+    script = job.start(lease, "wordcount", 1, ["/bin/sh", "-c", 'echo x >>"$0"', str(count)]).text
+    starts = [subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.DEVNULL) for _ in range(5)]
+    assert [one.wait(timeout=60) for one in starts] == [0] * 5
+    until(lease, finished)
+    assert count.read_text() == "x\n"
+
+
+def test_a_launcher_that_died_is_lost_and_not_started_again(lease: Lease) -> None:
+    pid = run(lease, "sleep 60")["pid"]
+    os.killpg(int(pid), signal.SIGKILL)
+    until(lease, lambda facts: facts["state"] == "lost")
+    assert run(lease, "sleep 60")["state"] == "lost"
+
+
+def test_a_start_that_was_cut_off_before_the_launcher_can_be_repeated(lease: Lease) -> None:
+    file(lease, "").mkdir(parents=True)
+    assert look(lease)["state"] == "unborn"
+    assert run(lease, "exit 0")["started"] == "yes"
+    assert until(lease, finished)["exit"] == "0"
+
+
+def test_cancel_ends_the_command_and_the_result_tells(lease: Lease) -> None:
+    run(lease, "sleep 60")
+    facts = ok(job.cancel(lease, "wordcount", 1))
+    assert (facts["state"], facts["exit"], facts["cancelled"]) == ("finished", "143", "yes")
+
+
+def test_cancel_kills_what_ignores_it_and_still_leaves_a_result(lease: Lease) -> None:
+    run(lease, "trap '' TERM; echo ready; while :; do sleep 1; done")
+    until(lease, lambda _: file(lease, "stdout").read_text() == "ready\n")
+    facts = ok(job.cancel(lease, "wordcount", 1, grace_s=0.2))
+    assert (facts["state"], facts["exit"]) == ("finished", "137")
+
+
+def test_what_is_cancelled_before_it_began_never_begins(lease: Lease) -> None:
+    file(lease, "").mkdir(parents=True)
+    assert ok(job.cancel(lease, "wordcount", 1))["state"] == "finished"
+    assert run(lease, "exit 0")["started"] == "no"
+
+
+def test_environment_is_the_given_one_and_secrets_stay_private(lease: Lease, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_USER_NAME", "mallory")
+    script = job.start(
+        lease, "wordcount", 1, ["/usr/bin/env"], env={"HADOOP_CONF_DIR": "/a 'b'", "TOKEN": Secret("s3cret")}
+    )
+    assert "s3cret" not in script.masked
+    ok(script)
+    until(lease, finished)
+    env = file(lease, "stdout").read_text().splitlines()
+    assert {"HADOOP_CONF_DIR=/a 'b'", "TOKEN=s3cret", f"FAWKES_POOL={lease.pool}"} <= set(env)
+    assert not any(line.startswith("HADOOP_USER_NAME") for line in env)
+    assert file(lease, "env").stat().st_mode & 0o077 == 0
+
+
+def test_a_job_that_does_not_exist_is_absent(lease: Lease) -> None:
+    assert look(lease, "nothing")["state"] == "absent"
+    assert ok(job.cancel(lease, "nothing", 1))["state"] == "absent"
+
+
+def test_a_name_that_is_no_file_name_is_refused(lease: Lease) -> None:
+    with pytest.raises(UserError, match="no valid name"):
+        job.start(lease, "../x", 1, ["true"])

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import io
+import os
+import socket
+import subprocess
+import tarfile
+from pathlib import Path, PurePosixPath
+
+from fawkes.playbook import Exit, Lease, read_facts
+from playbooks import lease as leases
+from playbooks import node
+from tests.playbooks.conftest import LeaseOf, ok, sh
+
+
+def stray(
+    lease: Lease, *, marked: bool = True, cwd: Path | None = None, ignore_term: bool = False
+) -> subprocess.Popen[bytes]:
+    """A process as an MR-cluster leaves it behind, in a session of its own."""
+    command = "trap '' TERM; echo ready; while :; do sleep 60; done" if ignore_term else "echo ready; exec sleep 60"
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        env={**os.environ, **(lease.marks("container") if marked else {})},
+        cwd=cwd,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    process.stdout.close()
+    return process
+
+
+def taken(lease: Lease) -> Lease:
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    return lease
+
+
+def test_prepare_can_be_done_again(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    assert ok(node.prepare(lease))["prepared"] == "yes"
+    assert all(Path(folder).is_dir() for folder in lease.folders.all())
+
+
+def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of("alpha"))
+    other = lease_of("alphabet")
+    Path(other.folders.root).mkdir(parents=True)
+    own_folder = Path(lease.folders.nm_local, "container_1")
+    own_folder.mkdir()
+    Path(lease.folders.dn, "block").write_text("data")
+    mine = [stray(lease), stray(lease, marked=False, cwd=own_folder), stray(lease, ignore_term=True)]
+    foreign = [stray(other), stray(lease_of("alpha", pool="another-pool"))]
+    try:
+        facts = ok(node.facts(lease.work_dir))
+        assert facts[f"left.{mine[0].pid}"] == f"{lease.pool} alpha 1 container"
+        assert set(facts.all("folder")) == {"alpha", "alphabet"}
+        assert ok(node.verify(lease))["clean"] == "no"
+
+        facts = ok(node.wipe(lease, grace_s=0.3))
+
+        assert (facts["clean"], facts["killed"]) == ("yes", "4")  # the one that ignores TERM has a child
+        assert [one.wait(timeout=10) for one in mine] == [-15, -15, -9]
+        assert [one.poll() for one in foreign] == [None, None]
+        assert not Path(lease.folders.root).exists()
+        assert Path(other.folders.root).exists()
+        assert ok(node.verify(lease))["clean"] == "yes"
+    finally:
+        for process in (*mine, *foreign):
+            process.kill()
+            process.wait()
+
+
+def test_wipe_of_a_clean_node_changes_nothing(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    assert dict(ok(node.wipe(lease))) == {"killed": "0", "clean": "yes"}
+
+
+def test_wipe_takes_what_an_interrupted_wipe_left(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    half = Path(lease.work_dir, "trash", "alpha.1.1", "dn")
+    half.mkdir(parents=True)
+    ok(node.wipe(lease))
+    assert not half.exists()
+
+
+def test_only_the_holder_may_wipe(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of("alpha"))
+    assert sh(node.wipe(lease_of("beta"))).exit == Exit.HELD
+    assert Path(lease.folders.root).exists()
+
+
+def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_path: Path) -> None:
+    home = tmp_path / "jdk"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text("#!/bin/sh\nexit 1\n")
+    (home / "bin" / "java").chmod(0o755)
+    (home / "release").write_text('IMPLEMENTOR="X"\nJAVA_VERSION="17.0.9"\n')
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        lease = lease_of()
+        facts = ok(
+            node.check(lease.work_dir, java_home=str(home), ports=[port, 1], names=["localhost", "no-such.invalid"])
+        )
+    assert facts.all("listen") == (str(port),)
+    assert (facts["java.home"], facts["java.version"]) == (str(home), "17.0.9")
+    assert facts["name.localhost"] in ("127.0.0.1", "::1")
+    assert facts["name.no-such.invalid"] == ""
+    assert facts["hostname"] == socket.gethostname()
+    assert facts["disk.write"] == "yes"
+    assert facts.all("missing") == ()
+    for key in ("cores", "memory_kb", "free_memory_kb", "disk.free_kb", "disk.total_kb", "clock_ns", "took_ns"):
+        assert (facts.number(key) or 0) > 0, key
+    assert not Path(lease.work_dir).exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["jdk"]
+
+
+def test_check_shows_the_lease_and_leftovers_of_any_pool(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    left = stray(lease_of("old", pool="gone-pool"))
+    try:
+        facts = ok(node.check(lease.work_dir))
+        assert facts["lease.pool"] == lease.pool
+        assert facts[f"left.{left.pid}"] == "gone-pool old 1 container"
+    finally:
+        left.kill()
+        left.wait()
+
+
+def test_what_lingers_is_seen_and_ended() -> None:
+    facts = ok(node.linger())
+    pid, since = facts.number("pid"), facts.number("since")
+    assert pid
+    assert since
+    assert ok(node.lingers(pid, since))["lingers"] == "yes"
+    assert ok(node.lingers(pid, since + 1))["lingers"] == "no"
+
+
+def test_logs_come_as_a_tar_with_the_newest_first_until_the_limit(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    for age, name in enumerate(("new", "old")):
+        log = Path(lease.folders.logs, f"{name} log")
+        log.write_bytes(b"x" * 600)
+        os.utime(log, (2_000_000_000 - age, 2_000_000_000 - age))
+    script = node.collect_logs(lease.folders, limit_bytes=1000)
+    ran = subprocess.run(["/bin/sh", "-s"], input=script.text.encode(), capture_output=True, check=True)
+    with tarfile.open(fileobj=io.BytesIO(ran.stdout)) as tar:
+        assert tar.getnames() == ["logs/new log"]
+    assert read_facts(ran.stderr.decode())["omitted"] == "1"
+
+
+def test_logs_of_a_mr_cluster_that_is_not_here(lease_of: LeaseOf) -> None:
+    assert sh(node.collect_logs(lease_of("nobody").folders)).exit == Exit.CANNOT_WRITE
+
+
+def test_check_of_a_path_that_does_not_exist_looks_at_the_disk_above() -> None:
+    assert ok(node.check(PurePosixPath("/no/such/folder")))["disk.fs"]
