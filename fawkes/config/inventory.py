@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, PlainValidator
 
 from fawkes.config.fields import LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
-from fawkes.config.loader import Faults, Strict, did_you_mean, load
+from fawkes.config.loader import Faults, Strict, did_you_mean, load, wrong
 from fawkes.config.nodeset import expand, fold, is_host_name
 
 __all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_inventory"]
@@ -61,6 +61,12 @@ class Inventory:
         return {node.name: node for node in self.nodes}[name]
 
 
+def _attribute(value: object) -> Attribute:
+    if isinstance(value, str | int | float):
+        return value
+    raise wrong(f"{value!r} is no attribute", "Write text, a number, true or false")
+
+
 class _Keys(Strict):
     """What a group says for all of its nodes and a ``[node.NAME]`` table for one."""
 
@@ -80,7 +86,9 @@ class _Keys(Strict):
     user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
     port: Port | None = Field(default=None, description="the port of sshd")
     key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
-    attributes: dict[str, Attribute] = Field(default={}, description="anything else worth knowing about the nodes")
+    attributes: dict[str, Annotated[Attribute, PlainValidator(_attribute)]] = Field(
+        default={}, description="anything else worth knowing about the nodes"
+    )
 
 
 class Group(_Keys):

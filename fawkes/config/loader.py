@@ -177,14 +177,13 @@ def _value_error(kind: str, value: object, details: ErrorDetails) -> tuple[str]:
 
 
 def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:
-    if kind == "string_type":
-        return f'Put it in quotes: "{value}"' if not isinstance(value, float) else _FLOAT_AS_TEXT
+    if kind == "string_type" and isinstance(value, float):
+        return 'Put it in quotes as you mean it, such as "3.10": without them TOML reads 3.10 as the number 3.1'
+    if kind == "string_type" and isinstance(value, int):
+        return f'Put it in quotes: "{value}"'
     if kind == "literal_error":
         return did_you_mean(str(value), re.findall(r"'([^']*)'", details["ctx"]["expected"]), kind="possible")
     return ""
-
-
-_FLOAT_AS_TEXT = 'Put it in quotes as you mean it, such as "3.10": without them TOML reads 3.10 as the number 3.1'
 
 
 def _shown(value: object) -> str:

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fawkes.catalog import Catalog, Kind, Origin, bundled_dir, load_module, user_dir
+from fawkes.errors import ConfigError, UserError
+from tests.config.support import write
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    return Catalog(site=tmp_path / "site", user=tmp_path / "user", bundled=tmp_path / "bundled")
+
+
+def test_the_site_hides_the_user_who_hides_what_came_with_fawkes(catalog: Catalog, tmp_path: Path) -> None:
+    bundled = [write(tmp_path, f"bundled/policies/weighting/{name}.py", "") for name in ("td", "jd", "eq")]
+    user = [write(tmp_path, f"user/policies/{name}.py", "") for name in ("TD", "jd")]
+    site = write(tmp_path, "site/policies/td.py", "")
+    write(tmp_path, "site/policies/_help.py", "")
+    write(tmp_path, "site/policies/notes.md", "")
+    found = {one.name: (one.path, one.origin, one.hides) for one in catalog.all(Kind.POLICY)}
+    assert found == {
+        "eq": (bundled[2], Origin.BUNDLED, ()),
+        "jd": (user[1], Origin.USER, (bundled[1],)),
+        "td": (site, Origin.SITE, (user[0], bundled[0])),
+    }
+    assert catalog.find(Kind.POLICY, "TD").path == site
+
+
+def test_two_files_of_one_name_in_one_place_are_an_error(catalog: Catalog, tmp_path: Path) -> None:
+    write(tmp_path, "site/policies/td.py", "")
+    write(tmp_path, "site/policies/weighting/TD.py", "")
+    with pytest.raises(UserError, match=r"two files are policy 'TD'.*td\.py and .*TD\.py.*Rename one"):
+        catalog.find(Kind.POLICY, "td")
+
+
+def test_a_path_given_by_hand_comes_first(catalog: Catalog, tmp_path: Path) -> None:
+    write(tmp_path, "site/policies/td.py", "")
+    own = write(tmp_path, "own/td.py", "")
+    assert catalog.find(Kind.POLICY, str(own)).origin is Origin.GIVEN
+    assert catalog.find(Kind.POLICY, "td.py", base=tmp_path / "own").path == own
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "hint"),
+    [
+        ("tdd", "there is no policy 'tdd'", "Did you mean 'td'? Known: jd, td; or give the path of a .py file"),
+        ("zzz", "there is no policy 'zzz'", "Known: jd, td; or"),
+        ("no/such.py", "no/such.py' is no file", "Give the path of a policy"),
+        ("site/policies", "is no file", "Give the path of a policy"),
+        ("site/policies/notes.md", "is no .py file", "Give the path of a policy"),
+    ],
+)
+def test_what_is_not_there_lists_what_is(name: str, what: str, hint: str, catalog: Catalog, tmp_path: Path) -> None:
+    for file in ("td.py", "jd.py", "notes.md"):
+        write(tmp_path, f"site/policies/{file}", "")
+    with pytest.raises(UserError) as caught:
+        catalog.find(Kind.POLICY, name, base=tmp_path)
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+    with pytest.raises(ConfigError, match=r"fawkes\.toml: policy: "):
+        catalog.find(Kind.POLICY, name, base=tmp_path, file="fawkes.toml", key="policy")
+
+
+def test_an_empty_catalog_says_so(catalog: Catalog) -> None:
+    with pytest.raises(UserError, match=r"no workload 'a'.*Known: none; or give the path of a \.toml file"):
+        catalog.find(Kind.WORKLOAD, "a")
+
+
+def test_a_checkout_has_its_folders_beside_the_package_and_a_wheel_inside(tmp_path: Path) -> None:
+    assert bundled_dir(Kind.WORKLOAD) == ROOT
+    package = tmp_path / "site-packages" / "fawkes"
+    (package / "_bundled" / "policies").mkdir(parents=True)
+    assert bundled_dir(Kind.POLICY, package) == package / "_bundled"
+    assert bundled_dir(Kind.PLAYBOOK, package) == tmp_path / "site-packages"
+
+
+def test_the_user_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/somewhere")
+    assert user_dir() == Path("/somewhere/fawkes")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert user_dir() == Path("/home/me/.config/fawkes")
+
+
+def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
+    found = Catalog(site=ROOT, user=ROOT / "nobody", bundled=ROOT).find(Kind.POLICY, "TD")
+    assert (found.origin, found.hides) == (Origin.SITE, ())
+
+
+def test_what_comes_with_fawkes_is_found() -> None:
+    catalog = Catalog(user=ROOT / "nobody")
+    policies = {one.name for one in catalog.all(Kind.POLICY)}
+    assert policies == {"jd", "dd", "td", "pu", "du", "ru", "js", "jt", "tt", "none", "eq"}
+    assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
+    assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
+
+
+def test_a_module_is_loaded_off_the_search_path(catalog: Catalog, tmp_path: Path) -> None:
+    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\n"
+    first = write(tmp_path, "site/playbooks/node.py", text + "WHO = 'site'")
+    second = write(tmp_path, "other/node.py", text + "WHO = 'other'")
+    before = list(sys.path)
+    modules = [load_module(catalog.find(Kind.PLAYBOOK, str(path))) for path in (first, second)]
+    assert [module.WHO for module in modules] == ["site", "other"]
+    assert modules[0].A(x=1).x == 1
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(("text", "why"), [("import nosuch", "ModuleNotFoundError"), ("x = (", "SyntaxError")])
+def test_a_module_that_cannot_be_loaded_is_named(text: str, why: str, catalog: Catalog, tmp_path: Path) -> None:
+    path = write(tmp_path, "site/playbooks/node.py", text)
+    with pytest.raises(UserError, match=f"cannot be loaded: {why}") as caught:
+        load_module(catalog.find(Kind.PLAYBOOK, "node"))
+    assert caught.value.where == str(path)
+
+
+def test_the_text_of_a_file_is_read_or_the_file_is_named(catalog: Catalog, tmp_path: Path) -> None:
+    path = write(tmp_path, "site/policies/td.py", "NAME = 'TD'")
+    found = catalog.find(Kind.POLICY, "td")
+    assert found.text() == "NAME = 'TD'"
+    path.write_bytes(b"\xff")
+    with pytest.raises(UserError, match=r"td\.py: cannot be read"):
+        found.text()

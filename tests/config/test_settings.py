@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from fawkes.catalog import Catalog, Origin
+from fawkes.config.presets import PRESETS
+from fawkes.config.settings import SiteSettings, load_settings
+from fawkes.core.model import Role
+from fawkes.core.settings import Discrimination, Settings
+from fawkes.errors import ExitStatus, UserError
+from fawkes.units import SECOND_US
+from tests.config.support import Bad, assert_refused, cases, refusals, write
+
+ROOT = Path(__file__).parents[2]
+
+
+def settings(folder: Path, text: str) -> SiteSettings:
+    return load_settings(write(folder, "fawkes.toml", text), catalog=catalog(folder))
+
+
+def catalog(folder: Path) -> Catalog:
+    return Catalog(site=folder, user=folder / "nobody", bundled=ROOT)
+
+
+def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
+    found = load_settings(tmp_path / "fawkes.toml", catalog=catalog(tmp_path))
+    assert found.core == Settings(
+        preset="steady",
+        policy="td",
+        period_us=120 * SECOND_US,
+        sample_every_us=10 * SECOND_US,
+        tau=36.0,
+        discrimination=Discrimination.REDUCIBLE,
+        growth=Role.TRANSIENT,
+        transient_leave_us=3600 * SECOND_US,
+        transient_core_leave_us=3600 * SECOND_US,
+        evacuate_us=4 * 3600 * SECOND_US,
+        spare_masters=True,
+        prefer_site=True,
+        confirmations=2,
+        settle_after_grow_us=120 * SECOND_US,
+        settle_after_shrink_us=600 * SECOND_US,
+        max_moves_fraction=0.2,
+        max_moves_window_us=600 * SECOND_US,
+        idle_us=4 * 3600 * SECOND_US,
+        stale_us=30 * SECOND_US,
+        join_us=300 * SECOND_US,
+        clean_us=120 * SECOND_US,
+        deploy_us=600 * SECOND_US,
+        deploy_attempts=3,
+        membership_us=60 * SECOND_US,
+        transfer_us=86400 * SECOND_US,
+        start_job_us=120 * SECOND_US,
+        quarantine_us=1800 * SECOND_US,
+        halt_lost_fraction=0.45,
+    )
+    assert (found.ssh.fanout, found.ssh.connect_timeout_us, found.ssh.command_timeout_us) == (
+        32,
+        10 * SECOND_US,
+        300 * SECOND_US,
+    )
+    assert found.share_error == 0.05
+    assert (found.policy.path, found.policy.origin) == (ROOT / "policies/weighting/td.py", Origin.BUNDLED)
+
+
+def test_the_preset_paper_is_the_method_of_the_paper(tmp_path: Path) -> None:
+    paper = settings(tmp_path, 'preset = "paper"').core
+    assert (paper.period_us, paper.tau, paper.discrimination) == (60 * SECOND_US, 10.0, Discrimination.RAW)
+    assert (paper.transient_leave_us, paper.transient_core_leave_us) == (0, 0)
+    assert (paper.confirmations, paper.settle_after_grow_us, paper.settle_after_shrink_us) == (1, 0, 0)
+    assert (paper.max_moves_fraction, paper.prefer_site, paper.spare_masters) == (None, False, False)
+    assert paper.idle_us == paper.period_us
+
+
+def test_the_preset_demo_is_the_paper_with_a_short_period_and_the_same_share_error(tmp_path: Path) -> None:
+    demo, paper = settings(tmp_path, 'preset = "demo"'), settings(tmp_path, 'preset = "paper"')
+    assert demo.core.period_us == 20 * SECOND_US
+    assert demo.core.tau == pytest.approx(10 / 9)
+    assert demo.share_error == pytest.approx(paper.share_error)
+    assert demo.core.idle_us == demo.core.period_us
+
+
+@pytest.mark.parametrize(
+    ("text", "tau"),
+    [
+        ('preset = "paper"\nperiod = "120s"', 40.0),
+        ('preset = "paper"\nperiod = "120s"\ntau = 10', 10.0),
+        ('preset = "paper"\nshare_error = 0.1', 36.0),
+        ('period = "60s"', 9.0),
+        ("tau = 7.5", 7.5),
+        ("tau = 0", 0.0),
+        ('share_error = 0.1\nperiod = "20s"', 4.0),
+    ],
+)
+def test_a_preset_keeps_its_share_error_when_only_the_period_changes(text: str, tau: float, tmp_path: Path) -> None:
+    found = settings(tmp_path, text)
+    assert found.core.tau == pytest.approx(tau)
+    assert found.share_error == pytest.approx(math.sqrt(tau) / (found.core.period_us / SECOND_US))
+
+
+def test_keys_override_the_preset(tmp_path: Path) -> None:
+    text = """
+preset = "paper"
+policy = "RU"
+growth = "TC"
+max_moves = "5%"
+idle_time = "never"
+transient_leave = "90s"
+stale_samples = 4
+sample_every = "5s"
+[policy_parameters]
+psi = 1
+[timeouts]
+join = "1m"
+[ssh]
+fanout = 8
+"""
+    found = settings(tmp_path, text)
+    core = found.core
+    assert (core.policy, core.policy_parameters, core.growth) == ("ru", {"psi": 1.0}, Role.TRANSIENT_CORE)
+    assert (core.max_moves_fraction, core.idle_us, core.transient_leave_us) == (0.05, None, 90 * SECOND_US)
+    assert (core.stale_us, core.join_us, core.clean_us) == (20 * SECOND_US, 60 * SECOND_US, 120 * SECOND_US)
+    assert (found.ssh.fanout, found.ssh.connect_timeout_us) == (8, 10 * SECOND_US)
+
+
+@pytest.mark.parametrize("share", ['"20%"', "0.2"])
+def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> None:
+    assert settings(tmp_path, f"max_moves = {share}").core.max_moves_fraction == 0.2
+
+
+@cases(
+    typo=Bad("preset = steady", "line 1, column 10", "not valid TOML"),
+    unknown_preset=Bad('preset = "stedy"', "preset", "there is no preset 'stedy'", "Did you mean 'steady'?"),
+    preset_list=Bad('preset = ["steady"]', "preset", "there is no preset"),
+    unknown_key=Bad('perod = "1m"', "perod", "unknown key 'perod'", "Did you mean 'period'?"),
+    unknown_timeout=Bad('[timeouts]\njoyn = "1m"', "timeouts.joyn", "unknown key", "Did you mean 'join'?"),
+    unknown_policy=Bad('policy = "TX"', "policy", "there is no policy 'TX'", "Known: "),
+    near_policy=Bad('policy = "non"', "policy", "there is no policy 'non'", "Did you mean 'none'?"),
+    missing_policy_file=Bad('policy = "mine/x.py"', "policy", "is no file", "path of a policy"),
+    policy_number=Bad("policy = 3.10", "policy", "3.1 is a number, not text"),
+    no_unit=Bad("period = 90", "period", "90 has no unit", '"90s"'),
+    wrong_unit=Bad('period = "90x"', "period", "'90x' is no duration: write a number and a unit"),
+    negative=Bad('period = "-5s"', "period", "'-5s' is no duration"),
+    zero_period=Bad('period = "0s"', "period", "too little"),
+    short_period=Bad('period = "500ms"\nsample_every = "200ms"', "period", "0.5s is too short", "one second"),
+    short_samples=Bad('sample_every = "10ms"', "sample_every", "too short", "one second"),
+    few_samples=Bad('sample_every = "5m"', "sample_every", "too few for a period of 2m00s", "at least one sample"),
+    few_samples_of_preset=Bad('period = "5s"', "period", "samples every 10s are too few"),
+    two_thresholds=Bad("tau = 1\nshare_error = 0.1", "tau", "both given", "sqrt(tau) / T"),
+    negative_tau=Bad("tau = -1", "tau", "-1 is wrong"),
+    tau_nan=Bad("tau = nan", "tau", "nan is wrong"),
+    error_above_one=Bad("share_error = 5", "share_error", "5 is wrong"),
+    wrong_growth=Bad('growth = "T"', "growth", "'T' is none of 'TR' or 'TC'", "Did you mean 'TR'?"),
+    wrong_measure=Bad('discrimination = "var"', "discrimination", "'var' is none of", "raw"),
+    moves_text=Bad('max_moves = "many"', "max_moves", "'many' is no share", '"20%"'),
+    moves_above=Bad('max_moves = "200%"', "max_moves", "'200%' is no share"),
+    moves_true=Bad("max_moves = true", "max_moves", "True is no share"),
+    moves_percent=Bad('max_moves = "x%"', "max_moves", "'x%' is no share"),
+    idle_number=Bad("idle_time = 4", "idle_time", "4 is no duration", '"never"'),
+    idle_word=Bad('idle_time = "long"', "idle_time", "'long' is no duration"),
+    leave_word=Bad('transient_leave = "now"', "transient_leave", "'now' is no duration"),
+    no_confirmation=Bad("confirmations = 0", "confirmations", "0 is wrong"),
+    parameter_text=Bad('[policy_parameters]\npsi = "0.5"', "policy_parameters.psi", "'0.5' is text, not a number"),
+    fanout=Bad("[ssh]\nfanout = 0", "ssh.fanout", "0 is wrong"),
+    table_expected=Bad("ssh = 3", "ssh", "3 is a whole number, not a table"),
+    connecting=Bad('[ssh]\nconnect_timeout = "10m"', "ssh.connect_timeout", "longer than command_timeout"),
+    halt=Bad("halt_if_unreachable = 45", "halt_if_unreachable", "45 is wrong"),
+)
+def test_settings_that_are_wrong_are_refused(bad: Bad, tmp_path: Path) -> None:
+    path = write(tmp_path, "fawkes.toml", bad.text)
+    assert_refused(bad, path, lambda: load_settings(path, catalog=catalog(tmp_path)))
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "fawkes.toml", 'period = 90\ngrowth = "T"\nx = 1\n[ssh]\nfanot = 3')
+    keys = {error.key for error in refusals(lambda: load_settings(path, catalog=catalog(tmp_path)))}
+    assert keys == {"period", "growth", "x", "ssh.fanot"}
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    path = write(tmp_path, "fawkes.toml", 'preset = "paper"\npolicy = "JD"\nperiod = "30s"')
+    found = load_settings(path, catalog=catalog(tmp_path), preset="demo", policy="eq")
+    assert (found.core.preset, found.core.policy, found.core.period_us) == ("demo", "eq", 30 * SECOND_US)
+
+
+def test_a_policy_of_the_command_line_that_is_unknown_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        load_settings(tmp_path / "fawkes.toml", catalog=catalog(tmp_path), policy="TX")
+    assert str(caught.value).startswith("--policy: there is no policy 'TX'")
+    assert caught.value.exit_status is ExitStatus.USAGE
+
+
+def test_a_policy_file_beside_the_settings_is_found_by_its_path(tmp_path: Path) -> None:
+    path = write(tmp_path, "mine/own.py", "NAME = 'own'")
+    found = settings(tmp_path, 'policy = "mine/own.py"').policy
+    assert (found.name, found.path, found.origin) == ("own", path, Origin.GIVEN)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_every_value_of_a_preset_has_a_source(name: str) -> None:
+    assert all(value.source for value in PRESETS[name].values())
