@@ -121,13 +121,17 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
             file=file,
             folder=folder,
             inventory=inventory,
-            key=f"cluster[{one.id}]",
+            key=_place("cluster", number, one.id),
             generated=sizes,
             save_folder=site,
         )
-        for one in table.cluster
+        for number, one in enumerate(table.cluster, 1)
     ]
-    jobs = [one for arrival in table.job for one in _submissions(arrival, file, folder)]
+    jobs = [
+        one
+        for number, arrival in enumerate(table.job, 1)
+        for one in _submissions(arrival, file, folder, _place("job", number, arrival.id))
+    ]
     _check_jobs(jobs, faults)
     faults.refuse()
     return Workload(
@@ -158,20 +162,25 @@ def _check_names(table: WorkloadTable, faults: Faults) -> None:
         for name in sorted({name for name in names if name and names.count(name) > 1}):
             faults.add(f"two [[{kind}]] are named {name!r}", f"{kind}[{name}]", "Give each its own name")
     clusters = [one.id or "" for one in table.cluster]
-    for job in table.job:
+    for number, job in enumerate(table.job, 1):
         if job.cluster not in clusters:
             hint = did_you_mean(job.cluster, clusters, kind="there are")
-            faults.add(f"there is no MR-cluster {job.cluster!r}", f"job[{job.id}].cluster", hint)
+            key = f"{_place('job', number, job.id)}.cluster"
+            faults.add(f"there is no MR-cluster {job.cluster!r}", key, hint)
 
 
-def _submissions(table: JobArrival, file: str, folder: Path) -> list[Submission]:
+def _place(kind: str, number: int, name: str | None) -> str:
+    return f"{kind}[{name or f'#{number}'}]"
+
+
+def _submissions(table: JobArrival, file: str, folder: Path, key: str) -> list[Submission]:
     width = len(str(table.count))
     numbers = [""] if table.count == 1 else [f"-{number + 1:0{width}d}" for number in range(table.count)]
     return [
         Submission(
             table.after,
             table.delay_us + index * table.every_us,
-            job_spec(table, cluster=table.cluster, file=file, folder=folder, key=f"job[{table.id}]", suffix=number),
+            job_spec(table, cluster=table.cluster, file=file, folder=folder, key=key, suffix=number),
         )
         for index, number in enumerate(numbers)
     ]

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.clusters import NEVER_US, load_cluster
+from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.config.inventory import Inventory
+from fawkes.config.site import Site
+from fawkes.core.model import ClusterSpec, Role
+from fawkes.dist.pins import DEFAULT_VERSION
+from fawkes.errors import UserError
+from fawkes.units import SECOND_US
+from tests.config.support import POOL, Bad, assert_refused, cases, pool, write
+
+GB = 1000**3
+
+
+@pytest.fixture
+def inventory(tmp_path: Path) -> Inventory:
+    return pool(tmp_path)
+
+
+def cluster(folder: Path, inventory: Inventory, text: str, name: str = "alpha") -> ClusterSpec:
+    return load_cluster(write(folder, f"clusters/{name}.toml", text), inventory)
+
+
+def test_every_key_reaches_the_request(tmp_path: Path, inventory: Inventory) -> None:
+    write(tmp_path, "clusters/books/a.txt", "12345")
+    write(tmp_path, "clusters/books/deep/b.txt", "123")
+    text = """
+id = "a-1"
+title = "Books"
+min_nodes = 2
+max_nodes = 5
+growth = "TC"
+replication = 2
+block_size = "64MiB"
+hadoop_version = "3.4.2"
+idle_time = "1h"
+deploy = "first-job"
+max_running_jobs = 7
+data = [{ from = "books", to = "/input/" }, { from = "hdfs://nn:8020/x", to = "/more", size = "1GB" }]
+outputs = [{ path = "/output", save_to = "results" }, { path = "/o2", save_to = "hdfs://nn:8020/y" }]
+[heap]
+namenode = "512MiB"
+[hadoop.yarn-site]
+"yarn.acl.enable" = true
+yarn.nodemanager.resource.cpu-vcores = 3
+[hadoop.core-site]
+io.file.buffer.size = 4096
+[role.transient.hadoop.yarn-site]
+yarn.nodemanager.resource.cpu-vcores = 2
+[role.transient-core.hadoop.hdfs-site]
+dfs.datanode.balance.bandwidthPerSec = "10m"
+"""
+    spec = cluster(tmp_path, inventory, text)
+    details = ClusterDetails.of(spec.details)
+    assert spec == ClusterSpec(
+        id=spec.id,
+        min_nodes=2,
+        max_nodes=5,
+        growth=Role.TRANSIENT_CORE,
+        replication=2,
+        deploy_on_first_job=True,
+        idle_us=3600 * SECOND_US,
+        max_running_jobs=7,
+        details=spec.details,
+    )
+    assert spec.id == "a-1"
+    assert details == ClusterDetails(
+        title="Books",
+        data=(
+            DataSet(source=str(tmp_path / "clusters/books"), to="/input", size_bytes=8),
+            DataSet(source="hdfs://nn:8020/x", to="/more", size_bytes=GB),
+        ),
+        outputs=(
+            Output(path="/output", save_to=str(tmp_path / "clusters/results")),
+            Output(path="/o2", save_to="hdfs://nn:8020/y"),
+        ),
+        block_size_bytes=64 * 1024**2,
+        hadoop_version="3.4.2",
+        heap_bytes={"namenode": 512 * 1024**2},
+        hadoop={
+            "yarn-site": {"yarn.acl.enable": "true", "yarn.nodemanager.resource.cpu-vcores": "3"},
+            "core-site": {"io.file.buffer.size": "4096"},
+        },
+        roles={
+            "transient": {"yarn-site": {"yarn.nodemanager.resource.cpu-vcores": "2"}},
+            "transient-core": {"hdfs-site": {"dfs.datanode.balance.bandwidthPerSec": "10m"}},
+        },
+    )
+    assert details.overrides(Role.TRANSIENT) == {
+        "yarn-site": {"yarn.acl.enable": "true", "yarn.nodemanager.resource.cpu-vcores": "2"},
+        "core-site": {"io.file.buffer.size": "4096"},
+    }
+    assert details.overrides(Role.CORE) == details.hadoop
+    assert details.overrides(Role.TRANSIENT_CORE)["hdfs-site"] == {"dfs.datanode.balance.bandwidthPerSec": "10m"}
+
+
+def test_one_line_is_enough(tmp_path: Path, inventory: Inventory) -> None:
+    spec = cluster(tmp_path, inventory, "min_nodes = 3")
+    details = ClusterDetails.of(spec.details)
+    assert (spec.id, spec.max_nodes, spec.growth, spec.replication, spec.idle_us) == ("alpha", None, None, 3, None)
+    assert (details.hadoop_version, details.release_dir, details.data) == (DEFAULT_VERSION, "", ())
+
+
+def test_a_release_folder_takes_the_place_of_a_version(tmp_path: Path, inventory: Inventory) -> None:
+    spec = cluster(tmp_path, inventory, 'min_nodes = 3\nrelease_dir = "/opt/hadoop"\nidle_time = "never"')
+    details = ClusterDetails.of(spec.details)
+    assert (details.hadoop_version, details.release_dir, spec.idle_us) == ("", "/opt/hadoop", NEVER_US)
+
+
+@pytest.mark.parametrize(
+    ("size", "replication", "nodes"), [("1GB", 2, 2), ("50GB", 2, 2), ("150GB", 2, 3), ("151GB", 2, 4), ("100GB", 3, 3)]
+)
+def test_auto_is_as_many_nodes_as_the_data_needs(
+    size: str, replication: int, nodes: int, tmp_path: Path, inventory: Inventory
+) -> None:
+    data = f'data = [{{ from = "hdfs://nn/x", to = "/input", size = "{size}" }}]'
+    spec = cluster(tmp_path, inventory, f'min_nodes = "auto"\nreplication = {replication}\n{data}')
+    assert spec.min_nodes == nodes
+
+
+DATA = 'min_nodes = 3\n[[data]]\nfrom = "in"\nto = "/input"\n'
+OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
+
+
+@cases(
+    typo=Bad("min_nodes 3", "line 1, column 11", "not valid TOML"),
+    no_minimum=Bad('title = "x"', "min_nodes", "is missing", "the core nodes"),
+    minimum_text=Bad('min_nodes = "many"', "min_nodes", "'many' is no number of nodes", '"auto"'),
+    minimum_zero=Bad("min_nodes = 0", "min_nodes", "0 is no number of nodes"),
+    minimum_true=Bad("min_nodes = true", "min_nodes", "True is no number of nodes"),
+    above_the_pool=Bad(
+        "min_nodes = 9",
+        "min_nodes",
+        "9 core nodes are more than the pool 'p' has: 6 of its 8 nodes may be core nodes",
+        "Give at most 6",
+    ),
+    auto_above_the_pool=Bad(
+        'min_nodes = "auto"\ndata = [{ from = "hdfs://n/x", to = "/i", size = "300GB" }]',
+        "min_nodes",
+        "9 core nodes (auto, from the data) are more",
+    ),
+    auto_unknown=Bad(
+        'min_nodes = "auto"\ndata = [{ from = "hdfs://n/x", to = "/i" }]',
+        "min_nodes",
+        "how much 'hdfs://n/x' is cannot be known",
+        "size",
+    ),
+    few_for_replication=Bad(
+        "min_nodes = 2", "replication", "3 copies of each block need as many core nodes, not 2", "replication = 2"
+    ),
+    max_below_min=Bad("min_nodes = 4\nmax_nodes = 3", "max_nodes", "3 is less than min_nodes, 4", "at least 4"),
+    unknown_key=Bad("min_node = 3", "min_node", "unknown key", "Did you mean 'min_nodes'?"),
+    unknown_data_key=Bad(DATA + 'form = "x"', "data[#1].form", "unknown key", "Did you mean 'from'?"),
+    version_number=Bad("min_nodes = 3\nhadoop_version = 3.10", "hadoop_version", "3.1 is a number, not text", '"3.10"'),
+    version_short=Bad('min_nodes = 3\nhadoop_version = "3.5"', "hadoop_version", "'3.5' is no version", '"3.5.0"'),
+    two_releases=Bad(
+        'min_nodes = 3\nhadoop_version = "3.5.0"\nrelease_dir = "/o"', "release_dir", "both given", "one of them"
+    ),
+    unknown_growth=Bad('min_nodes = 3\ngrowth = "mixed"', "growth", "'mixed' is none of 'TR' or 'TC'"),
+    unknown_deploy=Bad('min_nodes = 3\ndeploy = "first"', "deploy", "'first' is none of", "Did you mean 'first-job'?"),
+    bad_id=Bad('min_nodes = 3\nid = "A/B"', "id", "'A/B' cannot be a name", "small letters"),
+    block_size=Bad("min_nodes = 3\nblock_size = 128", "block_size", "128 has no unit", '"128GB"'),
+    no_folder=Bad(DATA, "data[#1].from", "there is no folder", "Name a folder"),
+    empty_folder=Bad(DATA.replace('"in"', '"empty"'), "data[#1].from", "has no file in it", "Put the input there"),
+    bad_url=Bad(DATA.replace('"in"', '"hdfs:x"'), "data[#1].from", "'hdfs:x' is no folder of an HDFS", "hdfs://host"),
+    generated_elsewhere=Bad(DATA.replace('"in"', '"generated:x"'), "data[#1].from", "no [[generate]] is named 'x'"),
+    relative_target=Bad(DATA.replace('"/input"', '"input"'), "data[#1].to", "no absolute path"),
+    overlap=Bad(DATA + OUTPUT.replace("/output", "/input/out"), "outputs[#1].path", "overlap", "of its own"),
+    overlap_above=Bad(DATA.replace("/input", "/output/in") + OUTPUT, "outputs[#1].path", "overlap"),
+    saved_twice=Bad(
+        DATA + OUTPUT + OUTPUT.replace("/output", "/o2"), "outputs[#2].save_to", "is used twice", "overwrite"
+    ),
+    save_url=Bad(DATA + OUTPUT.replace("results", "hdfs://"), "outputs[#1].save_to", "is no folder of an HDFS"),
+    unknown_site=Bad(
+        "min_nodes = 3\n[hadoop.yarn]\na = 1", "hadoop", "no configuration file 'yarn'", "Did you mean 'yarn-site'?"
+    ),
+    site_value=Bad("min_nodes = 3\n[hadoop]\nyarn-site = 1", "hadoop", "yarn-site = 1 is no table"),
+    hadoop_value=Bad('min_nodes = 3\nhadoop = "3.5.0"', "hadoop", "'3.5.0' is no table", "[hadoop.yarn-site]"),
+    owned_key=Bad("min_nodes = 3\n[hadoop.hdfs-site]\ndfs.hosts = 'x'", "hadoop", "'dfs.hosts' cannot be overridden"),
+    own_key=Bad(
+        "min_nodes = 3\n[hadoop.hdfs-site]\n'dfs.replication' = 2", "hadoop", "'dfs.replication'", "key replication"
+    ),
+    key_twice=Bad("min_nodes = 3\n[hadoop.core-site]\n'a.b' = 1\na.b = 2", "hadoop", "has the key 'a.b' twice"),
+    list_value=Bad("min_nodes = 3\n[hadoop.core-site]\na = [1]", "hadoop", "a = [1] is no value for Hadoop"),
+    unknown_role=Bad("min_nodes = 3\n[role.transiet]", "role.transiet", "unknown key", "Did you mean 'transient'?"),
+    role_key=Bad(
+        "min_nodes = 3\n[role.core.hadoop.hdfs-site]\n'dfs.hosts' = 'x'", "role.core.hadoop", "cannot be overridden"
+    ),
+    unknown_daemon=Bad("min_nodes = 3\n[heap]\nnamenod = '1GB'", "heap.namenod", "unknown key", "'namenode'"),
+)
+def test_a_cluster_that_is_wrong_is_refused(bad: Bad, tmp_path: Path, inventory: Inventory) -> None:
+    (tmp_path / "clusters/empty/deep").mkdir(parents=True)
+    path = write(tmp_path, "clusters/alpha.toml", bad.text)
+    assert_refused(bad, path, lambda: load_cluster(path, inventory))
+
+
+def test_the_id_is_that_of_the_file_and_must_be_one(tmp_path: Path, inventory: Inventory) -> None:
+    path = write(tmp_path, "clusters/My Cluster.toml", "min_nodes = 3")
+    bad = Bad("", "id", "'My Cluster' cannot be a name", "small letters")
+    assert_refused(bad, path, lambda: load_cluster(path, inventory))
+
+
+def test_a_site_finds_its_clusters_by_name_or_path(tmp_path: Path) -> None:
+    write(tmp_path, "inventory.toml", POOL)
+    path = write(tmp_path, "clusters/alpha.toml", "min_nodes = 3")
+    site = Site(tmp_path)
+    assert site.cluster("alpha") == site.cluster(str(path))
+    with pytest.raises(UserError, match=r"no MR-cluster file 'alfa'. Did you mean 'alpha'\?"):
+        site.cluster("alfa")
+    with pytest.raises(UserError, match="there is no such file"):
+        site.cluster(str(tmp_path / "no.toml"))

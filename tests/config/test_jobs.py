@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.details import JobDetails, SleepTasks
+from fawkes.config.jobs import SLEEP_CLASS, job_of, load_jobs
+from fawkes.core.model import JobSpec
+from fawkes.errors import UserError
+from fawkes.units import SECOND_US
+from tests.config.support import Bad, assert_refused, cases, refusals, write
+
+
+def job(folder: Path, text: str) -> tuple[JobSpec, JobDetails]:
+    (spec,) = load_jobs(write(folder, "wc.toml", text), "alpha")
+    return spec, JobDetails.of(spec.details)
+
+
+def test_every_key_of_a_jar_reaches_the_submission(tmp_path: Path) -> None:
+    write(tmp_path, "wc.jar", "")
+    write(tmp_path, "stop.txt", "")
+    text = """
+id = "count-1"
+title = "Count"
+kind = "jar"
+jar = "wc.jar"
+class = "org.example.Wc"
+args = ["/input", "/output/{id}", 4]
+input = "/input"
+files = ["stop.txt"]
+retries = 2
+time_limit = "1h"
+reference_time = "5m"
+tasks = 17
+input_size = "1GB"
+[properties]
+"mapreduce.job.reduces" = 3
+"mapreduce.map.speculative" = false
+"""
+    spec, details = job(tmp_path, text)
+    assert spec == JobSpec(
+        id=spec.id,
+        cluster=spec.cluster,
+        retries=2,
+        time_limit_us=3600 * SECOND_US,
+        reference_us=300 * SECOND_US,
+        tasks=17,
+        tasks_estimated=False,
+        input_bytes=1000**3,
+        details=spec.details,
+    )
+    assert (spec.id, spec.cluster) == ("count-1", "alpha")
+    assert details == JobDetails(
+        kind="jar",
+        title="Count",
+        jar=str(tmp_path / "wc.jar"),
+        main_class="org.example.Wc",
+        args=("/input", "/output/count-1", "4"),
+        inputs=("/input",),
+        files=(str(tmp_path / "stop.txt"),),
+        properties={"mapreduce.job.reduces": "3", "mapreduce.map.speculative": "false"},
+    )
+    assert json.loads(json.dumps(spec.details)) == spec.details
+
+
+def test_a_file_gives_its_name_to_a_job_without_an_id(tmp_path: Path) -> None:
+    spec, details = job(tmp_path, 'kind = "jar"\njar = "examples"\nargs = ["pi", "2", "2"]')
+    assert (spec.id, spec.tasks, spec.tasks_estimated, spec.input_bytes) == ("wc", 1, True, None)
+    assert (details.jar, details.release_jar) == ("", "examples")
+
+
+def test_streaming_and_scripts(tmp_path: Path) -> None:
+    streaming = 'kind = "streaming"\nmapper = "cat"\nreducer = "wc -l"\ninput = ["/a", "/b"]\noutput = "/o/{id}"'
+    _, details = job(tmp_path, streaming)
+    assert (details.mapper, details.reducer, details.inputs, details.output) == ("cat", "wc -l", ("/a", "/b"), "/o/wc")
+    _, details = job(tmp_path, """kind = "script"\ncommand = "pig -p OUT=/o/{id} -f x.pig | awk '{print}'" """)
+    assert details.command == "pig -p OUT=/o/wc -f x.pig | awk '{print}'"
+
+
+def test_a_sleeping_job_says_the_same_to_hadoop_and_to_the_simulator(tmp_path: Path) -> None:
+    spec, details = job(tmp_path, 'kind = "sleep"\nmaps = 4\nmap_time = "20s"\nreduces = 2\nreduce_time = "500ms"')
+    assert (spec.tasks, spec.tasks_estimated, spec.input_bytes) == (6, False, 0)
+    assert details.sleep == SleepTasks(maps=4, map_us=20 * SECOND_US, reduces=2, reduce_us=SECOND_US // 2)
+    assert (details.kind, details.main_class, details.release_jar) == ("class", SLEEP_CLASS, "jobclient-tests")
+    assert details.args == ("-m", "4", "-r", "2", "-mt", "20000", "-rt", "500")
+
+
+def test_a_file_may_have_several_jobs(tmp_path: Path) -> None:
+    one = '[[job]]\nid = "{}"\nkind = "class"\nclass = "A"\n'
+    path = write(tmp_path, "jobs.toml", one.format("a") + one.format("b"))
+    assert [spec.id for spec in load_jobs(path, "alpha")] == ["a", "b"]
+    path = write(tmp_path, "jobs.toml", one.format("a") + one.format("a"))
+    assert_refused(Bad("", "job[a].id", "two jobs have the id 'a'"), path, lambda: load_jobs(path, "alpha"))
+    path = write(tmp_path, "jobs.toml", "retries = 1\n" + one.format("a"))
+    assert_refused(Bad("", "retries", "unknown key"), path, lambda: load_jobs(path, "alpha"))
+    path = write(tmp_path, "jobs.toml", '[[job]]\nkind = "class"\nclass = "A"\n')
+    assert_refused(Bad("", "job[#1].id", "is missing"), path, lambda: load_jobs(path, "alpha"))
+
+
+JAR = 'kind = "jar"\njar = "{}"\n'
+
+
+@cases(
+    typo=Bad("kind = jar", "line 1, column 8", "not valid TOML"),
+    no_kind=Bad('jar = "x.jar"', "kind", "is missing", "Give what the job is"),
+    unknown_kind=Bad('kind = "spark"', "kind", "'spark' is none of"),
+    unknown_key=Bad('kind = "jar"\njr = "x"', "jr", "unknown key", "Did you mean 'jar'?"),
+    missing_jar=Bad(JAR.format("wordcount.jar"), "jar", "wordcount.jar'", "or one of examples"),
+    no_jar=Bad('kind = "jar"', "jar", "is missing", "A job of kind 'jar' needs jar"),
+    no_class=Bad('kind = "class"\nargs = ["x"]', "class", "is missing", "needs class"),
+    no_mapper=Bad('kind = "streaming"\ninput = "/a"\noutput = "/b"', "mapper", "is missing", "mapper, input, output"),
+    no_output=Bad('kind = "streaming"\ninput = "/a"\nmapper = "cat"', "output", "is missing"),
+    no_command=Bad('kind = "script"', "command", "is missing", "needs command"),
+    no_maps=Bad('kind = "sleep"\nmap_time = "1s"', "maps", "is missing", "needs maps, map_time"),
+    foreign_key=Bad('kind = "class"\nclass = "A"\nmapper = "cat"', "mapper", "means nothing", "It has class, jar"),
+    foreign_tasks=Bad('kind = "sleep"\nmaps = 1\nmap_time = "1s"\ntasks = 4', "tasks", "means nothing"),
+    missing_file=Bad('kind = "class"\nclass = "A"\nfiles = ["no.txt"]', "files", "no.txt'", "Name a file"),
+    args_text=Bad('kind = "class"\nclass = "A"\nargs = "-m 4"', "args", "'-m 4' is no list", '["-m", "4"]'),
+    args_float=Bad('kind = "class"\nclass = "A"\nargs = [3.10]', "args", "3.1 is no argument", "quotes"),
+    args_nul=Bad('kind = "class"\nclass = "A"\nargs = ["a\\u0000b"]', "args", "NUL"),
+    no_unit=Bad('kind = "class"\nclass = "A"\ntime_limit = 60', "time_limit", "60 has no unit", '"60s"'),
+    negative_retries=Bad('kind = "class"\nclass = "A"\nretries = -1', "retries", "-1 is wrong"),
+    zero_reference=Bad('kind = "class"\nclass = "A"\nreference_time = "0s"', "reference_time", "too little"),
+    relative_input=Bad('kind = "class"\nclass = "A"\ninput = "a"', "input[#1]", "no absolute path"),
+    bad_id=Bad('kind = "class"\nclass = "A"\nid = "Count"', "id", "'Count' cannot be a name"),
+    dotted_property=Bad(
+        'kind = "class"\nclass = "A"\n[properties]\na.b = 1', "properties", "no value", '"mapreduce.map'
+    ),
+    properties_text=Bad('kind = "class"\nclass = "A"\nproperties = "a=1"', "properties", "is no table"),
+)
+def test_a_job_that_is_wrong_is_refused(bad: Bad, tmp_path: Path) -> None:
+    path = write(tmp_path, "wc.toml", bad.text)
+    assert_refused(bad, path, lambda: load_jobs(path, "alpha"))
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "wc.toml", 'kind = "jar"\njar = "no.jar"\nmapper = "x"\nfiles = ["a", "b"]')
+    assert [error.key for error in refusals(lambda: load_jobs(path, "alpha"))] == ["mapper", "files", "files", "jar"]
+
+
+def test_a_job_of_the_command_line_names_no_file(tmp_path: Path) -> None:
+    (error,) = refusals(
+        lambda: job_of({"kind": "jar", "jar": "x.jar", "id": "a"}, cluster="alpha", file="options", folder=tmp_path)
+    )
+    assert str(error).startswith(f"options: jar: there is no file '{tmp_path}/x.jar'")
+
+
+def test_details_that_are_no_job_are_refused() -> None:
+    with pytest.raises(UserError, match=r"details\.args: 3"):
+        JobDetails.of({"kind": "class", "args": 3})
