@@ -79,7 +79,7 @@ def cached(wanted: Pin) -> Release:
 def get(wanted: Pin, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Got:
     """The release of the cache, made if it is not there; ``again`` makes it anew even so.
 
-    ``say`` gets a line for each step and the name of each jar that is downloaded. FawkesError when the jars cannot be
+    ``say`` gets a line for each step. FawkesError when the jars cannot be
     had or are not the pinned ones; nothing is left then. Of several at once, one makes it and the others wait for it.
     """
     folder = folder_of(wanted)

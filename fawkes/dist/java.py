@@ -9,6 +9,7 @@ from typing import Protocol
 
 from fawkes.dist.remote import RemoteShell, ask
 from fawkes.errors import HostError
+from fawkes.playbook import Script
 
 _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?([^"]*)"')
 
@@ -50,8 +51,10 @@ def find_java(
     Without ``java_home`` it is looked for in $JAVA_HOME, on the PATH and in the usual folders, in this order.
     HostError, naming the versions that would do, when there is none.
     """
-    rows = ask(shell, host, _PROBE, {"given": java_home or ""}, doing="looking for Java", deadline_s=deadline_s)
-    return choose([Java(home, major_of(said), said) for home, said in rows], needs, host, java_home)
+    script = Script.of(_PROBE, given=java_home or "")
+    facts = ask(shell, host, script, doing="looking for Java", deadline_s=deadline_s)
+    pairs = zip(facts.all("home"), facts.all("said"), strict=True)
+    return choose([Java(home, major_of(said), said) for home, said in pairs], needs, host, java_home)
 
 
 def choose(found: Sequence[Java], needs: NeedsJava, host: str, java_home: str | None = None) -> Java:
@@ -87,17 +90,22 @@ def _unfit(java: Java) -> str:
 
 
 # `readlink -f` finds the home behind /usr/bin/java, and that two ways lead to the same Java.
+# The file `release` tells the version without the cost of a JVM.
 _PROBE = r"""
+given={given}
 seen=:
 try() {
     [ -x "$1/bin/java" ] || return 0
     real=$(readlink -f -- "$1/bin/java")
     case $seen in *:"$real":*) return 0 ;; esac
     seen=$seen$real:
-    said=$("$1/bin/java" -version 2>&1)
-    line=$(printf '%s\n' "$said" | grep ' version "' | head -n 1)
-    [ -n "$line" ] || line=$(printf '%s\n' "$said" | head -n 1)
-    printf 'fawkes\t%s\t%s\n' "$1" "$(printf '%s' "$line" | tr '\t' ' ')"
+    said=$(sed -n 's/^JAVA_VERSION=/version /p' "$1/release" 2>/dev/null)
+    if [ -z "$said" ]; then
+        all=$("$1/bin/java" -version 2>&1)
+        said=$(printf '%s\n' "$all" | grep ' version "' | head -n 1)
+        [ -n "$said" ] || said=$(printf '%s\n' "$all" | head -n 1)
+    fi
+    printf '@home=%s\n@said=%s\n' "$1" "$said"
 }
 if [ -n "$given" ]; then
     try "$given"

@@ -18,8 +18,9 @@ from fawkes.errors import DeadlineError, FawkesError
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _DEADLINE_S = 3600
 _SHOWN_LINES = 8
+_JARS_TOLD = 20
 
-_DOWNLOADED = re.compile(r"Downloaded from \S+: \S+/(\S+\.jar)")
+_DOWNLOADED = re.compile(r"Downloaded from \S+: \S+\.jar\b")
 _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
 Say = Callable[[str], None]
@@ -28,7 +29,7 @@ Say = Callable[[str], None]
 def resolve(pom: str, into: Path, say: Say, *, deadline_s: float = _DEADLINE_S) -> None:
     """Copy the jars of a POM's runtime dependencies into the folder ``into``.
 
-    ``say`` gets a line for each jar that had to be downloaded. FawkesError when Maven or Java is missing, or with
+    ``say`` gets a line now and then about what had to be downloaded. FawkesError when Maven or Java is missing, or with
     the last lines of what Maven said; DeadlineError after ``deadline_s``.
     """
     maven = shutil.which("mvn")
@@ -62,10 +63,12 @@ def _run(argv: list[str], say: Say, deadline_s: float) -> None:
     with _process(argv, expired, deadline_s) as maven:
         assert maven.stdout is not None
         heard: list[str] = []
+        downloaded = 0
         for line in maven.stdout:
-            jar = _DOWNLOADED.search(line)
-            if jar:
-                say(jar[1])
+            if _DOWNLOADED.search(line):
+                downloaded += 1
+                if downloaded % _JARS_TOLD == 0:
+                    say(f"{downloaded} jars downloaded")
             elif line.strip() and "Downloading from" not in line:
                 heard.append(_LOGIN_IN_URL.sub("***@", line.rstrip()))
                 del heard[:-200]

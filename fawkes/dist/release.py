@@ -86,13 +86,15 @@ _TARBALL_NEEDED = (
 _VERSION = re.compile(r"hadoop-common-(\d+\.\d+\.\d+\S*?)\.jar")
 _EXTRA_PARTS = ("-tests.jar", "-sources.jar", "-javadoc.jar", "-test-sources.jar")
 
+_NATIVE = "lib/native"
+
 LISTING_FOLDERS = (
     "share/hadoop/common",
     "share/hadoop/hdfs",
     "share/hadoop/yarn",
     "share/hadoop/mapreduce",
     "share/hadoop/tools/lib",
-    "lib/native",
+    _NATIVE,
 )
 """The folders whose file names tell all that there is to know about a release in the tarball's layout."""
 
@@ -102,7 +104,7 @@ class Release:
     """One Hadoop release in one folder of one machine.
 
     ``root`` is that folder, absolute; ``layout`` ``artifacts`` or ``tarball``; the class path entries and the jars
-    are relative to ``root`` (a jar that the release lacks is an empty text); ``max_java`` is None without limit.
+    and the folder of native libraries are relative to ``root`` (empty what the release lacks); ``max_java`` is None without limit.
     """
 
     version: str
@@ -116,6 +118,7 @@ class Release:
     examples: str
     streaming: str
     jobclient_tests: str
+    native: str = ""
 
     @staticmethod
     def from_folder(path: Path | str) -> Release:
@@ -143,6 +146,11 @@ class Release:
     def name(self) -> str:
         """``hadoop-VERSION``, the name of its folder in a cache and on a node."""
         return f"hadoop-{self.version}"
+
+    @property
+    def java_range(self) -> str:
+        """The versions of Java that it runs on, for people: ``17+`` or ``11-22``."""
+        return f"{self.min_java}+" if self.max_java is None else f"{self.min_java}-{self.max_java}"
 
     @property
     def bin_dir(self) -> str:
@@ -197,6 +205,7 @@ class Release:
             f"-Xmx{heap_mb}m",
             *self.java_flags,
             f"-Dhadoop.home.dir={self.root}",
+            *([f"-Djava.library.path={self.root}/{self.native}"] if self.native else []),
             *extra,
             "-cp",
             self.classpath(conf_dir),
@@ -268,7 +277,6 @@ def _recognised(root: str, names: list[str]) -> Release:
             where=root,
             hint="Unpack the tarball again",
         )
-    native = any(name.startswith("lib/native/") for name in names)
     mapreduce = "share/hadoop/mapreduce/"
     return Release(
         version=version[1],
@@ -276,12 +284,13 @@ def _recognised(root: str, names: list[str]) -> Release:
         root=root,
         class_path=_TARBALL_CLASS_PATH,
         task_class_path=_TARBALL_CLASS_PATH,
-        java_flags=(*JAVA_FLAGS, f"-Djava.library.path={root}/lib/native") if native else JAVA_FLAGS,
+        java_flags=JAVA_FLAGS,
         min_java=17 if _at_least_3_5(version[1]) else 11,
         max_java=None if _at_least_3_5(version[1]) else 22,
         examples=_first(names, f"{mapreduce}hadoop-mapreduce-examples-*.jar"),
         streaming=_first(names, "share/hadoop/tools/lib/hadoop-streaming-*.jar"),
         jobclient_tests=_first(names, f"{mapreduce}hadoop-mapreduce-client-jobclient-*-tests.jar", whole_only=False),
+        native=_NATIVE if any(name.startswith(f"{_NATIVE}/") for name in names) else "",
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Protocol
 
 from fawkes.dist.release import DESCRIPTION, LISTING_FOLDERS, Release
 from fawkes.errors import HostError, UserError
+from fawkes.playbook import Facts, Script, failure, read_facts
 
-_MARK = "fawkes\t"
 _QUESTION_S = 60.0
 
 
@@ -39,59 +37,39 @@ class RemoteShell(Protocol):
 def ask(
     shell: RemoteShell,
     host: str,
-    script: str,
-    values: Mapping[str, str],
+    script: Script,
     *,
     doing: str,
     stream: BinaryIO | None = None,
     deadline_s: float = _QUESTION_S,
-) -> list[list[str]]:
-    """The fields of each line that ``script`` wrote with the mark ``fawkes`` before them, split at tabs.
-
-    ``values`` become variables of the script, quoted. HostError with the last line of stderr and ``doing`` when the
-    script fails. What else a node writes to stdout (a banner, say) is left out.
-    """
-    given = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
-    ran = shell.run(host, given + script, stream=stream, deadline_s=deadline_s)
+) -> Facts:
+    """The facts that ``script`` printed on ``host``; HostError with ``doing`` and its last words when it failed."""
+    ran = shell.run(host, script.text, stream=stream, deadline_s=deadline_s)
     if ran.exit != 0:
-        said = ran.stderr.strip().splitlines() or [f"exit {ran.exit}"]
-        room = "Make room on its disk and try again" if "No space left on device" in ran.stderr else ""
-        raise HostError(f"{doing} failed: {said[-1]}", host=host, hint=room)
-    return list(_marked(ran.stdout))
+        raise failure(host, doing, ran.exit, ran.stderr)
+    return read_facts(ran.stdout)
 
 
 def release_on(shell: RemoteShell, host: str, root: str) -> Release:
     """The release that a node has in the folder ``root``; HostError when there is none."""
-    rows = ask(
-        shell,
-        host,
-        _LISTING,
-        {"root": root, "folders": " ".join(LISTING_FOLDERS), "description": DESCRIPTION},
-        doing=f"looking at {root}",
-    )
-    names = [fields[1] for fields in rows if fields[0] == "name"]
-    lines = [fields[1] for fields in rows if fields[0] == "line"]
+    script = Script.of(_LISTING, root=root, folders=LISTING_FOLDERS, description=DESCRIPTION)
+    facts = ask(shell, host, script, doing=f"looking at {root}")
+    description = "\n".join(facts.all("line")) if "line" in facts else None
     try:
-        return Release.from_listing(root, names, "\n".join(lines) if lines else None)
+        return Release.from_listing(root, facts.all("name"), description)
     except UserError as error:
         raise HostError(error.what, host=f"{host}: {error.where}", hint=error.hint) from error
 
 
 _LISTING = r"""
-[ -d "$root" ] || { echo "there is no folder $root" >&2; exit 1; }
-cd "$root" || exit 1
-for folder in $folders; do
+cd {root} || exit 1
+for folder in {folders}; do
     for path in "$folder"/*; do
-        [ ! -e "$path" ] || printf 'fawkes\tname\t%s\n' "$path"
+        [ ! -e "$path" ] || printf '@name=%s\n' "$path"
     done
 done
+description={description}
 [ ! -f "$description" ] || while IFS= read -r line; do
-    printf 'fawkes\tline\t%s\n' "$line"
-done < "$description"
+    printf '@line=%s\n' "$line"
+done <"$description"
 """
-
-
-def _marked(text: str) -> Iterator[list[str]]:
-    for line in text.splitlines():
-        if line.startswith(_MARK):
-            yield line.removeprefix(_MARK).split("\t")

@@ -19,6 +19,7 @@ from fawkes.dist.parcel import Parcel
 from fawkes.dist.release import Release
 from fawkes.dist.remote import RemoteShell, ask
 from fawkes.errors import FawkesError, HostError, PartialError
+from fawkes.playbook import Script
 
 Say = Callable[[str], None]
 
@@ -124,35 +125,26 @@ def _serve(this: _Round, places: Mapping[str, str], host: str) -> _Outcome:
         return _Outcome(host, "failed", error=HostError(f"sending {this.parcel.name} failed: {error}", host=host))
 
 
-def _values(this: _Round, place: str) -> dict[str, str]:
-    parcel = this.parcel
-    return {"dir": place, "name": parcel.name, "tag": parcel.digest[:8], "digest": parcel.digest, "token": this.token}
-
-
 def _look(this: _Round, host: str, place: str) -> tuple[str, str]:
-    values = _values(this, place) | {"verify": "yes" if this.verify else ""}
-    rows = ask(
+    facts = ask(
         this.shell,
         host,
-        _WHOLE + _LOOK,
-        values,
+        Script.join((_known(this, place, verify=this.verify), Script(_LOOK))),
         doing=f"looking for {this.parcel.name} in {place}",
         deadline_s=_VERIFY_S if this.verify else _LOOK_S,
     )
-    for fields in rows:
-        if fields[0] == "damaged":
-            this.say(f"{host}: the copy in {fields[1]} is damaged, it will be replaced")
-    state, root = rows[-1]
-    return state, root
+    if "damaged" in facts:
+        this.say(f"{host}: the copy in {facts['damaged']} is damaged and will be replaced")
+    return facts["state"], facts["root"]
 
 
 def _copy(this: _Round, host: str, place: str, root: str) -> str:
+    take = Script.join((_known(this, place, verify=True), Script.of("target={target}", target=root), Script(_TAKE)))
     with this.parcel.stream() as stream:
         ask(
             this.shell,
             host,
-            _WHOLE + _TAKE,
-            _values(this, place) | {"verify": "yes", "target": root},
+            take,
             doing=f"copying {this.parcel.name} to {root}",
             stream=stream,
             deadline_s=_COPY_S,
@@ -160,67 +152,80 @@ def _copy(this: _Round, host: str, place: str, root: str) -> str:
     return root
 
 
-# Whether a folder holds what the manifest says, which is the manifest wanted. Its output: what is not so.
+def _known(this: _Round, place: str, *, verify: bool) -> Script:
+    return Script.of(
+        _WHOLE,
+        dir=place,
+        name=this.parcel.name,
+        tag=this.parcel.digest[:8],
+        digest=this.parcel.digest,
+        token=this.token,
+        verify="yes" if verify else "",
+    )
+
+
+# `has_manifest FOLDER`: it is the release wanted. `whole FOLDER`: its files are as its manifest has them.
+# Exit 73 means everywhere: cannot write.
 _WHOLE = r"""
+dir={dir}; name={name}; tag={tag}; digest={digest}; token={token}; verify={verify}
+umask 022
 has_manifest() {
-    [ -f "$1/MANIFEST.sha256" ] && [ "$(sha256sum < "$1/MANIFEST.sha256")" = "$digest  -" ]
+    [ -f "$1/MANIFEST.sha256" ] && [ "$(sha256sum <"$1/MANIFEST.sha256")" = "$digest  -" ]
 }
 whole() (
-    cd "$1" 2>/dev/null || exit 1
+    cd "$1" || exit 1
     if [ -n "$verify" ]; then
-        sha256sum --quiet -c MANIFEST.sha256 2>&1
+        sha256sum --quiet -c MANIFEST.sha256
     else
         while read -r sum path; do
             [ -f "$path" ] || { echo "$path is missing"; exit 1; }
-        done < MANIFEST.sha256
+        done <MANIFEST.sha256
     fi
 )
 """
 
 # On NFS a host may remember for a minute that a name was not there; reading the folder makes it ask again.
-# What a controller that died left behind is removed after a day: it may still be running until then.
+# What a controller that died left behind is removed after a day: it may still be at work until then.
 _LOOK = r"""
-umask 022
-mkdir -p "$dir" || exit 1
-ls -a "$dir" > /dev/null
+mkdir -p "$dir" || exit 73
+ls -a "$dir" >/dev/null
 find "$dir" -maxdepth 1 \( -name ".$name.part-*" -o -name ".$name.claim-*" \) -mmin +1440 -exec rm -rf {} + 2>/dev/null
-target=
+target=; state=
 for place in "$dir/$name" "$dir/$name-$tag"; do
     if has_manifest "$place"; then
-        if whole "$place" > /dev/null; then
-            printf 'fawkes\tthere\t%s\n' "$place"
-            exit 0
-        fi
-        printf 'fawkes\tdamaged\t%s\n' "$place"
         target=$place
+        if whole "$place" >/dev/null 2>&1; then state=there; else echo "@damaged=$place"; fi
         break
     fi
-    if [ -z "$target" ] && [ ! -e "$place" ]; then
-        target=$place
-    fi
+    [ -n "$target" ] || [ -e "$place" ] || target=$place
 done
-[ -n "$target" ] || { echo "$dir/$name-$tag is in the way: it has not the files that its name says" >&2; exit 1; }
-if mkdir "$dir/.$name.claim-$token" 2>/dev/null; then
-    printf 'fawkes\tclaimed\t%s\n' "$target"
-elif [ -d "$dir/.$name.claim-$token" ]; then
-    printf 'fawkes\twaits\t%s\n' "$target"
-else
-    mkdir "$dir/.$name.claim-$token"
-    exit 1
+[ -n "$target" ] || { echo "$dir/$name-$tag is in the way: its files are not those that its name tells" >&2; exit 1; }
+if [ -z "$state" ]; then
+    claim=$dir/.$name.claim-$token
+    if mkdir "$claim" 2>/dev/null; then
+        state=claimed
+    elif [ -d "$claim" ]; then
+        state=waits
+    else
+        mkdir "$claim"
+        exit 73
+    fi
 fi
+echo "@state=$state"
+echo "@root=$target"
 """
 
 # The rename decides who is first when two controllers copy at once: `mv -T` fails onto a folder that has files.
 _TAKE = r"""
-umask 022
-part=$(mktemp -d "$dir/.$name.part-XXXXXX") || exit 1
+part=$(mktemp -d "$dir/.$name.part-XXXXXX") || exit 73
 trap 'rm -rf "$part" "$dir/.$name.claim-$token"' EXIT
 trap 'exit 1' HUP INT TERM
-mkdir "$part/new" && tar -xof - -C "$part/new" || exit 1
+mkdir "$part/new" || exit 73
+tar -xof - -C "$part/new" || exit 73
 has_manifest "$part/new" || { echo 'it arrived with another manifest' >&2; exit 1; }
 whole "$part/new" >&2 || { echo 'it arrived damaged' >&2; exit 1; }
-if has_manifest "$target" && ! whole "$target" > /dev/null; then
-    mv -T "$target" "$part/old" || exit 1
+if has_manifest "$target" && ! whole "$target" >/dev/null 2>&1; then
+    mv -T "$target" "$part/old" || exit 73
 fi
 mv -T "$part/new" "$target" 2>/dev/null || has_manifest "$target" ||
     { echo "$target came into the way while it was copied" >&2; exit 1; }

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from fawkes.dist.cache import Say
+from fawkes.errors import HostError
+
+
+def jar(text: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("Class.class"), text)
+    return made.getvalue()
+
+
+JARS = {"lib/hadoop-common-1.0.0.jar": jar("common"), "lib/guava-9.jar": jar("guava" * 1000)}
+
+
+def give(pom: str, into: Path, say: Say) -> None:
+    """What Maven does, when all is well."""
+    for path, content in JARS.items():
+        (into.parent / path).write_bytes(content)
+
+
+@dataclass(frozen=True)
+class Ended:
+    exit: int
+    stdout: str
+    stderr: str
+
+
+@dataclass
+class LocalShell:
+    """Scripts run on this machine in the place of each host; ``env`` and ``before`` are what a node is like."""
+
+    env: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"]})
+    before: Mapping[str, str] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
+
+    def run(self, host: str, script: str, *, stream: BinaryIO | None = None, deadline_s: float) -> Ended:
+        script = self.before.get(host, "") + "\n" + script
+        argv = ["/bin/sh", "-s"] if stream is None else ["/bin/sh", "-c", script]
+        with subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(self.env)
+        ) as shell:
+            assert shell.stdin is not None
+            if stream is None:
+                out, err = shell.communicate(script.encode(), timeout=deadline_s)
+            else:
+                self.copies.append(host)
+                with contextlib.suppress(BrokenPipeError):
+                    shutil.copyfileobj(stream, shell.stdin)
+                out, err = shell.communicate(timeout=deadline_s)
+        return Ended(shell.returncode, out.decode(), err.decode())
+
+
+@dataclass
+class FaultyShell(LocalShell):
+    """As the other, but what is streamed to some hosts meets a fault: host -> what becomes of the bytes."""
+
+    faults: Mapping[str, Callable[[bytes], bytes]] = field(default_factory=dict)
+    cut_off: frozenset[str] = frozenset()
+
+    def run(self, host: str, script: str, *, stream: BinaryIO | None = None, deadline_s: float) -> Ended:
+        if stream is not None and host in self.cut_off:
+            raise HostError("the connection was lost", host=host)
+        if stream is not None and host in self.faults:
+            stream = io.BytesIO(self.faults[host](stream.read()))
+        return super().run(host, script, stream=stream, deadline_s=deadline_s)
