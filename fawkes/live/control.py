@@ -243,13 +243,14 @@ class _Handler(BaseHTTPRequestHandler):
         verb = urlsplit(self.path).path.strip("/")
         control = self.server.control
         by = peer_of(self.connection).name
+        body = self._body()
         if verb == "stop":
             control.stop(by)
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
             return
         if verb not in ASKS:
             raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
-        reply = control.ask(verb, self._body(), by)
+        reply = control.ask(verb, body, by)
         refused = None
         if reply.refused is not None:
             refused = {"code": reply.refused.code, "facts": reply.refused.facts}

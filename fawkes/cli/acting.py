@@ -1,0 +1,154 @@
+"""What the acting commands share: asking before something is lost, and waiting for what was asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import note
+from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
+from fawkes.units import duration_us, show_bytes
+
+if TYPE_CHECKING:
+    from fawkes.cli.client import Client
+
+#: lives in which nothing more happens (fawkes.core.lifecycle), as the controller answers them
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+GONE = "gone"
+
+
+class Duration(click.ParamType[int]):
+    """A duration such as ``90s`` or ``1h30m``; the command gets microseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds; a usage error tells the right form."""
+        if isinstance(value, int):
+            return value
+        try:
+            return duration_us(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def confirm(word: str, *, what: str, yes: bool) -> None:
+    """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
+    if yes:
+        return
+    click.echo(f"{what} Type {word!r} to go on: ", err=True, nl=False)
+    typed = "" if sys.stdin is None else sys.stdin.readline()
+    if not typed:
+        note("")
+        raise RefusedError("nobody answered: nothing was done", hint="Without a terminal, say --yes")
+    if typed.strip() != word:
+        raise RefusedError(f"that was not {word!r}: nothing was done")
+
+
+def the_cluster(client: Client, name: str) -> dict[str, Any]:
+    """The controller's row of a MR-cluster; UserError when there is none of that name."""
+    import difflib
+
+    rows = {row["cluster"]: row for row in client.rows("clusters")}
+    if name in rows:
+        return rows[name]
+    near = difflib.get_close_matches(name, rows, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(rows)) or 'none'}"
+    raise UserError(f"there is no MR-cluster {name!r}", hint=hint)
+
+
+def the_job(client: Client, name: str) -> dict[str, Any] | None:
+    """The controller's row of a job, also of one that has ended; None when there never was one of that name."""
+    rows = client.rows("jobs", job=name)
+    return rows[0] if rows else None
+
+
+def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], discard: bool) -> None:
+    """List on stderr what a release does to the data and the jobs of these MR-clusters."""
+    for cluster in clusters:
+        jobs = f"{cluster['jobs_running']} jobs running, {cluster['jobs_waiting']} waiting"
+        note(f"{cluster['cluster']} is {cluster['life']}: {cluster['nodes']} nodes, {jobs}")
+        rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
+        for row in rows:
+            note(f"  {row['path']}  {size(row['bytes'])}  {fate(row, discard)}")
+        if not rows:
+            note("  no data")
+
+
+def size(count: int | None) -> str:
+    """A size for people; of data that could not be read nobody knows it."""
+    return "of unknown size" if count is None else show_bytes(count)
+
+
+def fate(row: Mapping[str, Any], discard: bool) -> str:
+    """What a release does with one folder of a MR-cluster."""
+    if row["saved"]:
+        return f"is saved in {row['save_to']}"
+    if discard or not row["save_to"]:
+        return "WILL BE LOST" if row["save_to"] else "WILL BE LOST: it is in no declared output folder"
+    return f"will be saved to {row['save_to']} before any node is released"
+
+
+def wait_for_clusters(
+    client: Client, names: Sequence[str], done: Callable[[Mapping[str, Any]], bool], what: str, limit_us: int | None
+) -> None:
+    """Wait until ``done`` holds for each MR-cluster; each step and each alert is told on stderr.
+
+    DeadlineError when it takes longer than ``limit_us``.
+    """
+    told: dict[str, tuple[str, str]] = {}
+
+    def look() -> bool | None:
+        rows = {row["cluster"]: row for row in client.rows("clusters")}
+        open_ones = []
+        for name in names:
+            row = rows.get(name, {"cluster": name, "life": GONE, "failed": "", "alert": ""})
+            tell_change(told, name, row)
+            if not done(row):
+                open_ones.append(name)
+        return None if open_ones else True
+
+    client.wait(look, what, limit_us=limit_us)
+
+
+def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
+    """Say how something stands if that is news; ``told`` remembers what was said."""
+    now = (row["life"], row.get("alert", ""))
+    if told.get(name) != now:
+        told[name] = now
+        note(f"{name}: {now[0]}" + (f" ({now[1]})" if now[1] else ""))
+
+
+def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) -> list[dict[str, Any]]:
+    """The rows of the jobs once all have ended, however; each step is told on stderr."""
+    told: dict[str, tuple[str, str]] = {}
+
+    def look() -> list[dict[str, Any]] | None:
+        rows = []
+        for name in names:
+            row = the_job(client, name)
+            if row is None:
+                raise FawkesError(f"the controller does not know the job {name!r} any more")
+            tell_change(told, name, row)
+            rows.append(row)
+        return rows if all(row["life"] in ENDED for row in rows) else None
+
+    return client.wait(look, "the end of the jobs", limit_us=limit_us)
+
+
+def for_each(what: str, names: Sequence[str], act: Callable[[str], None]) -> None:
+    """Act on each; the only one's error as it is, of several PartialError with the reasons of those that failed."""
+    failed: dict[str, FawkesError] = {}
+    for name in names:
+        try:
+            act(name)
+        except (RefusedError, UserError) as error:
+            failed[name] = error
+    if len(names) == 1 and failed:
+        raise failed[names[0]]
+    if failed:
+        reasons = {name: str(error) for name, error in failed.items()}
+        raise PartialError(what, done=len(names) - len(failed), failed=reasons)

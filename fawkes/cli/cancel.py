@@ -1,0 +1,45 @@
+"""`fawkes cancel`: take jobs back."""
+
+from __future__ import annotations
+
+import click
+
+from fawkes.cli.show import Column, output_option
+from fawkes.config.site import Site
+
+
+@click.command()
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
+@click.option("--dry-run", is_flag=True, help="Only show the jobs.")
+@output_option
+@click.pass_obj
+def cancel(site: Site, jobs: tuple[str, ...], wait: bool, dry_run: bool, output: str) -> None:
+    """Take each JOB back: out of the queue, or off YARN when it runs already."""
+    from fawkes.cli.acting import ENDED, for_each, the_job, wait_for_jobs
+    from fawkes.cli.client import Client
+    from fawkes.cli.show import show
+    from fawkes.errors import UserError
+
+    client = Client(site)
+    known = {name: the_job(client, name) for name in jobs}
+    if dry_run:
+        show([row for row in known.values() if row], _JOBS, output)
+        return
+
+    def act(name: str) -> None:
+        row = known[name]
+        if row is None:
+            raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
+        if row["life"] in ENDED:
+            raise UserError(f"the job {name!r} has {row['life']} already", hint="Nothing is left to cancel")
+        client.post("cancel", {"job": name})
+        was = row["life"]
+        click.echo(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue")
+
+    for_each("cancelled", jobs, act)
+    if wait:
+        wait_for_jobs(client, jobs, None)
+
+
+_JOBS = (Column("job", "job"), Column("cluster", "MR-cluster"), Column("life", "life"), Column("attempt", "attempt"))

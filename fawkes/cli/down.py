@@ -1,0 +1,147 @@
+"""`fawkes down`: stop for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.acting import GONE, Duration, fate
+from fawkes.cli.show import output_option
+from fawkes.config.site import Site
+from fawkes.errors import FawkesError, RefusedError
+
+if TYPE_CHECKING:
+    from fawkes.cli.client import Client
+
+#: MR-clusters without nodes; released first, or they would be admitted to the nodes that the others give back
+_WITHOUT_NODES = ("dormant", "waiting")
+_BETWEEN = ("deploying", "loading", "retiring")
+
+
+@click.command()
+@click.option("--discard-data", is_flag=True, help="Do not save the outputs: give them up.")
+@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running.")
+@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs go on without it.")
+@click.option("--timeout", "limit_us", type=Duration(), help="How long to wait for the nodes, such as 30m.")
+@click.option("--yes", is_flag=True, help="Do not ask for the name of the pool to be typed.")
+@click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
+@output_option
+@click.pass_obj
+def down(
+    site: Site,
+    discard_data: bool,
+    force: bool,
+    keep: bool,
+    limit_us: int | None,
+    yes: bool,
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Stop for good: release every MR-cluster, then stop the controller.
+
+    Lists the data at stake first. Outputs are saved and verified before a node is released, and the controller stops
+    only when every node is wiped. If it is interrupted, what was asked goes on; type it again to see it through.
+    """
+    from fawkes.cli.acting import confirm, tell_at_stake
+    from fawkes.cli.client import Client
+    from fawkes.cli.show import show
+
+    client = Client(site)
+    clusters = _there(client)
+    if keep:
+        _stop(client, f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again")
+        return
+    outputs = client.rows("at-stake") if clusters else []
+    if dry_run:
+        from fawkes.cli.release import AT_STAKE
+
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        return
+    pool = site.inventory(need_keys=False).pool
+    tell_at_stake(clusters, outputs, discard_data)
+    if not force:
+        _check_jobs(clusters)
+    if clusters:
+        confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
+    _release_all(client, discard_data, force, limit_us)
+    _wait_for_nodes(client, limit_us)
+    _stop(client, "every node is wiped and free")
+
+
+def _there(client: Client) -> list[dict[str, Any]]:
+    """The MR-clusters that are there, those without nodes first."""
+    rows = [row for row in client.rows("clusters") if row["life"] != GONE]
+    return sorted(rows, key=lambda row: (row["life"] not in _WITHOUT_NODES, row["cluster"]))
+
+
+def _check_jobs(clusters: list[dict[str, Any]]) -> None:
+    """All or nothing: one MR-cluster that has jobs must not stay behind when the others have been released."""
+    busy = [row["cluster"] for row in clusters if row["jobs_running"] or row["jobs_waiting"]]
+    if busy:
+        raise RefusedError(
+            f"jobs wait or run on {', '.join(busy)}: nothing was done",
+            hint="Wait for them (`fawkes jobs`), or cancel them all with --force",
+        )
+
+
+def _release_all(client: Client, discard: bool, force: bool, limit_us: int | None) -> None:
+    """Release each MR-cluster as soon as that can be, until none is left; also one that is asked for meanwhile."""
+    from fawkes.cli.acting import tell_change
+
+    told: dict[str, tuple[str, str]] = {}
+    asked: set[str] = set()
+
+    def look() -> bool | None:
+        rows = _there(client)
+        for row in rows:
+            tell_change(told, row["cluster"], row)
+            if row["cluster"] not in asked and _can_be_released(row, discard):
+                client.post("release", {"cluster": row["cluster"], "discard": discard, "force": force})
+                asked.add(row["cluster"])
+        return None if rows else True
+
+    client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
+
+
+def _can_be_released(row: dict[str, Any], discard: bool) -> bool:
+    """Not in the middle of coming up, and not when it goes already; only its saving can still be given up."""
+    return row["life"] not in _BETWEEN and (discard or row["life"] != "saving")
+
+
+def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
+    """Until every node is wiped; PartialError, with the controller still there, when some cannot be reached."""
+    from fawkes.errors import PartialError
+
+    def look() -> list[dict[str, Any]] | None:
+        rows = client.rows("nodes")
+        return None if any(row["life"] == "cleaning" for row in rows) else rows
+
+    rows = client.wait(look, "the wiping of all nodes", limit_us=limit_us)
+    lost = {row["node"]: row["alert"] or "does not answer" for row in rows if row["life"] == "lost"}
+    if lost:
+        raise PartialError(
+            "wiped",
+            done=len(rows) - len(lost),
+            failed=lost,
+            hint="The controller goes on and wipes them when they answer; `fawkes down --keep` stops it without that",
+        )
+
+
+def _stop(client: Client, why: str) -> None:
+    from fawkes.cli.client import NoControllerError
+
+    client.post("stop", {})
+
+    def look() -> bool | None:
+        try:
+            client.get("clusters")
+        except NoControllerError:
+            return True
+        except FawkesError:
+            # In the middle of its end it hangs up on us.
+            return None
+        return None
+
+    client.wait(look, "the controller's end")
+    click.echo(f"The controller has stopped: {why}")

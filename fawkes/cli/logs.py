@@ -1,0 +1,43 @@
+"""`fawkes logs`: the logs of a MR-cluster's daemons and jobs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from fawkes.config.site import Site
+
+
+@click.command()
+@click.argument("cluster", metavar="CLUSTER")
+@click.option("--node", help="Only what this node has.")
+@click.option("--job", help="Only what this job wrote: its launcher and its tasks.")
+@click.option(
+    "--lines", type=click.IntRange(min=0), default=200, show_default=True, help="The last lines of each; 0 is all."
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the result."
+)
+@click.pass_obj
+def logs(site: Site, cluster: str, node: str | None, job: str | None, lines: int, output: str) -> None:
+    """Fetch the logs of CLUSTER from its nodes: daemons, launchers of jobs, and with --job its tasks.
+
+    With `-o json` each line is an object with node, file and text.
+    """
+    from fawkes.cli.client import Client
+
+    asked = {"cluster": cluster, "lines": str(lines)}
+    asked |= {key: value for key, value in (("node", node), ("job", job)) if value is not None}
+    before: Any = None
+    for piece in Client(site).stream("logs", **asked):
+        if output == "json":
+            click.echo(json.dumps(piece))
+            continue
+        if before != (piece["node"], piece["file"]):
+            click.echo(f"{'' if before is None else chr(10)}==> {piece['node']} {piece['file']} <==")
+            before = (piece["node"], piece["file"])
+        click.echo(piece["text"], nl=not piece["text"].endswith("\n"))
+    if before is None and output == "text":
+        click.echo("there are no such logs", err=True)

@@ -1,0 +1,56 @@
+"""`fawkes policies`: the weighting policies and where each comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import Column, output_option
+from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.catalog import Found
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def policies(site: Site, output: str) -> None:
+    """List the weighting policies: a name, what it measures, and where it comes from.
+
+    A policy in the site's policies/ folder hides one of the same name that came with Fawkes. No policy is run.
+    """
+    from fawkes.catalog import Catalog, Kind
+    from fawkes.cli.show import show
+
+    show([_row(found) for found in Catalog(site=site.root).all(Kind.POLICY)], _COLUMNS, output)
+
+
+def _row(found: Found) -> dict[str, Any]:
+    return {
+        "policy": found.name,
+        "summary": _summary(found),
+        "origin": found.origin.value,
+        "path": str(found.path),
+        "hides": [str(path) for path in found.hides],
+    }
+
+
+def _summary(found: Found) -> str | None:
+    """The first line of a policy's own text; its code is not run for that."""
+    import ast
+
+    try:
+        text = ast.get_docstring(ast.parse(found.text()))
+    except (SyntaxError, ValueError) as error:
+        return f"CANNOT BE READ: {error}"
+    return text.splitlines()[0] if text else None
+
+
+_COLUMNS = (
+    Column("policy", "policy"),
+    Column("summary", "what it measures"),
+    Column("origin", "from"),
+    Column("path", "file"),
+)

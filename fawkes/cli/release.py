@@ -1,0 +1,69 @@
+"""`fawkes release`: give a MR-cluster back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from fawkes.cli.acting import GONE, Duration, fate, size
+from fawkes.cli.show import Column, output_option
+from fawkes.config.site import Site
+
+
+@click.command()
+@click.argument("cluster", metavar="CLUSTER")
+@click.option("--discard-data", is_flag=True, help="Do not save the outputs: give them up.")
+@click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running.")
+@click.option("--wait", is_flag=True, help="Return only when its nodes are free again.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
+@click.option("--yes", is_flag=True, help="Do not ask for the name to be typed.")
+@click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
+@output_option
+@click.pass_obj
+def release(
+    site: Site,
+    cluster: str,
+    discard_data: bool,
+    force: bool,
+    wait: bool,
+    limit_us: int | None,
+    yes: bool,
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Give CLUSTER back: save its outputs, verify them, then release its nodes.
+
+    Lists the data at stake first and asks for the name of the MR-cluster to be typed.
+    """
+    from fawkes.cli.acting import confirm, tell_at_stake, the_cluster, wait_for_clusters
+    from fawkes.cli.client import Client
+    from fawkes.cli.show import show
+
+    client = Client(site)
+    row = the_cluster(client, cluster)
+    outputs = client.rows("at-stake", cluster=cluster)
+    if dry_run:
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        return
+    tell_at_stake([row], outputs, discard_data)
+    confirm(cluster, what="This releases all of its nodes.", yes=yes)
+    client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
+    click.echo(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}")
+    if wait:
+        wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
+
+
+def is_gone(row: Mapping[str, Any]) -> bool:
+    """Whether the controller is done with a MR-cluster."""
+    return bool(row["life"] == GONE)
+
+
+AT_STAKE = (
+    Column("cluster", "MR-cluster"),
+    Column("path", "folder"),
+    Column("bytes", "size", size),
+    Column("save_to", "saved to"),
+    Column("fate", "what happens"),
+)

@@ -1,0 +1,122 @@
+"""`fawkes request`: ask for MR-clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.acting import GONE, Duration
+from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.core.model import ClusterSpec
+
+RUNNING = "running"
+
+
+@click.command()
+@click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True)
+@click.option("--wait", is_flag=True, help="Return only when the MR-clusters run.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
+@click.option("--dry-run", is_flag=True, help="Check the files and show what would be asked for.")
+@output_option
+@click.pass_obj
+def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
+    """Ask for a MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
+
+    It waits in the queue until its minimum of nodes fits, and then gets it, if need be from MR-clusters that have more
+    than theirs. Everything in the files is checked before anything is sent.
+    """
+    from fawkes.cli.acting import wait_for_clusters
+    from fawkes.cli.client import Client
+    from fawkes.cli.show import show
+
+    specs = _checked(site, files)
+    if dry_run:
+        show([_row(spec) for spec in specs], _COLUMNS, output)
+        return
+    client = Client(site)
+    for spec in specs:
+        _send(client, spec)
+        if output == TABLE:
+            click.echo(f"{spec.id} is asked for: {spec.min_nodes} core nodes. {_next(spec, wait)}")
+    if wait:
+        waited = [spec.id for spec in specs if not spec.deploy_on_first_job]
+        wait_for_clusters(client, waited, _runs, "running", limit_us)
+    if output != TABLE:
+        names = {spec.id for spec in specs}
+        show([row for row in client.rows("clusters") if row["cluster"] in names], _ASKED, output)
+
+
+def _checked(site: Site, files: tuple[str, ...]) -> list[ClusterSpec]:
+    from fawkes.config.clusters import load_cluster
+    from fawkes.errors import UserError
+
+    inventory = site.inventory(need_keys=False)
+    specs: dict[str, ClusterSpec] = {}
+    for name in files:
+        spec = load_cluster(_file(site, name), inventory)
+        if spec.id in specs:
+            raise UserError(f"the MR-cluster {spec.id!r} is named twice", hint="Give each an id of its own")
+        specs[spec.id] = spec
+    return list(specs.values())
+
+
+def _file(site: Site, name: str) -> Path:
+    """A path as it is; a bare name is that of a file in clusters/."""
+    path = Path(name)
+    if path.suffix == ".toml" or "/" in name or path.is_file():
+        return path
+    return site.clusters_dir / f"{name}.toml"
+
+
+def _send(client: Any, spec: ClusterSpec) -> None:
+    from fawkes.core.record import to_plain
+
+    client.post("request", {"spec": to_plain(spec)})
+
+
+def _runs(row: Mapping[str, Any]) -> bool:
+    from fawkes.errors import FawkesError
+
+    name = row["cluster"]
+    if row["failed"] or row["life"] == GONE:
+        what = row["failed"] or "it went away before it ran"
+        raise FawkesError(what, where=name, hint=f"`fawkes events` tells what happened to {name}")
+    return bool(row["life"] == RUNNING)
+
+
+def _next(spec: ClusterSpec, wait: bool) -> str:
+    if spec.deploy_on_first_job:
+        return f"It is deployed with its first job: `fawkes submit {spec.id} ...`"
+    return "" if wait else "Follow it with `fawkes status --watch`"
+
+
+def _row(spec: ClusterSpec) -> dict[str, Any]:
+    details = spec.details
+    return {
+        "cluster": spec.id,
+        "min_nodes": spec.min_nodes,
+        "max_nodes": spec.max_nodes,
+        "growth": spec.growth and spec.growth.value,
+        "replication": spec.replication,
+        "hadoop": details["hadoop_version"] or details["release_dir"],
+        "deploy": "first job" if spec.deploy_on_first_job else "at once",
+        "details": details,
+    }
+
+
+_COLUMNS = (
+    Column("cluster", "MR-cluster"),
+    Column("min_nodes", "core nodes"),
+    Column("max_nodes", "at most"),
+    Column("growth", "grows by"),
+    Column("replication", "replication"),
+    Column("hadoop", "Hadoop"),
+    Column("deploy", "deployed"),
+)
+_ASKED = (Column("cluster", "MR-cluster"), Column("life", "life"), Column("nodes", "nodes"))

@@ -1,0 +1,34 @@
+"""`fawkes undrain`: put nodes back into service."""
+
+from __future__ import annotations
+
+import click
+
+from fawkes.cli.show import output_option
+from fawkes.config.site import Site
+
+
+@click.command()
+@click.argument("nodes", metavar="NODE")
+@click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
+@output_option
+@click.pass_obj
+def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
+    """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it."""
+    from fawkes.cli.acting import for_each
+    from fawkes.cli.client import Client
+    from fawkes.cli.drain import NODES, node_names, the_nodes
+    from fawkes.cli.show import show
+
+    names = node_names(nodes)
+    client = Client(site)
+    known = the_nodes(client, names)
+    if dry_run:
+        show(list(known.values()), NODES, output)
+        return
+
+    def act(name: str) -> None:
+        client.post("undrain", {"node": name})
+        click.echo(f"{name} is back in service")
+
+    for_each("undrained", names, act)

@@ -1,0 +1,155 @@
+"""A site folder, a controller with a world of a few rows behind the real socket, and a way to run `fawkes`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.cli.main import cli
+from fawkes.core.effects import Reply
+from fawkes.core.events import DrainAsked, Event, ReleaseAsked, Requested, Submitted
+from fawkes.core.model import Plain, Reason
+from fawkes.errors import FawkesError
+from fawkes.live.control import ControlServer
+
+Run = Callable[..., Result]
+
+INVENTORY = """
+pool = "pool-1"
+[[group]]
+name = "rack1"
+nodes = "node[01-05]"
+site = "lab"
+cores = 2
+memory = "2GB"
+disk = "10GB"
+work_dir = "/srv/fawkes"
+software_dir = "/srv/fawkes/dist"
+user = "root"
+"""
+
+
+class World:
+    """What a controller would know and do: answers requests at once; lives go on when somebody looks."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        self.stopped_by: list[str] = []
+        self.refuse: Reason | None = None
+        self.clusters: dict[str, dict[str, Any]] = {}
+        self.jobs: dict[str, dict[str, Any]] = {}
+        self.nodes = {f"node0{n}": node(f"node0{n}") for n in range(1, 6)}
+        self.outputs: list[dict[str, Any]] = []
+        self.then: dict[str, list[dict[str, Any]]] = {}
+        self.log_pieces: list[Any] = []
+        self.env: dict[str, Any] = {}
+        self.asked: list[Mapping[str, str]] = []
+        self.server: ControlServer | None = None
+
+    def queries(self) -> dict[str, Callable[[Mapping[str, str]], Plain]]:
+        return {
+            "clusters": lambda _: self._seen(self.clusters),
+            "jobs": lambda asked: [row for row in self._seen(self.jobs) if asked.get("job") in (None, row["job"])],
+            "nodes": lambda _: self._seen(self.nodes),
+            "at-stake": lambda asked: [row for row in self.outputs if asked.get("cluster") in (None, row["cluster"])],
+            "env": lambda _: self.env,
+            "logs": self._logs,
+        }
+
+    def later(self, name: str, *changes: dict[str, Any]) -> None:
+        """After each look at a row it changes once more."""
+        self.then[name] = list(changes)
+
+    def post(self, event: Event) -> None:
+        self.events.append(event)
+        asked: Any = event
+        self._act(event)
+        reply = Reply(asked.ask, self.refuse, {})
+        assert self.server is not None
+        threading.Thread(target=self.server.reply, args=(reply,)).start()
+
+    def stop(self, by: str) -> None:
+        self.stopped_by.append(by)
+        assert self.server is not None
+        threading.Thread(target=self.server.close).start()
+
+    def _act(self, event: Event) -> None:
+        if self.refuse is not None:
+            return
+        if isinstance(event, Requested):
+            self.clusters[event.spec.id] = cluster(event.spec.id, life="waiting", nodes=0)
+        elif isinstance(event, Submitted):
+            self.jobs[event.spec.id] = job(event.spec.id, cluster=event.spec.cluster)
+        elif isinstance(event, ReleaseAsked) and event.cluster not in self.then:
+            self.clusters[event.cluster]["life"] = "gone"
+        elif isinstance(event, DrainAsked) and event.node not in self.then:
+            self.nodes[event.node]["life"] = "out"
+
+    def _seen(self, rows: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+        seen = [dict(row) for row in rows.values()]
+        for name, row in rows.items():
+            if self.then.get(name):
+                row.update(self.then[name].pop(0))
+        return seen
+
+    def _logs(self, asked: Mapping[str, str]) -> Iterator[Plain]:
+        self.asked.append(asked)
+        for piece in self.log_pieces:
+            if isinstance(piece, FawkesError):
+                raise piece
+            yield piece
+
+
+def cluster(name: str, **facts: Any) -> dict[str, Any]:
+    row = {"cluster": name, "life": "running", "failed": "", "alert": "", "nodes": 3}
+    return row | {"jobs_running": 0, "jobs_waiting": 0} | facts
+
+
+def job(name: str, **facts: Any) -> dict[str, Any]:
+    row = {"job": name, "cluster": "c-1", "life": "queued", "attempt": 1, "why": "", "log": ""}
+    return row | {"wait_us": None, "run_us": None} | facts
+
+
+def node(name: str, **facts: Any) -> dict[str, Any]:
+    return {"node": name, "life": "free", "cluster": None, "role": None, "alert": "", "keep_out": ""} | facts
+
+
+def output(name: str, path: str, **facts: Any) -> dict[str, Any]:
+    return {"cluster": name, "path": path, "bytes": 1_500_000_000, "save_to": "/keep/out", "saved": False} | facts
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "inventory.toml").write_text(INVENTORY)
+    (tmp_path / "clusters").mkdir()
+    (tmp_path / "clusters" / "c-1.toml").write_text("min_nodes = 2\nreplication = 2\n")
+    return tmp_path
+
+
+@pytest.fixture
+def world(site: Path) -> Iterator[World]:
+    world = World()
+    world.server = ControlServer(site / "state", world.post, world.queries(), lambda: 7, stop=world.stop)
+    yield world
+    world.server.close()
+
+
+@pytest.fixture
+def run(site: Path) -> Callable[..., Result]:
+    def run_fawkes(*words: str, answers: str | None = None) -> Result:
+        return CliRunner().invoke(cli, ["--site", str(site), *words], input=answers)
+
+    return run_fawkes
+
+
+@pytest.fixture
+def loaded(world: World) -> World:
+    """Two MR-clusters, one with data."""
+    world.clusters = {"c-1": cluster("c-1"), "c-2": cluster("c-2")}
+    world.outputs = [output("c-1", "/out"), output("c-1", "/tmp", save_to="", bytes=None)]
+    return world

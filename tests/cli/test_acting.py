@@ -1,0 +1,343 @@
+"""Requests, releases and jobs: the commands against a controller that answers over the real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fawkes.cli.client import Client
+from fawkes.cli.main import cli
+from fawkes.config.site import Site
+from fawkes.core.events import CancelAsked, ResumeAsked
+from fawkes.core.model import Reason
+from fawkes.errors import UserError
+from fawkes.live.control import MOST_BODY_BYTES, ControlServer
+from tests.cli.conftest import INVENTORY, Run, World, job
+
+# --- no controller, refusals, names ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("request", "c-1"),
+        ("release", "c-1", "--yes"),
+        ("submit", "c-1", "--class", "org.example.Main"),
+        ("cancel", "j-1"),
+        ("pause", "--reason", "r"),
+        ("resume",),
+        ("drain", "node01", "--reason", "r"),
+        ("undrain", "node01"),
+        ("down", "--yes"),
+        ("env", "c-1"),
+        ("logs", "c-1"),
+    ],
+)
+def test_without_a_controller_each_says_how_to_start_one(run: Run, site: Path, words: tuple[str, ...]) -> None:
+    result = run(*words)
+    assert result.exit_code == 1
+    assert result.stderr == f"fawkes: no controller runs for the site {site}. Start it with `fawkes run`\n"
+    assert result.stdout == ""
+
+
+def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, world: World) -> None:
+    assert world.server is not None
+    os.link(site / "state" / "control.sock", site / "state" / "left")
+    world.server.close()
+    os.rename(site / "state" / "left", site / "state" / "control.sock")
+    result = run("resume")
+    assert (result.exit_code, "no controller runs" in result.stderr) == (1, True)
+
+
+def test_a_folder_that_is_no_site(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["--site", str(tmp_path / "elsewhere"), "resume"])
+    assert result.exit_code == 2
+    assert "no site folder" in result.stderr
+    assert "--site" in result.stderr
+
+
+def test_a_refusal_of_the_core_is_exit_6_with_its_facts(run: Run, world: World) -> None:
+    world.refuse = Reason("core-node", {"node": "node01", "cluster": "c-1"})
+    result = run("drain", "node01", "--reason", "fan")
+    assert result.exit_code == 6
+    assert "node01" in result.stderr
+    assert "c-1" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_long_path_of_the_site(tmp_path: Path) -> None:
+    site = tmp_path / ("deep" * 30)
+    site.mkdir()
+    (site / "inventory.toml").write_text(INVENTORY)
+    world = World()
+    world.server = ControlServer(site / "state", world.post, world.queries(), lambda: 7, stop=world.stop)
+    try:
+        assert CliRunner().invoke(cli, ["--site", str(site), "resume"]).exit_code == 0
+    finally:
+        world.server.close()
+    assert isinstance(world.events[0], ResumeAsked)
+
+
+def test_the_reason_why_nothing_was_sent_gets_through(site: Path, world: World) -> None:
+    with pytest.raises(UserError, match="is too long"):
+        Client(Site(site)).post("pause", {"reason": "x" * (MOST_BODY_BYTES + 1)})
+
+
+# --- request --------------------------------------------------------------------------------------------------------
+
+
+def test_request_by_name_and_by_file(run: Run, site: Path, world: World) -> None:
+    (site / "other.toml").write_text('min_nodes = 3\ndeploy = "first-job"\n')
+    result = run("request", "c-1", str(site / "other.toml"))
+    assert result.exit_code == 0
+    first, second = world.events
+    assert (first.spec.id, first.spec.min_nodes, first.spec.replication) == ("c-1", 2, 2)
+    assert first.spec.details["hadoop_version"]
+    assert (second.spec.id, second.spec.deploy_on_first_job) == ("other", True)
+    assert "c-1 is asked for: 2 core nodes. Follow it with `fawkes status --watch`" in result.stdout
+    assert "with its first job: `fawkes submit other ...`" in result.stdout
+
+
+def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World) -> None:
+    world.later("c-1", {"life": "deploying"}, {"life": "loading"}, {"life": "running"})
+    result = run("request", "c-1", "--wait", "-o", "json")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == ["c-1: waiting", "c-1: deploying", "c-1: loading", "c-1: running"]
+    assert json.loads(result.stdout)["rows"][0]["life"] == "running"
+
+
+def test_request_that_waits_for_one_that_fails_is_a_failure(run: Run, world: World) -> None:
+    world.later("c-1", {"life": "retiring", "failed": "node01 has no Java"})
+    result = run("request", "c-1", "--wait")
+    assert result.exit_code == 1
+    assert "c-1: node01 has no Java" in result.stderr
+
+
+def test_request_that_waits_too_long_says_that_it_goes_on(run: Run, world: World) -> None:
+    result = run("request", "c-1", "--wait", "--timeout", "10ms")
+    assert result.exit_code == 5
+    assert "goes on" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("min_nodes = 9", "9 core nodes are more than the pool"),
+        ("min_nodes = 2\nmax_node = 3", "max_nodes"),
+        ("min_nodes = ", "is not valid TOML"),
+        ('min_nodes = 2\nreplication = 1\n[[data]]\nfrom = "gone"\nto = "/in"', "there is no folder"),
+    ],
+)
+def test_a_wrong_file_is_refused_before_anything_is_sent(
+    run: Run, site: Path, world: World, text: str, says: str
+) -> None:
+    (site / "bad.toml").write_text(text)
+    result = run("request", "c-1", str(site / "bad.toml"))
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "bad.toml" in result.stderr
+    assert world.events == []
+
+
+def test_one_name_twice_is_refused(run: Run, world: World) -> None:
+    result = run("request", "c-1", "c-1")
+    assert (result.exit_code, world.events) == (2, [])
+
+
+def test_a_dry_run_of_request_needs_no_controller(run: Run) -> None:
+    result = run("request", "c-1", "--dry-run", "-o", "json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["rows"][0]["min_nodes"] == 2
+
+
+# --- release --------------------------------------------------------------------------------------------------------
+
+
+def test_release_lists_what_is_at_stake_and_wants_the_name(run: Run, loaded: World) -> None:
+    result = run("release", "c-1", answers="c-1\n")
+    assert result.exit_code == 0
+    assert "/out  1.5 GB  will be saved to /keep/out before any node is released" in result.stderr
+    assert "/tmp  of unknown size  WILL BE LOST: it is in no declared output folder" in result.stderr
+    asked = loaded.events[0]
+    assert (asked.cluster, asked.discard, asked.force) == ("c-1", False, False)
+
+
+@pytest.mark.parametrize("typed", ["c-2\n", "yes\n", "\n", ""])
+def test_release_does_nothing_for_another_word(run: Run, loaded: World, typed: str) -> None:
+    result = run("release", "c-1", answers=typed)
+    assert result.exit_code == 6
+    assert "nothing was done" in result.stderr
+    assert loaded.events == []
+
+
+def test_release_with_stdin_closed_is_refused(site: Path, loaded: World) -> None:
+    command = f"exec {sys.executable} -m fawkes --site {site} release c-1 <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 6
+    assert "Without a terminal, say --yes" in done.stderr
+    assert loaded.events == []
+
+
+def test_release_that_gives_data_up_says_so(run: Run, loaded: World) -> None:
+    result = run("release", "c-1", "--discard-data", "--force", "--yes")
+    assert result.exit_code == 0
+    assert "/out  1.5 GB  WILL BE LOST" in result.stderr
+    assert (loaded.events[0].discard, loaded.events[0].force) == (True, True)
+
+
+def test_release_waits_until_it_is_gone_and_tells_alerts(run: Run, loaded: World) -> None:
+    loaded.later(
+        "c-1", {"life": "saving", "alert": "/keep is full"}, {"life": "retiring", "alert": ""}, {"life": "gone"}
+    )
+    result = run("release", "c-1", "--yes", "--wait")
+    assert result.exit_code == 0
+    assert "c-1: saving (/keep is full)\nc-1: retiring\nc-1: gone\n" in result.stderr
+
+
+def test_release_of_a_name_that_is_not_there(run: Run, loaded: World) -> None:
+    result = run("release", "c1", "--yes")
+    assert result.exit_code == 2
+    assert "Did you mean 'c-1'?" in result.stderr
+
+
+def test_a_dry_run_of_release_only_lists(run: Run, loaded: World) -> None:
+    result = run("release", "c-1", "--dry-run", "-o", "csv")
+    assert result.stdout.splitlines()[1] == (
+        "c-1,/out,1500000000,/keep/out,will be saved to /keep/out before any node is released"
+    )
+    assert loaded.events == []
+
+
+# --- submit and cancel ----------------------------------------------------------------------------------------------
+
+
+def test_submit_a_jar_with_arguments(run: Run, site: Path, loaded: World) -> None:
+    (site / "app.jar").write_bytes(b"PK")
+    result = run(
+        *("submit", "c-1", "--jar", str(site / "app.jar"), "--class", "org.example.Main", "-D", "a.b=c=d"),
+        *("--retries", "2", "--time-limit", "2h", "--reference-time", "90s", "--", "-x", "/in", "/out"),
+    )
+    assert result.exit_code == 0, result.stderr
+    spec = loaded.events[0].spec
+    assert spec.id.startswith("app-")
+    assert spec.id in result.stdout
+    assert (spec.retries, spec.time_limit_us, spec.reference_us) == (2, 7_200_000_000, 90_000_000)
+    details = spec.details
+    assert (details["kind"], details["jar"]) == ("jar", str(site / "app.jar"))
+    assert (details["main_class"], details["args"]) == ("org.example.Main", ["-x", "/in", "/out"])
+    assert details["properties"] == {"a.b": "c=d"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--jar", "examples", "--", "wordcount"), {"kind": "jar", "release_jar": "examples", "args": ["wordcount"]}),
+        (("--class", "org.x.Sleep", "a"), {"kind": "class", "main_class": "org.x.Sleep", "args": ["a"]}),
+        (
+            ("--mapper", "cat", "--reducer", "wc", "--input", "/in", "--output-folder", "/out"),
+            {"kind": "streaming", "mapper": "cat", "reducer": "wc", "inputs": ["/in"], "output": "/out"},
+        ),
+        (("--script", "pig -f x.pig"), {"kind": "script", "command": "pig -f x.pig"}),
+    ],
+)
+def test_submit_each_kind(run: Run, loaded: World, words: tuple[str, ...], expected: dict[str, Any]) -> None:
+    result = run("submit", "c-1", "--id", "j-1", *words)
+    assert result.exit_code == 0, result.stderr
+    details = loaded.events[0].spec.details
+    assert {key: details[key] for key in expected} == expected
+
+
+def test_submit_a_file_gives_it_a_new_name_each_time(run: Run, site: Path, loaded: World) -> None:
+    (site / "Nightly Sort.toml").write_text('kind = "class"\nclass = "org.x.Sort"\nretries = 1\n')
+    for _ in range(2):
+        assert run("submit", "c-1", str(site / "Nightly Sort.toml"), "--retries", "3").exit_code == 0
+    first, second = (event.spec for event in loaded.events)
+    assert first.id.startswith("nightly-sort-")
+    assert first.id != second.id
+    assert first.retries == 3
+
+
+def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World) -> None:
+    (site / "j.toml").write_text('id = "once"\nkind = "class"\nclass = "org.x.Sort"\n')
+    loaded.jobs["once"] = job("once", life="succeeded")
+    result = run("submit", "c-1", str(site / "j.toml"))
+    assert result.exit_code == 2
+    assert "there is a job 'once' already (succeeded)" in result.stderr
+    assert loaded.events == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--jar", "/no/such.jar"), "there is no file '/no/such.jar'"),
+        (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
+        (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
+        (("--class", "org.x.M", "--time-limit", "5"), "is no duration"),
+        (("--script", "x", "--jar", "examples"), "means nothing for a job of kind 'script'"),
+        (("--mapper", "cat"), "is missing"),
+        (("/no/such.toml",), "there is no such file"),
+        ((), "neither a job file nor a program"),
+        (("a.toml", "b.toml"), "2 job files"),
+    ],
+)
+def test_a_wrong_job_is_refused_before_anything_is_sent(
+    run: Run, loaded: World, words: tuple[str, ...], says: str
+) -> None:
+    result = run("submit", "c-1", *words)
+    assert result.exit_code == 2, result.stderr
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert loaded.events == []
+
+
+def test_a_missing_jar_is_told_without_a_controller(run: Run) -> None:
+    assert run("submit", "c-1", "--jar", "/no/such.jar").exit_code == 2
+
+
+def test_submit_waits_for_the_end(run: Run, loaded: World) -> None:
+    loaded.later("j-1", {"life": "running"}, {"life": "succeeded", "run_us": 4_200_000})
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait", "-o", "json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["rows"][0]["run_us"] == 4_200_000
+    assert result.stderr.splitlines()[-1] == "j-1: succeeded"
+
+
+def test_a_job_that_was_waited_for_and_fails_is_a_failure(run: Run, loaded: World) -> None:
+    loaded.later("j-1", {"life": "failed", "why": "exit code 3", "log": "/srv/j-1/stderr"})
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait")
+    assert result.exit_code == 1
+    assert "j-1: the job failed: exit code 3. Its log: /srv/j-1/stderr" in result.stderr
+
+
+def test_a_dry_run_of_submit_needs_no_controller(run: Run) -> None:
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--dry-run", "-o", "json")
+    assert json.loads(result.stdout)["rows"][0]["details"]["main_class"] == "org.x.M"
+
+
+def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:
+    loaded.jobs = {"j-1": job("j-1"), "j-2": job("j-2", life="running")}
+    result = run("cancel", "j-1", "j-2")
+    assert result.exit_code == 0
+    assert result.stdout == "j-1 is out of the queue\nj-2 was running and is being cancelled\n"
+    assert [type(event) for event in loaded.events] == [CancelAsked, CancelAsked]
+
+
+def test_cancel_goes_on_after_one_that_cannot_be(run: Run, loaded: World) -> None:
+    loaded.jobs = {"j-1": job("j-1", life="failed"), "j-2": job("j-2")}
+    result = run("cancel", "j-1", "j-2", "j-3")
+    assert result.exit_code == 4
+    assert "1 ok, 2 failed" in result.stderr
+    assert [event.job for event in loaded.events] == ["j-2"]
+
+
+def test_cancel_one_that_is_not_there(run: Run, loaded: World) -> None:
+    result = run("cancel", "j-9")
+    assert (result.exit_code, loaded.events) == (2, [])
+    assert "there is no job 'j-9'" in result.stderr

@@ -1,0 +1,207 @@
+"""Operating a pool: pause, drain, down, env, logs and policies against a controller with a few rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, UndrainAsked
+from fawkes.errors import FawkesError
+from tests.cli.conftest import Run, World, cluster
+
+# --- pause, drain, down ---------------------------------------------------------------------------------------------
+
+
+def test_pause_needs_a_reason_and_names_the_way_back(run: Run, world: World) -> None:
+    assert run("pause").exit_code == 2
+    result = run("pause", "--reason", "benchmark until noon")
+    assert "`fawkes resume`" in result.stdout
+    assert run("resume").exit_code == 0
+    first, second = world.events
+    assert isinstance(first, PauseAsked)
+    assert first.reason == "benchmark until noon"
+    assert isinstance(second, ResumeAsked)
+
+
+def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
+    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient")
+    result = run("drain", "node[01-02]", "--reason", "new fans")
+    assert result.exit_code == 0
+    assert "node01 goes out of service\n" in result.stdout
+    assert "node02 leaves c-1, where it is transient, and then goes out of service" in result.stdout
+    assert [(event.node, event.reason) for event in world.events] == [("node01", "new fans"), ("node02", "new fans")]
+    run("undrain", "node01")
+    assert isinstance(world.events[-1], UndrainAsked)
+
+
+def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
+    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient-core")
+    world.later("node02", {"life": "evacuating", "alert": "3 blocks are not safe"}, {"life": "out", "alert": ""})
+    result = run("drain", "node02", "--reason", "new fans", "--wait")
+    assert result.exit_code == 0
+    assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
+
+
+@pytest.mark.parametrize(("nodes", "says"), [("node[01-99]", "no node node[06-99]"), ("node[", "no node set")])
+def test_drain_of_nodes_that_are_not_there(run: Run, world: World, nodes: str, says: str) -> None:
+    result = run("drain", nodes, "--reason", "r")
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert world.events == []
+
+
+def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
+    result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
+    assert result.stdout.splitlines() == ["node,life,cluster,role,keep_out", "node01,free,,,"]
+    assert world.events == []
+
+
+def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path, loaded: World) -> None:
+    loaded.clusters["c-9"] = cluster("c-9", life="waiting", nodes=0)
+    result = run("down", answers="pool-1\n")
+    assert result.exit_code == 0, result.stderr
+    assert [event.cluster for event in loaded.events] == ["c-9", "c-1", "c-2"]
+    assert len(loaded.stopped_by) == 1
+    assert "/tmp  of unknown size  WILL BE LOST" in result.stderr
+    assert "The controller has stopped: every node is wiped and free" in result.stdout
+    assert not (site / "state" / "control.sock").exists()
+
+
+def test_down_waits_for_one_that_is_coming_up_and_for_the_wiping(run: Run, loaded: World) -> None:
+    loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
+    loaded.later("c-1", {}, {}, {"life": "running"}, {}, {"life": "gone"})
+    loaded.nodes["node01"].update(life="cleaning")
+    loaded.later("node01", {}, {"life": "free"})
+    result = run("down", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert [type(event) for event in loaded.events] == [ReleaseAsked]
+    assert "c-1: deploying\nc-1: running\n" in result.stderr
+
+
+def test_down_with_jobs_does_nothing_unless_forced(run: Run, loaded: World) -> None:
+    loaded.clusters["c-2"].update(jobs_running=1)
+    result = run("down", "--yes")
+    assert result.exit_code == 6
+    assert "c-2" in result.stderr
+    assert (loaded.events, loaded.stopped_by) == ([], [])
+    assert run("down", "--yes", "--force").exit_code == 0
+    assert all(event.force for event in loaded.events)
+
+
+def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
+    loaded.nodes["node04"].update(life="lost", alert="does not answer since noon")
+    result = run("down", "--yes")
+    assert result.exit_code == 4
+    assert "node04: does not answer since noon" in result.stderr
+    assert loaded.stopped_by == []
+
+
+def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
+    result = run("down", "--keep")
+    assert result.exit_code == 0, result.stderr
+    assert loaded.events == []
+    assert "2 MR-clusters go on without it" in result.stdout
+
+
+def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
+    assert run("down", answers="yes\n").exit_code == 6
+    assert (loaded.events, loaded.stopped_by) == ([], [])
+
+
+# --- env, logs, policies --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(loaded: World, tmp_path: Path) -> Path:
+    """A release and a Java that say what they are called with."""
+    root = tmp_path / "it's"
+    for program, text in (("bin/hadoop", 'echo "$HADOOP_CONF_DIR $JAVA_HOME $*"'), ("java/bin/java", "true")):
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
+        (root / program).write_text(f"#!/bin/sh\n{text}\n")
+        (root / program).chmod(0o755)
+    files = {"core-site.xml": "<configuration/>", "yarn-site.xml": "<configuration/>"}
+    loaded.env = {"release_dir": str(root), "java_home": str(root / "java"), "files": files}
+    return root
+
+
+def test_env_makes_hadoop_work(run: Run, site: Path, installed: Path) -> None:
+    result = run("env", "c-1")
+    assert result.exit_code == 0, result.stderr
+    folder = site / "state" / "env" / "c-1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'eval "$1"; hadoop version', "sh", result.stdout], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == f"{folder} {installed}/java version\n"
+    assert (folder / "core-site.xml").read_text() == "<configuration/>"
+
+
+def test_env_replaces_what_is_old(run: Run, site: Path, loaded: World, installed: Path) -> None:
+    run("env", "c-1")
+    loaded.env["files"] = {"core-site.xml": "new"}
+    run("env", "c-1")
+    folder = site / "state" / "env" / "c-1"
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"core-site.xml": "new"}
+
+
+def test_env_for_csh(run: Run, loaded: World, tmp_path: Path) -> None:
+    root = tmp_path / "really!"
+    for program in ("bin/hadoop", "bin/java"):
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
+        (root / program).write_text("")
+        (root / program).chmod(0o755)
+    loaded.env = {"release_dir": str(root), "java_home": str(root), "files": {}}
+    lines = run("env", "c-1", "--csh").stdout.splitlines()
+    assert lines[0] == f"setenv JAVA_HOME '{tmp_path}/really\\!';"
+    assert lines[-1] == f"setenv PATH '{tmp_path}/really\\!/bin':\"$PATH\";"
+
+
+def test_env_without_the_release_here_says_how_to_get_it(run: Run, loaded: World, installed: Path) -> None:
+    loaded.env["release_dir"] = "/opt/none"
+    result = run("env", "c-1")
+    assert result.exit_code == 1
+    assert "/opt/none: the Hadoop release of this MR-cluster is not on this machine" in result.stderr
+    assert result.stdout == ""
+
+
+def test_env_never_writes_elsewhere(run: Run, site: Path, loaded: World, installed: Path) -> None:
+    loaded.env["files"] = {"../../evil": "x"}
+    assert run("env", "c-1").exit_code == 2
+    assert not (site / "state" / "evil").exists()
+
+
+def test_logs_come_under_their_names(run: Run, loaded: World) -> None:
+    loaded.log_pieces = [
+        {"node": "node01", "file": "namenode.log", "text": "one\n"},
+        {"node": "node01", "file": "namenode.log", "text": "two\n"},
+        {"node": "node02", "file": "datanode.log", "text": "three"},
+    ]
+    result = run("logs", "c-1", "--node", "node01", "--job", "j-1", "--lines", "5")
+    assert result.stdout == "==> node01 namenode.log <==\none\ntwo\n\n==> node02 datanode.log <==\nthree\n"
+    assert loaded.asked == [{"cluster": "c-1", "node": "node01", "job": "j-1", "lines": "5"}]
+    lines = run("logs", "c-1", "-o", "json").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == loaded.log_pieces
+
+
+def test_logs_that_break_off_are_a_failure(run: Run, loaded: World) -> None:
+    loaded.log_pieces = [
+        {"node": "node01", "file": "a.log", "text": "one\n"},
+        FawkesError("does not answer", where="node02", hint="Look at it"),
+    ]
+    result = run("logs", "c-1")
+    assert result.exit_code == 1
+    assert "one\n" in result.stdout
+    assert "node02: does not answer. Look at it" in result.stderr
+
+
+def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -> None:
+    (site / "policies").mkdir()
+    (site / "policies" / "td.py").write_text('"""Mine.\n\nMore."""\nraise SystemExit(9)\n')
+    (site / "policies" / "broken.py").write_text("def (:\n")
+    rows = {row["policy"]: row for row in json.loads(run("policies", "-o", "json").stdout)["rows"]}
+    assert (rows["td"]["origin"], rows["td"]["summary"]) == ("site", "Mine.")
+    assert len(rows["td"]["hides"]) == 1
+    assert rows["jd"]["origin"] == "bundled"
+    assert rows["broken"]["summary"].startswith("CANNOT BE READ")
