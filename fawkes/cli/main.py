@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,23 +63,27 @@ VERBS = {
 class Program(click.Group):
     """A group whose verbs are imported late, and whose `main` maps every ending to message and exit code."""
 
+    def __init__(self, *args: Any, verbs: Mapping[str, Verb], **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.verbs = verbs
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order in which a new user meets them."""
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb, imported now; None when there is none of that name."""
-        verb = VERBS.get(cmd_name)
+        verb = self.verbs.get(cmd_name)
         return None if verb is None else _imported(cmd_name, verb)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, with a suggestion for a verb that does not exist."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
+        if args and args[0] not in self.verbs and not args[0].startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            near = difflib.get_close_matches(args[0], self.verbs, n=1)
             advice = f"Did you mean {near[0]!r}?" if near else "`fawkes --help` lists the verbs."
             raise click.UsageError(f"No such verb {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)
@@ -87,7 +91,7 @@ class Program(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines from the table: no import."""
         with formatter.section("Verbs"):
-            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
+            formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -149,7 +153,10 @@ def _defect(error: Exception) -> str:
     )
 
 
-@click.group(cls=Program, context_settings={"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]})
+CONTEXT = {"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]}
+
+
+@click.group(cls=Program, verbs=VERBS, context_settings=CONTEXT)
 @click.option(
     "--site",
     default=".",

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.cli.init import EXAMPLES, FILES, write_examples
+from fawkes.cli.main import cli
+from fawkes.config.details import ClusterDetails
+from fawkes.config.presets import STEADY
+from fawkes.config.settings import load_settings
+from fawkes.config.site import Site
+
+
+def init(*words: str, **env: str) -> Result:
+    return CliRunner().invoke(cli, ["init", *words], env=env)
+
+
+def test_the_examples_are_a_site_that_works_as_it_is(tmp_path: Path) -> None:
+    done = init(str(tmp_path / "new" / "site"))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert all(name in done.stdout for name in FILES)
+    site = Site(tmp_path / "new" / "site")
+    assert len(site.inventory().nodes) == 3
+    assert site.cluster("example").min_nodes == 3
+    assert site.settings().core == load_settings(tmp_path / "none.toml").core
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_there_is_not_overwritten_and_nothing_else_is_written(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine")
+    done = init(str(tmp_path))
+    assert done.exit_code == 6
+    assert done.stderr == (
+        f"fawkes: {tmp_path}: {name} is there already, so nothing was written. "
+        "Name another folder, or take these files away\n"
+    )
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text() == "mine"
+
+
+def test_all_files_that_are_there_are_named(tmp_path: Path) -> None:
+    init(str(tmp_path))
+    again = init(str(tmp_path))
+    assert again.exit_code == 6
+    assert f"{', '.join(FILES)} are there already" in again.stderr
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    done = init(str(tmp_path), "--dry-run", FAWKES_INIT_OUTPUT="json")
+    assert json.loads(done.stdout)["rows"] == [{"file": str(tmp_path / name), "written": False} for name in FILES]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_written_is_taken_back_when_the_rest_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "clusters").write_text("in the way")
+    with pytest.raises(FileExistsError):
+        write_examples(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["clusters"]
+    done = init(str(tmp_path))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "File exists" in done.stderr
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    assert init(str(tmp_path / "x")).exit_code == 2
+
+
+def uncommented(name: str) -> str:
+    """An example with the `# ` taken away from all keys and tables."""
+    return re.sub(r"^# (?=\[|[a-z_.]+ = )", "", (EXAMPLES / name).read_text(), flags=re.MULTILINE)
+
+
+def test_the_commented_settings_are_those_of_the_preset(tmp_path: Path) -> None:
+    text = uncommented("fawkes.toml")
+    (tmp_path / "fawkes.toml").write_text(text)
+    assert Site(tmp_path).settings().core == load_settings(tmp_path / "none.toml").core
+    assert {key for key in STEADY if re.search(rf"^{key} = ", text, re.MULTILINE)} >= {"policy", "period", "max_moves"}
+
+
+def test_the_commented_keys_of_nodes_are_valid(tmp_path: Path) -> None:
+    (tmp_path / "id_ed25519").write_text("secret")
+    (tmp_path / "inventory.toml").write_text(uncommented("inventory.toml"))
+    node = Site(tmp_path).inventory().node("node03")
+    assert (node.address, node.memory_bytes, node.capacity) == ("192.0.2.3", 8 * 1000**3, 0.5)
+    assert (node.key, node.software_dir) == (tmp_path / "id_ed25519", "/srv/fawkes/dist")
+
+
+def test_the_commented_keys_of_a_cluster_are_valid(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "file").write_text("x")
+    init(str(tmp_path))
+    text = uncommented("clusters/example.toml").replace('"/data/input"', f'"{tmp_path / "in"}"')
+    (tmp_path / "clusters" / "all.toml").write_text(text)
+    spec = Site(tmp_path).cluster("all")
+    assert (spec.max_nodes, spec.deploy_on_first_job) == (10, True)
+    assert ClusterDetails.of(spec.details).hadoop["mapred-site"] == {"mapreduce.map.memory.mb": "2048"}
