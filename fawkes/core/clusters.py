@@ -16,6 +16,7 @@ from fawkes.core.model import (
     ClusterId,
     ClusterLife,
     ClusterState,
+    JobId,
     JobLife,
     JobState,
     NodeLife,
@@ -187,7 +188,7 @@ def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
     """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
     queued = [job for job in mine if job.life is JobLife.QUEUED]
     in_yarn = set(reading.waiting_tags)
-    waiting = queued + [job for job in mine if job.life is not JobLife.QUEUED and tag(job) in in_yarn]
+    waiting = queued + [job for job in mine if job.life is not JobLife.QUEUED and tag_of(job.id, job.attempt) in in_yarn]
     known_bytes = [job.spec.input_bytes for job in waiting if job.spec.input_bytes is not None]
     ratios = [
         (draft.at_us - (job.submitted_us if job in waiting or job.started_us is None else job.started_us))
@@ -213,9 +214,9 @@ def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
     )
 
 
-def tag(job: JobState) -> str:
-    """The application tag by which YARN knows an attempt of a job."""
-    return f"fawkes-{job.id}-{job.attempt}".lower()
+def tag_of(job: JobId, attempt: int) -> str:
+    """The application tag by which YARN knows an attempt of a job; YARN keeps tags in small letters."""
+    return f"fawkes-{job}-{attempt}".lower()
 
 
 def _plus(reading: int | None, ours: int) -> int | None:
