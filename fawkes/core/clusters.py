@@ -188,7 +188,8 @@ def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
     """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
     queued = [job for job in mine if job.life is JobLife.QUEUED]
     in_yarn = set(reading.waiting_tags)
-    waiting = queued + [job for job in mine if job.life is not JobLife.QUEUED and tag_of(job.id, job.attempt) in in_yarn]
+    begun = [job for job in mine if job.life is not JobLife.QUEUED]
+    waiting = queued + [job for job in begun if tag_of(job.id, job.attempt) in in_yarn]
     known_bytes = [job.spec.input_bytes for job in waiting if job.spec.input_bytes is not None]
     ratios = [
         (draft.at_us - (job.submitted_us if job in waiting or job.started_us is None else job.started_us))
