@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainValidator
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.config.fields import Name, RemoteFolder, SizeBytes, duration
+from fawkes.config.fields import Name, RemoteFolder, SizeBytes, duration, positive
 from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, full_version
 from fawkes.config.inventory import Inventory
 from fawkes.config.loader import Faults, Strict, check, read_toml, wrong
@@ -37,7 +37,7 @@ def _min_nodes(value: object) -> int | None:
 
 
 def _idle(value: object) -> int:
-    return NEVER_US if value == "never" else duration(value)
+    return NEVER_US if value == "never" else positive(duration(value))
 
 
 class DataTable(Strict):

@@ -34,7 +34,8 @@ def _with_unit(value: object, kind: str, unit: str) -> str:
     raise wrong(f"{value!r} is not {kind}", f'Write a number and a unit in quotes, such as "90{unit}"')
 
 
-def _positive(value: int) -> int:
+def positive(value: int) -> int:
+    """The value, if it is more than nothing; else the error for a validator."""
     if value <= 0:
         raise wrong("0 is too little", "It must be more than nothing")
     return value
@@ -83,8 +84,8 @@ def _path(value: object) -> object:
 
 
 DurationUs = Annotated[int, BeforeValidator(duration)]
-PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(_positive)]
-SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(_positive)]
+PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(positive)]
+SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
 Name = Annotated[str, AfterValidator(_name)]
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]

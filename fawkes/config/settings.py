@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.catalog import Catalog, Found, Kind
-from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, duration
+from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, duration, positive
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.presets import PRESETS, Preset
 from fawkes.core.model import Role
@@ -32,7 +32,7 @@ def _idle(value: object) -> int | str:
         return str(value)
     if not isinstance(value, str):
         raise wrong(f"{value!r} is no duration", 'Write a duration such as "4h", "period" (retire after T) or "never"')
-    return duration(value)
+    return positive(duration(value))
 
 
 def _budget(value: object) -> float | None:

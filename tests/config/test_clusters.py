@@ -162,6 +162,7 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
         'min_nodes = 3\nhadoop_version = "3.5.0"\nrelease_dir = "/o"', "release_dir", "both given", "one of them"
     ),
     unknown_growth=Bad('min_nodes = 3\ngrowth = "mixed"', "growth", "'mixed' is none of 'TR' or 'TC'"),
+    no_idle_time=Bad('min_nodes = 3\nidle_time = "0s"', "idle_time", "too little"),
     unknown_deploy=Bad('min_nodes = 3\ndeploy = "first"', "deploy", "'first' is none of", "Did you mean 'first-job'?"),
     bad_id=Bad('min_nodes = 3\nid = "A/B"', "id", "'A/B' cannot be a name", "small letters"),
     block_size=Bad("min_nodes = 3\nblock_size = 128", "block_size", "128 has no unit", '"128GB"'),

@@ -160,6 +160,7 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     moves_true=Bad("max_moves = true", "max_moves", "True is no share"),
     moves_percent=Bad('max_moves = "x%"', "max_moves", "'x%' is no share"),
     idle_number=Bad("idle_time = 4", "idle_time", "4 is no duration", '"never"'),
+    no_idle_time=Bad('idle_time = "0s"', "idle_time", "too little"),
     idle_word=Bad('idle_time = "long"', "idle_time", "'long' is no duration"),
     leave_word=Bad('transient_leave = "now"', "transient_leave", "'now' is no duration"),
     no_confirmation=Bad("confirmations = 0", "confirmations", "0 is wrong"),
