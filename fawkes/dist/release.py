@@ -104,7 +104,8 @@ class Release:
     """One Hadoop release in one folder of one machine.
 
     ``root`` is that folder, absolute; ``layout`` ``artifacts`` or ``tarball``; the class path entries and the jars
-    and the folder of native libraries are relative to ``root`` (empty what the release lacks); ``max_java`` is None without limit.
+    and the folder of native libraries are relative to ``root`` (empty what the release lacks); ``max_java`` is None
+    without limit.
     """
 
     version: str

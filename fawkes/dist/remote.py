@@ -25,11 +25,11 @@ class Ran(Protocol):
 class RemoteShell(Protocol):
     """Runs POSIX shell scripts on nodes."""
 
-    def run(self, host: str, script: str, *, stream: BinaryIO | None = None, deadline_s: float) -> Ran:
+    def run(self, host: str, script: str, *, input: BinaryIO | None = None, deadline_s: float) -> Ran:  # noqa: A002
         """Run ``script`` by `/bin/sh` on ``host``; HostError when it cannot be reached, DeadlineError when late.
 
-        Without ``stream`` the script goes over stdin (`/bin/sh -s`). With it the script goes as the one quoted
-        argument of `/bin/sh -c`, and its stdin is what ``stream.read`` gives until that is empty.
+        Without ``input`` the script goes over stdin (`/bin/sh -s`). With it the script goes as the one quoted
+        argument of `/bin/sh -c`, and its stdin is what ``input.read`` gives until that is empty.
         """
         ...
 
@@ -40,11 +40,11 @@ def ask(
     script: Script,
     *,
     doing: str,
-    stream: BinaryIO | None = None,
+    input: BinaryIO | None = None,  # noqa: A002
     deadline_s: float = _QUESTION_S,
 ) -> Facts:
     """The facts that ``script`` printed on ``host``; HostError with ``doing`` and its last words when it failed."""
-    ran = shell.run(host, script.text, stream=stream, deadline_s=deadline_s)
+    ran = shell.run(host, script.text, input=input, deadline_s=deadline_s)
     if ran.exit != 0:
         raise failure(host, doing, ran.exit, ran.stderr)
     return read_facts(ran.stdout)

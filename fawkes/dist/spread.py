@@ -146,7 +146,7 @@ def _copy(this: _Round, host: str, place: str, root: str) -> str:
             host,
             take,
             doing=f"copying {this.parcel.name} to {root}",
-            stream=stream,
+            input=stream,
             deadline_s=_COPY_S,
         )
     return root

@@ -46,19 +46,19 @@ class LocalShell:
     before: Mapping[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
 
-    def run(self, host: str, script: str, *, stream: BinaryIO | None = None, deadline_s: float) -> Ended:
+    def run(self, host: str, script: str, *, input: BinaryIO | None = None, deadline_s: float) -> Ended:  # noqa: A002
         script = self.before.get(host, "") + "\n" + script
-        argv = ["/bin/sh", "-s"] if stream is None else ["/bin/sh", "-c", script]
+        argv = ["/bin/sh", "-s"] if input is None else ["/bin/sh", "-c", script]
         with subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(self.env)
         ) as shell:
             assert shell.stdin is not None
-            if stream is None:
+            if input is None:
                 out, err = shell.communicate(script.encode(), timeout=deadline_s)
             else:
                 self.copies.append(host)
                 with contextlib.suppress(BrokenPipeError):
-                    shutil.copyfileobj(stream, shell.stdin)
+                    shutil.copyfileobj(input, shell.stdin)
                 out, err = shell.communicate(timeout=deadline_s)
         return Ended(shell.returncode, out.decode(), err.decode())
 
@@ -70,9 +70,9 @@ class FaultyShell(LocalShell):
     faults: Mapping[str, Callable[[bytes], bytes]] = field(default_factory=dict)
     cut_off: frozenset[str] = frozenset()
 
-    def run(self, host: str, script: str, *, stream: BinaryIO | None = None, deadline_s: float) -> Ended:
-        if stream is not None and host in self.cut_off:
+    def run(self, host: str, script: str, *, input: BinaryIO | None = None, deadline_s: float) -> Ended:  # noqa: A002
+        if input is not None and host in self.cut_off:
             raise HostError("the connection was lost", host=host)
-        if stream is not None and host in self.faults:
-            stream = io.BytesIO(self.faults[host](stream.read()))
-        return super().run(host, script, stream=stream, deadline_s=deadline_s)
+        if input is not None and host in self.faults:
+            input = io.BytesIO(self.faults[host](input.read()))  # noqa: A001
+        return super().run(host, script, input=input, deadline_s=deadline_s)
