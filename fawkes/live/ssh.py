@@ -1,0 +1,493 @@
+"""One SSH connection to one host: opened strictly, and used through shells that are kept.
+
+Fabric opens the connection, from an explicit configuration that reads no file and no variable of the user. Scripts do
+not go through Fabric's `run`: that starts a login, a shell and three threads for each command. Instead a `/bin/sh -s`
+is kept open on a channel and gets one script after another, framed by random marks, each in a process group of its own
+that the far side ends at its deadline, whether or not we are still there.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import random
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import paramiko
+from fabric import Config, Connection
+
+from fawkes.errors import DeadlineError, HostError
+from fawkes.live.frame import Frame, TooMuchError
+from fawkes.live.known_hosts import KnownHosts, KnownKey, host_name
+from fawkes.playbook import Facts, Script, failure, read_facts
+
+_BANNER = "Error reading SSH protocol banner"
+_KEEPALIVE_S = 15
+_USER_TIMEOUT_MS = 20_000
+_DRAIN_S = 0.2
+_KILL_AFTER_S = 1
+_GRACE_S = 2.0
+_CHUNK = 1 << 16
+
+# Without a handler Python prints paramiko's complaints about hosts that do not answer; they are ours to report.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+class ConnectionState(StrEnum):
+    """Why a host could not be used."""
+
+    NAME_UNKNOWN = "name unknown"
+    NO_ANSWER = "no answer"
+    REFUSED = "connection refused"
+    KEY_UNKNOWN = "host key unknown"
+    KEY_CHANGED = "host key changed"
+    AUTH_REFUSED = "login refused"
+    LOST = "connection lost"
+    TIMED_OUT = "timed out"
+    TOO_MUCH = "too much output"
+
+
+class SshError(HostError):
+    """A host could not be reached, or the way to it broke; ``state`` says how."""
+
+    def __init__(self, what: str, *, host: str, state: ConnectionState, hint: str = "") -> None:
+        super().__init__(what, host=host, hint=hint)
+        self.state = state
+
+
+class SshDeadlineError(SshError, DeadlineError):
+    """A script was not finished in its time; its process group has been ended on the far side."""
+
+
+@dataclass(frozen=True)
+class HostAddress:
+    """How a node is reached. ``key`` None asks the SSH agent."""
+
+    node: str
+    address: str
+    user: str
+    port: int = 22
+    key: Path | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a script ended on a node: exit code, what it wrote, and the seconds it took."""
+
+    node: str
+    exit: int
+    stdout: str
+    stderr: str
+    elapsed_s: float
+
+    @property
+    def facts(self) -> Facts:
+        """What it printed as ``@key=value``."""
+        return read_facts(self.stdout)
+
+    def check(self, doing: str) -> Facts:
+        """The facts of a script that ended well; else the error, which names ``doing`` (fawkes.playbook.failure)."""
+        if self.exit != 0:
+            raise failure(self.node, doing, self.exit, self.stderr)
+        return self.facts
+
+
+class _KeyError(paramiko.SSHException):
+    """The host showed a key that is not one of those in our file."""
+
+    def __init__(self, shown: paramiko.PKey) -> None:
+        super().__init__("host key not accepted")
+        self.shown = shown
+
+
+class _OnlyThese(paramiko.MissingHostKeyPolicy):
+    """Accepts the keys of our file alone: paramiko is given no others, so it asks for every host."""
+
+    def __init__(self, trusted: Sequence[KnownKey]) -> None:
+        self._trusted = trusted
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        same = [known for known in self._trusted if known.key == key]
+        if not same or any(known.revoked for known in same):
+            raise _KeyError(key)
+
+
+class LaneBrokenError(Exception):
+    """The channel ended, or nothing came, before the script was done.
+
+    ``begun``: the far side said that it began the script; ``silent``: nothing came, though the channel is there.
+    """
+
+    def __init__(self, *, begun: bool, silent: bool) -> None:
+        super().__init__()
+        self.begun = begun
+        self.silent = silent
+
+
+def open_connection(host: HostAddress, known: KnownHosts, connect_s: float, until: float) -> Any:
+    """An authenticated Fabric connection to a host whose key is in our file; SshError names what is wrong.
+
+    Nothing is sent to a host with an unknown or changed key. ``connect_s`` bounds each phase, ``until`` (monotonic)
+    all of it. A server that drops connections because many come at once is tried again, at random intervals.
+    """
+    trusted = known.keys(host.address, host.port)
+    pause = 0.1
+    patience = min(until, time.monotonic() + 2 * connect_s)
+    while True:
+        began = time.monotonic()
+        limit_s = max(0.05, min(connect_s, until - began))
+        try:
+            return _open(host, trusted, limit_s)
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            now = time.monotonic()
+            wait = pause * random.uniform(0.5, 1.5)  # noqa: S311
+            # A host that is silent until the limit is not one that hung up.
+            if not _dropped(error) or now - began > 0.9 * limit_s or now + wait >= patience:
+                raise _explain(error, host, known.path, trusted) from error
+            time.sleep(wait)
+            pause = min(2 * pause, 2.0)
+
+
+def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
+    """The key that a host shows, without logging in: for those who pin keys. SshError when it does not answer."""
+    try:
+        with (
+            socket.create_connection((host.address, host.port), connect_s) as sock,
+            paramiko.Transport(sock) as transport,
+        ):
+            transport.banner_timeout = connect_s
+            transport.start_client(timeout=connect_s)
+            return transport.get_remote_server_key()
+    except (OSError, EOFError, paramiko.SSHException) as error:
+        raise _explain(error, host, Path(), ()) from error
+
+
+def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any:
+    key = None if host.key is None else _private_key(host, host.key)
+    sock = socket.create_connection((host.address, host.port), limit_s)
+    # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose other
+    # side does not acknowledge; the keepalive makes sure that there is something to acknowledge.
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _USER_TIMEOUT_MS)
+    connection = Connection(
+        host.address,
+        user=host.user,
+        port=host.port,
+        # Lazy: no file and no variable of the user or the system is read. One for each, for it is not thread-safe.
+        config=Config(lazy=True),
+        connect_kwargs={
+            "sock": sock,
+            "transport_factory": partial(_transport, trusted),
+            "pkey": key,
+            "allow_agent": key is None,
+            "look_for_keys": False,
+            "timeout": limit_s,
+            "banner_timeout": limit_s,
+            "auth_timeout": limit_s,
+            "channel_timeout": limit_s,
+        },
+    )
+    connection.client.set_missing_host_key_policy(_OnlyThese(trusted))
+    try:
+        connection.open()
+        connection.transport.set_keepalive(_KEEPALIVE_S)
+    except BaseException:
+        connection.client.close()
+        sock.close()
+        raise
+    return connection
+
+
+def _transport(trusted: Sequence[KnownKey], sock: socket.socket, **options: Any) -> paramiko.Transport:
+    """A transport that asks for the kinds of key that we know first: a host has several, our file perhaps one."""
+    transport = paramiko.Transport(sock, **options)
+    known = {known.key.get_name() for known in trusted}
+    kinds = transport.get_security_options()
+    kinds.key_types = sorted(kinds.key_types, key=lambda kind: _key_name(kind) not in known)
+    return transport
+
+
+def _key_name(algorithm: str) -> str:
+    return "ssh-rsa" if algorithm.startswith("rsa-sha2-") else algorithm
+
+
+_KEYS: dict[tuple[Path, int], paramiko.PKey] = {}
+
+
+def _private_key(host: HostAddress, path: Path) -> paramiko.PKey:
+    """The private key in a file, read once for all hosts; SshError when it cannot be used."""
+    try:
+        at = (path, path.stat().st_mtime_ns)
+        if at not in _KEYS:
+            _KEYS[at] = paramiko.PKey.from_path(path)
+        return _KEYS[at]
+    except paramiko.PasswordRequiredException as error:
+        what, hint = f"the key {path} has a passphrase", "Load it into the SSH agent and leave `key` out"
+        raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
+    except Exception as error:  # a damaged file raises what its parser happens to raise
+        what, hint = f"the key {path} cannot be read: {error}", "Correct `key` in inventory.toml"
+        raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
+
+
+def _dropped(error: Exception) -> bool:
+    """Whether the server hung up before it said who it is, as sshd does when many connect at once."""
+    return _BANNER in str(error) or isinstance(error, EOFError | ConnectionResetError)
+
+
+def _explain(error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey]) -> SshError:
+    """The sentence for a connection that failed."""
+    if isinstance(error, SshError):
+        return error
+    if isinstance(error, _KeyError):
+        return _wrong_key(host, file, trusted, error.shown)
+    where = f"{host.address} port {host.port}"
+    state, what, hint = _reason(error, host, where)
+    return SshError(what, host=host.node, state=state, hint=hint)
+
+
+def _reason(error: Exception, host: HostAddress, where: str) -> tuple[ConnectionState, str, str]:
+    if isinstance(error, socket.gaierror):
+        return (
+            ConnectionState.NAME_UNKNOWN,
+            f"the name {host.address!r} is not known",
+            "Correct `address` in inventory.toml, or make this machine know the name",
+        )
+    if isinstance(error, ConnectionRefusedError):
+        return ConnectionState.REFUSED, f"{where} refuses connections", "Is sshd running there, on this port?"
+    if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
+        with_what = f"the key {host.key}" if host.key else "any key of the SSH agent"
+        return (
+            ConnectionState.AUTH_REFUSED,
+            f"user {host.user!r} is not let in with {with_what}",
+            f"Put the public key into ~/.ssh/authorized_keys of {host.user} there, or correct `user` and `key`",
+        )
+    if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _UNREACHABLE):
+        return (
+            ConnectionState.NO_ANSWER,
+            f"{where} does not answer",
+            "Is the host on, and the network to it open?",
+        )
+    if _BANNER in str(error) or "No existing session" in str(error):
+        return (
+            ConnectionState.NO_ANSWER,
+            f"{where} takes connections and says nothing, or hangs up",
+            "Is the host paused or overloaded, or is something else than sshd on this port?",
+        )
+    said = str(error) or type(error).__name__
+    return ConnectionState.NO_ANSWER, f"{where} does not speak SSH with us ({said})", "Try `ssh -v` to it by hand"
+
+
+_UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
+
+
+def _wrong_key(host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey) -> SshError:
+    name = host_name(host.address, host.port)
+    said = f"it shows {shown.get_name()} {shown.fingerprint}"
+    if not trusted:
+        return SshError(
+            f"its host key is not known: {file} has no line for {name}, {said}",
+            host=host.node,
+            state=ConnectionState.KEY_UNKNOWN,
+            hint=f"Compare that with the host's own console, then accept it: `fawkes check --trust {host.node}`",
+        )
+    wanted = ", ".join(f"{one.key.get_name()} {one.key.fingerprint} (line {one.line})" for one in trusted)
+    revoked = any(one.revoked and one.key == shown for one in trusted)
+    what = "its host key is revoked" if revoked else "its host key has CHANGED"
+    return SshError(
+        f"{what}: {file} has {wanted}, {said}; nothing was sent to it",
+        host=host.node,
+        state=ConnectionState.KEY_CHANGED,
+        hint="If the host was installed again, accept the new key: "
+        f"`ssh-keygen -R '{name}' -f {file}`, then `fawkes check --trust {host.node}`; if not, somebody may be "
+        "listening in",
+    )
+
+
+class Lane:
+    """A shell on a channel of a connection. It runs one script at a time."""
+
+    def __init__(self, node: str, channel: paramiko.Channel, answer_s: float) -> None:
+        """Start the shell; LaneBrokenError when the far side does not within ``answer_s``."""
+        self.used = False
+        self._node = node
+        self._channel = channel
+        _execute(channel, "exec /bin/sh -s", answer_s)
+
+    def run(self, script: Script, limit_s: float, answer_s: float, sink: BinaryIO | None) -> Result:
+        """Run a script and wait for its end, for ``limit_s`` and a little; ``answer_s`` until it is begun.
+
+        LaneBrokenError when the way is broken; the lane is of no use then.
+        """
+        mark = secrets.token_hex(8)
+        self.used = True
+        return _converse(
+            self._node, self._channel, _kept_command(script, mark, limit_s), None, mark, limit_s, answer_s, sink
+        )
+
+    @property
+    def transport(self) -> paramiko.Transport:
+        """The connection under the lane."""
+        return self._channel.get_transport()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the channel was open a moment ago."""
+        return not self._channel.closed and self.transport.is_active()
+
+
+def run_once(
+    node: str,
+    channel: paramiko.Channel,
+    script: Script,
+    stdin: BinaryIO,
+    limit_s: float,
+    answer_s: float,
+    sink: BinaryIO | None,
+) -> Result:
+    """Run one script on a fresh channel, with a standard input of its own. Raises as `Lane.run`."""
+    mark = secrets.token_hex(8)
+    text = _framed(f"(\n{script.text}\n)", mark)
+    data = text.encode()
+    # `head` takes exactly the script; a shell that reads its script from the channel would swallow some of the input.
+    _execute(channel, f"exec {_timeout(limit_s)} /bin/sh -c 'eval \"$(head -c {len(data)})\"'", answer_s)
+    return _converse(node, channel, data, stdin, mark, limit_s, answer_s, sink)
+
+
+def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
+    """Ask for a command. paramiko would wait for ever for the answer of a host that was paused meanwhile."""
+    watchdog = threading.Timer(answer_s, channel.close)
+    watchdog.start()
+    try:
+        channel.exec_command(command)
+    except (OSError, EOFError, paramiko.SSHException) as error:
+        raise LaneBrokenError(begun=False, silent=not watchdog.is_alive()) from error
+    finally:
+        watchdog.cancel()
+
+
+def _timeout(limit_s: float) -> str:
+    return f"timeout -k {_KILL_AFTER_S} {limit_s:.3f}"
+
+
+def _framed(command: str, mark: str) -> str:
+    return (
+        f"printf '{mark}>\\n'; printf '{mark}>\\n' >&2\n{command}\nprintf '{mark}.%d\\n' $?; printf '{mark}.\\n' >&2\n"
+    )
+
+
+def _kept_command(script: Script, mark: str, limit_s: float) -> bytes:
+    """The script in braces: one that arrives in part, because the connection broke, is a syntax error and not begun."""
+    inner = f"{{\n{script.text}\n}} </dev/null"
+    return _framed(f"{_timeout(limit_s)} /bin/sh -s <<'{mark}'\n{inner}\n{mark}", mark).encode()
+
+
+def _converse(
+    node: str,
+    channel: paramiko.Channel,
+    command: bytes,
+    stdin: BinaryIO | None,
+    mark: str,
+    limit_s: float,
+    answer_s: float,
+    sink: BinaryIO | None,
+) -> Result:
+    out, err = Frame(mark, sink=sink), Frame(mark)
+    feeder = None if stdin is None else _Feeder(channel, stdin)
+    began = time.monotonic()
+    try:
+        channel.settimeout(answer_s)
+        channel.sendall(command)
+        if feeder is not None:
+            feeder.start()
+        _listen(channel, out, err, began + answer_s, began + limit_s + _GRACE_S)
+    except TooMuchError as error:
+        channel.close()
+        what = "a script wrote more than there is room for"
+        raise SshError(what, host=node, state=ConnectionState.TOO_MUCH) from error
+    except (OSError, EOFError, paramiko.SSHException) as error:
+        channel.close()
+        if feeder is not None and feeder.error is not None:
+            raise feeder.error from error
+        raise LaneBrokenError(begun=out.begun, silent=isinstance(error, TimeoutError)) from error
+    elapsed = time.monotonic() - began
+    if out.exit in _ENDED_BY_TIMEOUT and elapsed >= limit_s:
+        raise late(node, limit_s)
+    return Result(node, 1 if out.exit is None else out.exit, out.text(), err.text(), elapsed)
+
+
+_ENDED_BY_TIMEOUT = (124, 128 + 9, 128 + 15)
+
+
+def late(node: str, limit_s: float) -> SshDeadlineError:
+    """The error for a script that was not finished in time."""
+    return SshDeadlineError(
+        f"not finished within {limit_s:.3g} s and ended there",
+        host=node,
+        state=ConnectionState.TIMED_OUT,
+        hint="Is the host slow or its disk full? `fawkes check` looks",
+    )
+
+
+def _listen(channel: paramiko.Channel, out: Frame, err: Frame, answer_until: float, until: float) -> None:
+    """Read both streams to their end marks. TimeoutError when nothing begins or ends in time, EOFError at the end."""
+    while not (out.done and err.done):
+        left = (until if out.begun else min(until, answer_until)) - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        # Both must be drained: a script that fills one stream while we wait for the other would never go on.
+        channel.settimeout(min(left, _DRAIN_S))
+        try:
+            data = channel.recv_stderr(_CHUNK) if out.done else channel.recv(_CHUNK)
+        except TimeoutError:
+            data = None
+        if data == b"":
+            raise EOFError
+        if data:
+            (err if out.done else out).feed(data)
+        while not out.done and channel.recv_stderr_ready():
+            err.feed(channel.recv_stderr(_CHUNK))
+
+
+class _Feeder(threading.Thread):
+    """Sends a stream to its end. ``error`` is what reading it raised: the far side must not take that for its end."""
+
+    def __init__(self, channel: paramiko.Channel, stdin: BinaryIO) -> None:
+        super().__init__(daemon=True, name="ssh-feeder")
+        self.error: Exception | None = None
+        self._channel = channel
+        self._stdin = stdin
+
+    def run(self) -> None:
+        """Send; a channel that closes meanwhile is noticed by whoever listens."""
+        try:
+            while data := self._stdin.read(_CHUNK):
+                if not self._send(memoryview(data)):
+                    return
+            self._channel.shutdown_write()
+        except (EOFError, paramiko.SSHException):
+            return
+        except Exception as error:
+            self.error = error
+            self._channel.close()
+
+    def _send(self, data: memoryview) -> bool:
+        while data:
+            try:
+                sent = self._channel.send(bytes(data))
+            except TimeoutError:
+                continue  # the listener's short time limit is the channel's, too
+            except OSError:
+                return False
+            if not sent:
+                return False
+            data = data[sent:]
+        return True
