@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Origin(StrEnum):
 
 
 _SUFFIX = {Kind.POLICY: ".py", Kind.PLAYBOOK: ".py", Kind.WORKLOAD: ".toml", Kind.INVENTORY: ".toml"}
+_OWN_NAME = re.compile(r"""^NAME\s*(?::\s*\w+\s*)?=\s*["'](\w+)["']""", re.MULTILINE)
 _PARTS = {Kind.POLICY: ("", "weighting")}
 
 
@@ -76,7 +78,7 @@ class Catalog:
             for key, path in files.items():
                 first = found.get(key)
                 if first is None:
-                    found[key] = Found(kind, path.stem, path, origin)
+                    found[key] = Found(kind, _spelled(path, kind), path, origin)
                 elif not path.samefile(first.path):
                     found[key] = Found(kind, first.name, first.path, first.origin, (*first.hides, path))
         return tuple(found[key] for key in sorted(found))
@@ -101,7 +103,7 @@ class Catalog:
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
         path = base / Path(name).expanduser()
         if path.is_file() and path.suffix == _SUFFIX[kind]:
-            return Found(kind, path.stem, path, Origin.GIVEN)
+            return Found(kind, _spelled(path, kind), path, Origin.GIVEN)
         what = "is no file" if not path.is_file() else f"is no {_SUFFIX[kind]} file"
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_one(kind)}, or a name")
 
@@ -160,6 +162,15 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
                 )
             files[key] = path
     return files
+
+
+def _spelled(path: Path, kind: Kind) -> str:
+    """The name of a file; a policy's in the capitals that it gives itself (``TD`` for td.py)."""
+    if kind is Kind.POLICY and path.is_file():
+        match = _OWN_NAME.search(path.read_text(encoding="utf-8", errors="replace"))
+        if match and match[1].casefold() == path.stem.casefold():
+            return match[1]
+    return path.stem
 
 
 def _one(kind: Kind) -> str:

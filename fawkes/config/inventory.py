@@ -122,10 +122,11 @@ class InventoryFile(Strict):
 
 @dataclass(frozen=True)
 class _Member:
-    """A node of a group before the layers are put together."""
+    """A node of a group; ``said`` is what ``[ssh]`` and the group say about all of its nodes."""
 
     name: str
     group: Group
+    said: Mapping[str, Any]
     address: str
     data_address: str
 
@@ -140,7 +141,7 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
     members = _members(file, faults)
     _check_overrides(file, members, faults)
     faults.refuse()
-    nodes = tuple(_node(file, member, path.parent, faults) for member in members.values())
+    nodes = tuple(_node(member, file.node.get(name), path.parent, faults) for name, member in members.items())
     faults.refuse()
     _check_pool(nodes, faults)
     if need_keys:
@@ -154,6 +155,7 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
     groups: set[str] = set()
     for group in file.group:
         key = f"group[{group.name}]"
+        said = _said(file.ssh) | _said(group)
         if group.name in groups:
             faults.add(f"two groups are named {group.name!r}", key, "Give each group a name of its own")
         groups.add(group.name)
@@ -161,7 +163,7 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
         addresses = _paired(group.address, names, names, f"{key}.address", faults)
         data = _paired(group.data_address, names, addresses, f"{key}.data_address", faults)
         for name, address, data_address in zip(names, addresses, data, strict=True):
-            first = members.setdefault(name, _Member(name, group, address, data_address)).group
+            first = members.setdefault(name, _Member(name, group, said, address, data_address)).group
             if first is not group:
                 faults.add(
                     f"node {name!r} is in the groups {first.name!r} and {group.name!r}",
@@ -199,9 +201,8 @@ def _check_overrides(file: InventoryFile, members: Mapping[str, _Member], faults
             faults.add(f"no group has a node {name!r}", f"node.{name}", hint)
 
 
-def _node(file: InventoryFile, member: _Member, folder: Path, faults: Faults) -> InventoryNode:
-    own = file.node.get(member.name, NodeTable())
-    said = _layers(file.ssh, member.group, own)
+def _node(member: _Member, own: NodeTable | None, folder: Path, faults: Faults) -> InventoryNode:
+    said = {**member.said, **(_said(own) if own else {})}
     for key in ("user", "cores", "memory", "disk", "work_dir"):
         if said.get(key) is None:
             hint = f"Give {_Keys.model_fields[key].description}"
@@ -225,20 +226,19 @@ def _node(file: InventoryFile, member: _Member, folder: Path, faults: Faults) ->
         work_dir=said["work_dir"],
         software_dir=said.get("software_dir", f"{said['work_dir']}/dist"),
         java_home=said.get("java_home"),
-        attributes=member.group.attributes | own.attributes,
+        attributes=member.group.attributes | (own.attributes if own else {}),
     )
 
 
-def _layers(*tables: Strict) -> dict[str, Any]:
-    """What the tables say; the later one wins."""
-    said: dict[str, Any] = {}
-    for table in tables:
-        said |= {key: value for key, value in dict(table).items() if value is not None}
-    return said
+def _said(table: Strict) -> dict[str, Any]:
+    """The keys of a table that have a value."""
+    return {key: value for key, value in dict(table).items() if value is not None}
 
 
-def _addresses(member: _Member, own: NodeTable, faults: Faults) -> tuple[str, str]:
+def _addresses(member: _Member, own: NodeTable | None, faults: Faults) -> tuple[str, str]:
     """SSH's and Hadoop's address of a node; the second follows the first unless it is given."""
+    if own is None:
+        return member.address, member.data_address
     for key, text in (("address", own.address), ("data_address", own.data_address)):
         if text is not None and not is_host_name(text):
             hint = "Give one host name or IPv4 address"

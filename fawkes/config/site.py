@@ -54,9 +54,10 @@ class Site:
         """The MR-cluster of that name, or in the file at that path; UserError lists the names there are."""
         from fawkes.config.clusters import load_cluster
 
-        return load_cluster(self._cluster_file(name), self.inventory())
+        return load_cluster(self.cluster_file(name), self.inventory())
 
-    def _cluster_file(self, name: str) -> Path:
+    def cluster_file(self, name: str) -> Path:
+        """The file of that name in clusters/, or at that path; UserError lists the names there are."""
         if "/" in name or name.endswith(".toml"):
             return Path(name)
         files = {path.stem: path for path in sorted(self.clusters_dir.glob("*.toml"))}

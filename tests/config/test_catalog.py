@@ -67,6 +67,16 @@ def test_what_is_not_there_lists_what_is(name: str, what: str, hint: str, catalo
         catalog.find(Kind.POLICY, name, base=tmp_path, file="fawkes.toml", key="policy")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("NAME = 'Fair'", "Fair"), ('NAME: str = "FAIR"', "FAIR"), ("NAME = 'Other'", "fair"), ("", "fair")],
+)
+def test_a_policy_has_the_capitals_that_it_gives_itself(text: str, name: str, catalog: Catalog, tmp_path: Path) -> None:
+    path = write(tmp_path, "site/policies/fair.py", text)
+    assert catalog.find(Kind.POLICY, "faIr").name == name
+    assert catalog.find(Kind.POLICY, str(path)).name == name
+
+
 def test_an_empty_catalog_says_so(catalog: Catalog) -> None:
     with pytest.raises(UserError, match=r"no workload 'a'.*Known: none; or give the path of a \.toml file"):
         catalog.find(Kind.WORKLOAD, "a")
@@ -96,7 +106,7 @@ def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog(user=ROOT / "nobody")
     policies = {one.name for one in catalog.all(Kind.POLICY)}
-    assert policies == {"jd", "dd", "td", "pu", "du", "ru", "js", "jt", "tt", "none", "eq"}
+    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
     assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
     assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
 

@@ -29,7 +29,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
     found = load_settings(tmp_path / "fawkes.toml", catalog=catalog(tmp_path))
     assert found.core == Settings(
         preset="steady",
-        policy="td",
+        policy="TD",
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,
@@ -120,7 +120,7 @@ fanout = 8
 """
     found = settings(tmp_path, text)
     core = found.core
-    assert (core.policy, core.policy_parameters, core.growth) == ("ru", {"psi": 1.0}, Role.TRANSIENT_CORE)
+    assert (core.policy, core.policy_parameters, core.growth) == ("RU", {"psi": 1.0}, Role.TRANSIENT_CORE)
     assert (core.max_moves_fraction, core.idle_us, core.transient_leave_us) == (0.05, None, 90 * SECOND_US)
     assert (core.stale_us, core.join_us, core.clean_us) == (20 * SECOND_US, 60 * SECOND_US, 120 * SECOND_US)
     assert (found.ssh.fanout, found.ssh.connect_timeout_us) == (8, 10 * SECOND_US)
@@ -138,7 +138,7 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     unknown_key=Bad('perod = "1m"', "perod", "unknown key 'perod'", "Did you mean 'period'?"),
     unknown_timeout=Bad('[timeouts]\njoyn = "1m"', "timeouts.joyn", "unknown key", "Did you mean 'join'?"),
     unknown_policy=Bad('policy = "TX"', "policy", "there is no policy 'TX'", "Known: "),
-    near_policy=Bad('policy = "non"', "policy", "there is no policy 'non'", "Did you mean 'none'?"),
+    near_policy=Bad('policy = "non"', "policy", "there is no policy 'non'", "Did you mean 'None'?"),
     missing_policy_file=Bad('policy = "mine/x.py"', "policy", "is no file", "path of a policy"),
     policy_number=Bad("policy = 3.10", "policy", "3.1 is a number, not text"),
     no_unit=Bad("period = 90", "period", "90 has no unit", '"90s"'),
@@ -184,7 +184,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 def test_the_command_line_wins(tmp_path: Path) -> None:
     path = write(tmp_path, "fawkes.toml", 'preset = "paper"\npolicy = "JD"\nperiod = "30s"')
     found = load_settings(path, catalog=catalog(tmp_path), preset="demo", policy="eq")
-    assert (found.core.preset, found.core.policy, found.core.period_us) == ("demo", "eq", 30 * SECOND_US)
+    assert (found.core.preset, found.core.policy, found.core.period_us) == ("demo", "EQ", 30 * SECOND_US)
 
 
 def test_a_policy_of_the_command_line_that_is_unknown_is_told_as_such(tmp_path: Path) -> None:

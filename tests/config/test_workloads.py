@@ -66,7 +66,7 @@ args = ["wordcount", "/input", "/output/{id}"]
     path = write(tmp_path, "load/two.toml", text)
     found = load(path, inventory, tmp_path / "site")
     assert (found.name, found.title, found.hosts) == ("two", "Two", 8)
-    assert (found.settings.core.preset, found.settings.core.policy) == ("demo", "jd")
+    assert (found.settings.core.preset, found.settings.core.policy) == ("demo", "JD")
     assert found.generate == (Generated("book", "words", 8_000_000, 4, 7),)
     assert [(one.at_us, one.spec.id) for one in found.clusters] == [(0, "a"), (60 * SECOND_US, "b")]
     details = ClusterDetails.of(found.clusters[0].spec.details)
