@@ -49,14 +49,17 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
 
 
 def the_cluster(client: Client, name: str) -> dict[str, Any]:
-    """The controller's row of a MR-cluster; UserError when there is none of that name."""
+    """The controller's row of a MR-cluster that is there; UserError when there is none of that name."""
     import difflib
 
-    rows = {row["cluster"]: row for row in client.rows("clusters")}
-    if name in rows:
-        return rows[name]
-    near = difflib.get_close_matches(name, rows, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(rows)) or 'none'}"
+    rows = client.rows("clusters", cluster=name)
+    if rows and rows[0]["life"] != GONE:
+        return rows[0]
+    if rows:
+        raise UserError(f"the MR-cluster {name!r} is gone already", hint="`fawkes events` tells what became of it")
+    names = sorted(row["cluster"] for row in client.rows("clusters"))
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none'}"
     raise UserError(f"there is no MR-cluster {name!r}", hint=hint)
 
 
@@ -102,13 +105,11 @@ def wait_for_clusters(
     told: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:
-        rows = {row["cluster"]: row for row in client.rows("clusters")}
-        open_ones = []
+        open_ones = 0
         for name in names:
-            row = rows.get(name, {"cluster": name, "life": GONE, "failed": "", "alert": ""})
+            row = _known(client.rows("clusters", cluster=name), name)
             tell_change(told, name, row)
-            if not done(row):
-                open_ones.append(name)
+            open_ones += not done(row)
         return None if open_ones else True
 
     client.wait(look, what, limit_us=limit_us)
@@ -127,16 +128,19 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
     told: dict[str, tuple[str, str]] = {}
 
     def look() -> list[dict[str, Any]] | None:
-        rows = []
-        for name in names:
-            row = the_job(client, name)
-            if row is None:
-                raise FawkesError(f"the controller does not know the job {name!r} any more")
+        rows = [_known(client.rows("jobs", job=name), name) for name in names]
+        for name, row in zip(names, rows, strict=True):
             tell_change(told, name, row)
-            rows.append(row)
         return rows if all(row["life"] in ENDED for row in rows) else None
 
     return client.wait(look, "the end of the jobs", limit_us=limit_us)
+
+
+def _known(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The one row; without it somebody exchanged the ledger under a controller that was asked before."""
+    if not rows:
+        raise FawkesError(f"the controller does not know {name!r} any more", hint="Look with `fawkes events`")
+    return rows[0]
 
 
 def for_each(what: str, names: Sequence[str], act: Callable[[str], None]) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -44,7 +45,9 @@ class TurnedDownError(RefusedError):
     """The core says no: ``reason`` has the code and the numbers behind it."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(_sentence(reason))
+        from fawkes.report.sentences import sentence
+
+        super().__init__(sentence(reason))
         self.reason = reason
 
 
@@ -149,7 +152,7 @@ class _Connection(http.client.HTTPConnection):
             raise RefusedError(
                 "you may not command the controller of this site",
                 where=os.fspath(folder / SOCKET),
-                hint="Its own user, root and the members named in fawkes.toml may",
+                hint=f"Ask {_owner(folder)}, who runs it, or root",
             ) from None
         server = peer_of(self.sock)
         # `eval "$(fawkes env ...)"` runs what the answer says: believe nobody who merely could write into the folder.
@@ -157,6 +160,13 @@ class _Connection(http.client.HTTPConnection):
             raise RefusedError(
                 f"{server.name} answers instead of this site's controller", where=os.fspath(folder / SOCKET)
             )
+
+
+def _owner(folder: Path) -> str:
+    try:
+        return folder.owner()
+    except (KeyError, OSError):
+        return "the user"
 
 
 def _nobody(site: Site) -> FawkesError:
@@ -190,8 +200,3 @@ def _refuse_error(said: Mapping[str, Any]) -> None:
         error = said["error"]
         kind = _ERRORS.get(error["exit"], FawkesError)
         raise kind(error["what"], where=error["where"], hint=error["hint"])
-
-
-def _sentence(reason: Reason) -> str:
-    facts = ", ".join(f"{key} {value}" for key, value in sorted(reason.facts.items()))
-    return f"{reason.code}: {facts}" if facts else reason.code

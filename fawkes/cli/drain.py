@@ -68,11 +68,12 @@ def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]
     from fawkes.config.nodeset import fold
     from fawkes.errors import UserError
 
-    rows = {row["node"]: row for row in client.rows("nodes")}
+    rows = {name: found[0] for name in names if (found := client.rows("nodes", node=name))}
     missing = [name for name in names if name not in rows]
     if missing:
-        raise UserError(f"the pool has no node {fold(missing)}", hint=f"It has {fold(rows)}")
-    return {name: rows[name] for name in names}
+        known = fold(row["node"] for row in client.rows("nodes"))
+        raise UserError(f"the pool has no node {fold(missing)}", hint=f"It has {known}")
+    return rows
 
 
 def _now(row: Mapping[str, Any]) -> str:

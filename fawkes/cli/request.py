@@ -48,8 +48,7 @@ def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None
         waited = [spec.id for spec in specs if not spec.deploy_on_first_job]
         wait_for_clusters(client, waited, _runs, "running", limit_us)
     if output != TABLE:
-        names = {spec.id for spec in specs}
-        show([row for row in client.rows("clusters") if row["cluster"] in names], _ASKED, output)
+        show([row for spec in specs for row in client.rows("clusters", cluster=spec.id)], _ASKED, output)
 
 
 def _checked(site: Site, files: tuple[str, ...]) -> list[ClusterSpec]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
+from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.config.fields import Host, Name
 from fawkes.config.loader import Strict, wrong
 from fawkes.core.events import (
@@ -54,7 +55,7 @@ class RequestBody(Strict):
         _at_least(1, min_nodes=spec.min_nodes, replication=spec.replication)
         _at_least(1, max_running_jobs=spec.max_running_jobs, idle_us=spec.idle_us)
         _at_least(spec.min_nodes, max_nodes=spec.max_nodes)
-        _storable(spec.details)
+        _details(ClusterDetails, "request", spec.details)
         return spec
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
@@ -87,7 +88,7 @@ class SubmitBody(Strict):
         _named(spec.cluster)
         _at_least(0, retries=spec.retries, input_bytes=spec.input_bytes)
         _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
-        _storable(spec.details)
+        _details(JobDetails, "submit", spec.details)
         return spec
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
@@ -194,8 +195,12 @@ def _at_least(least: int, **values: int | None) -> None:
             raise wrong(f"{key} is {value}", f"It must be at least {least}")
 
 
-def _storable(details: Facts) -> None:
+def _details(kind: type[ClusterDetails | JobDetails], verb: str, details: Facts) -> None:
+    """What the world could not read must not get into the core, nor what the ledger could not store."""
     try:
         json.dumps(details, allow_nan=False)
+        kind.of(details)
+    except UserError as error:
+        raise UserError(error.what, where=_place(verb, f"spec.{error.where}"), hint=error.hint) from None
     except ValueError:
         raise wrong("details hold a number that is not finite", "JSON knows no NaN and no infinity") from None

@@ -153,7 +153,7 @@ class ControlServer:
         if not may_act(peer, os.geteuid(), self._members):
             raise RefusedError(
                 f"{peer.name} may not command this controller",
-                hint="Its own user, root and the members named in fawkes.toml may",
+                hint=f"These may: {', '.join(sorted({*self._members, 'root', 'the user that it runs as'}))}",
             )
 
 
@@ -245,8 +245,9 @@ class _Handler(BaseHTTPRequestHandler):
         by = peer_of(self.connection).name
         body = self._body()
         if verb == "stop":
-            control.stop(by)
+            # The answer first: a controller that stops may be gone before it could give one.
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
+            control.stop(by)
             return
         if verb not in ASKS:
             raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")

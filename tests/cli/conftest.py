@@ -53,9 +53,9 @@ class World:
 
     def queries(self) -> dict[str, Callable[[Mapping[str, str]], Plain]]:
         return {
-            "clusters": lambda _: self._seen(self.clusters),
-            "jobs": lambda asked: [row for row in self._seen(self.jobs) if asked.get("job") in (None, row["job"])],
-            "nodes": lambda _: self._seen(self.nodes),
+            "clusters": lambda asked: self._seen(self.clusters, asked.get("cluster")),
+            "jobs": lambda asked: self._seen(self.jobs, asked.get("job")),
+            "nodes": lambda asked: self._seen(self.nodes, asked.get("node")),
             "at-stake": lambda asked: [row for row in self.outputs if asked.get("cluster") in (None, row["cluster"])],
             "env": lambda _: self.env,
             "logs": self._logs,
@@ -90,11 +90,12 @@ class World:
         elif isinstance(event, DrainAsked) and event.node not in self.then:
             self.nodes[event.node]["life"] = "out"
 
-    def _seen(self, rows: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-        seen = [dict(row) for row in rows.values()]
-        for name, row in rows.items():
+    def _seen(self, rows: Mapping[str, dict[str, Any]], only: str | None) -> list[dict[str, Any]]:
+        names = [name for name in rows if only in (None, name)]
+        seen = [dict(rows[name]) for name in names]
+        for name in names:
             if self.then.get(name):
-                row.update(self.then[name].pop(0))
+                rows[name].update(self.then[name].pop(0))
         return seen
 
     def _logs(self, asked: Mapping[str, str]) -> Iterator[Plain]:

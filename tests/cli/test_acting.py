@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +56,22 @@ def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, 
     os.rename(site / "state" / "left", site / "state" / "control.sock")
     result = run("resume")
     assert (result.exit_code, "no controller runs" in result.stderr) == (1, True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can pretend to be somebody else")
+def test_somebody_else_who_listens_there_is_not_believed(run: Run, site: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(site / "control.sock"))
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            other.listen()
+        finally:
+            os.seteuid(0)
+        (site / "state").mkdir()
+        os.rename(site / "control.sock", site / "state" / "control.sock")
+        result = run("env", "c-1")
+    assert result.exit_code == 6
+    assert "nobody answers instead of this site's controller" in result.stderr
 
 
 def test_a_folder_that_is_no_site(tmp_path: Path) -> None:

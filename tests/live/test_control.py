@@ -7,8 +7,10 @@ import http.client
 import json
 import logging
 import os
+import pwd
 import socket
 import stat
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -43,13 +45,16 @@ class Controller:
         self.events: list[Any] = []
         self.stopped_by: list[str] = []
         self.posted = threading.Event()
+        self.stopped = threading.Event()
         self._answer = answer
-        self.server = ControlServer(
-            folder, self._post, self.queries(), lambda: 1_000_000, stop=self.stopped_by.append, **options
-        )
+        self.server = ControlServer(folder, self._post, self.queries(), lambda: 1_000_000, stop=self._stop, **options)
 
     def queries(self) -> Mapping[str, Callable[[Mapping[str, str]], Plain]]:
         return {"status": lambda asked: {"asked": asked}, "logs": pieces, "bad": bad, "odd": lambda _: object()}
+
+    def _stop(self, by: str) -> None:
+        self.stopped_by.append(by)
+        self.stopped.set()
 
     def _post(self, event: Event) -> None:
         self.events.append(event)
@@ -124,8 +129,13 @@ def lines(folder: Path, path: str) -> list[Any]:
         return [json.loads(line) for line in response.read().splitlines()]
 
 
-CLUSTER = {"id": "c-1", "min_nodes": 2, "growth": "transient", "details": {"hadoop": "3.5.0", "sizes": [1, 2.5]}}
-JOB = {"id": "sort-1", "cluster": "c-1", "retries": 1, "details": {"jar": "/x.jar"}}
+CLUSTER = {
+    "id": "c-1",
+    "min_nodes": 2,
+    "growth": "transient",
+    "details": {"hadoop_version": "3.5.0", "heap_bytes": {"namenode": 1}},
+}
+JOB = {"id": "sort-1", "cluster": "c-1", "retries": 1, "details": {"kind": "jar", "jar": "/x.jar"}}
 ME = getpass.getuser()
 
 
@@ -142,7 +152,7 @@ ME = getpass.getuser()
                     id=ClusterId("c-1"),
                     min_nodes=2,
                     growth=Role.TRANSIENT,
-                    details={"hadoop": "3.5.0", "sizes": [1, 2.5]},
+                    details={"hadoop_version": "3.5.0", "heap_bytes": {"namenode": 1}},
                 ),
             ),
         ),
@@ -152,7 +162,9 @@ ME = getpass.getuser()
             Submitted(
                 at_us=1_000_000,
                 by=ME,
-                spec=JobSpec(id=JobId("sort-1"), cluster=ClusterId("c-1"), retries=1, details={"jar": "/x.jar"}),
+                spec=JobSpec(
+                    id=JobId("sort-1"), cluster=ClusterId("c-1"), retries=1, details={"kind": "jar", "jar": "/x.jar"}
+                ),
             ),
         ),
         (
@@ -238,6 +250,8 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
         ("request", {"spec": CLUSTER | {"id": "../../etc"}}, "/request: spec", "cannot be a name"),
         ("request", {"spec": CLUSTER | {"growth": "core-ish"}}, "/request: spec.growth", "'transient'"),
         ("request", b'{"spec":{"id":"c","min_nodes":1,"details":{"x":NaN}}}', "/request: spec", "not finite"),
+        ("request", {"spec": CLUSTER | {"details": {"data": 3}}}, "/request: spec.details.data", "valid"),
+        ("submit", {"spec": JOB | {"details": {}}}, "/submit: spec.details.kind", "required"),
         ("submit", {"spec": JOB | {"id": "a b"}}, "/submit: spec", "cannot be a name"),
         ("submit", {"spec": JOB | {"retries": -1}}, "/submit: spec", "retries is -1"),
         ("submit", {"spec": JOB | {"time_limit_us": 0}}, "/submit: spec", "time_limit_us is 0"),
@@ -362,6 +376,7 @@ def test_closing_tells_those_who_wait(start: Callable[..., Controller], tmp_path
 def test_stop_is_not_an_event(start: Callable[..., Controller], tmp_path: Path) -> None:
     controller = start()
     assert post(tmp_path, "stop", {})[0] == 200
+    assert controller.stopped.wait(10)
     assert controller.stopped_by == [ME]
     assert controller.events == []
 
@@ -398,8 +413,31 @@ def test_who_may_act(peer: Peer, may: bool) -> None:
 
 def test_a_stranger_is_refused(start: Callable[..., Controller], tmp_path: Path) -> None:
     controller = start()
-    with pytest.raises(RefusedError, match="mallory may not command"):
+    with pytest.raises(RefusedError, match=r"mallory may not command.*These may: root, the user that it runs as"):
         controller.server.check(Peer(1, os.geteuid() + 1, "mallory"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try to be somebody else")
+@pytest.mark.parametrize(("member", "status", "by"), [("nobody", 200, ["nobody"]), ("daemon", 403, [])])
+def test_the_kernel_says_who_asks(start: Callable[..., Controller], member: str, status: int, by: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        controller = start(folder, members=[member])
+        folder.chmod(0o755)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(10)
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+            try:
+                connection.connect(str(folder / SOCKET))
+            finally:
+                os.seteuid(0)
+            connection.sendall(b"POST /resume HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            assert response.status == status
+            response.read()
+        assert [event.by for event in controller.events] == by
+        controller.server.close()
 
 
 def test_the_socket_of_a_killed_controller_is_taken_over(start: Callable[..., Controller], tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""What a running controller answers about MR-clusters, jobs and nodes: rows for the commands (``GET /NAME``).
+
+Read from the engine's state while the engine works: each look takes over whole values at once, and the values
+themselves never change. What has left the state, because it ended, is read from the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from typing import Protocol
+
+from fawkes.core.decision import PutCluster, PutJob
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, NodeId, NodeState, Plain
+from fawkes.core.state import View
+from fawkes.store.base import CLUSTER, JOB, Reader, place
+
+Row = dict[str, Plain]
+Query = Callable[[Mapping[str, str]], Plain]
+
+
+class ClosableReader(Reader, Protocol):
+    """A ledger opened to be read."""
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
+def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
+    """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``.
+
+    Without a parameter they list what is there; by name also a MR-cluster that is gone or a job that has ended, as
+    the ledger (``open_ledger`` opens it for each such question) has it. A name that never was gives no row.
+    """
+
+    def clusters(asked: Mapping[str, str]) -> Plain:
+        if "cluster" not in asked:
+            return [cluster_row(state, view) for state in list(view.clusters.values())]
+        name = asked["cluster"]
+        state = view.clusters.get(ClusterId(name)) or _ended(open_ledger, CLUSTER, name)
+        return [cluster_row(state, view)] if isinstance(state, ClusterState) else []
+
+    def jobs(asked: Mapping[str, str]) -> Plain:
+        if "job" not in asked:
+            there: Iterable[JobState] = list(view.jobs.values())
+            return [job_row(state) for state in there if asked.get("cluster") in (None, state.cluster)]
+        state = view.jobs.get(JobId(asked["job"])) or _ended(open_ledger, JOB, asked["job"])
+        return [job_row(state)] if isinstance(state, JobState) else []
+
+    def nodes(asked: Mapping[str, str]) -> Plain:
+        if "node" not in asked:
+            return [node_row(state) for state in list(view.nodes.values())]
+        state = view.nodes.get(NodeId(asked["node"]))
+        return [] if state is None else [node_row(state)]
+
+    return {"clusters": clusters, "jobs": jobs, "nodes": nodes}
+
+
+def cluster_row(state: ClusterState, view: View) -> Row:
+    """A MR-cluster: how many nodes it holds, how many of its jobs wait in Fawkes's queue and how many do not."""
+    jobs = list(view.jobs_of(state.id).values())
+    waiting = sum(job.life is JobLife.QUEUED for job in jobs)
+    return {
+        "cluster": state.id,
+        "life": state.life,
+        "failed": state.failed,
+        "alert": state.alert,
+        "nodes": len(view.nodes_of(state.id)),
+        "jobs_running": len(jobs) - waiting,
+        "jobs_waiting": waiting,
+    }
+
+
+def job_row(state: JobState) -> Row:
+    """A job; times in microseconds, None as long as they are not known."""
+    return {
+        "job": state.id,
+        "cluster": state.cluster,
+        "life": state.life,
+        "attempt": state.attempt,
+        "wait_us": state.wait_us,
+        "run_us": state.run_us,
+        "why": state.why,
+        "log": state.log,
+    }
+
+
+def node_row(state: NodeState) -> Row:
+    """A node: whose it is, and why it is kept out or needs somebody's eyes."""
+    return {
+        "node": state.node.id,
+        "life": state.life,
+        "cluster": state.owner,
+        "role": state.role,
+        "alert": state.alert,
+        "keep_out": state.keep_out,
+    }
+
+
+def _ended(open_ledger: Callable[[], ClosableReader], kind: str, name: str) -> ClusterState | JobState | None:
+    """What the ledger says last about a MR-cluster or a job; None when it never was there."""
+    with closing(open_ledger()) as ledger:
+        for seq in reversed(ledger.mentions(kind, name)):
+            entry = ledger.entry(seq)
+            for change in reversed(entry.decision.changes if entry else ()):
+                if isinstance(change, PutCluster | PutJob) and place(change) == (kind, name):
+                    return change.state
+    return None

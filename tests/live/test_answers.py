@@ -1,0 +1,98 @@
+"""What a controller answers to the commands, from a run in the simulated world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode
+from fawkes.core.events import Woke
+from fawkes.core.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterSpec,
+    ClusterState,
+    JobId,
+    JobLife,
+    JobSpec,
+    JobState,
+    Node,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Role,
+)
+from fawkes.core.state import State, evolve
+from fawkes.live.answers import answers
+from fawkes.store.memory import MemoryStore
+from tests.cli import conftest as rows
+
+C1, C2 = ClusterId("c-1"), ClusterId("c-2")
+
+
+def cluster(name: ClusterId, **facts: Any) -> ClusterState:
+    return ClusterState(spec=ClusterSpec(id=name, min_nodes=1), **facts)
+
+
+def job(name: str, **facts: Any) -> JobState:
+    return JobState(spec=JobSpec(id=JobId(name), cluster=C1), **facts)
+
+
+STEPS = (
+    (
+        PutCluster(cluster(C1, life=ClusterLife.RUNNING, alert="disk is full")),
+        PutCluster(cluster(C2, life=ClusterLife.RETIRING)),
+        PutNode(NodeState(node=Node(id=NodeId("node01")), life=NodeLife.SERVING, owner=C1, role=Role.CORE)),
+        PutNode(NodeState(node=Node(id=NodeId("node02")), life=NodeLife.OUT, keep_out="new fans")),
+        PutJob(job("j-1", life=JobLife.RUNNING, submitted_us=1, started_us=3)),
+        PutJob(job("j-2")),
+    ),
+    (
+        PutCluster(cluster(C2, life=ClusterLife.GONE, failed="node01 has no Java")),
+        PutJob(job("j-1", life=JobLife.FAILED, submitted_us=1, started_us=3, finished_us=10, why="exit 3", log="/l")),
+    ),
+)
+
+
+@pytest.fixture
+def ask() -> Any:
+    state, store = State(), MemoryStore()
+    for number, changes in enumerate(STEPS):
+        store.append(Woke(at_us=number), Decision(changes))
+        evolve(state, number, changes)
+    queries = answers(state, lambda: store)
+
+    def ask_one(name: str, **asked: str) -> list[Mapping[str, Any]]:
+        found: Any = queries[name](asked)
+        return [dict(row) for row in found]
+
+    return ask_one
+
+
+def test_lists_have_what_is_there(ask: Any) -> None:
+    assert ask("clusters") == [
+        rows.cluster("c-1", alert="disk is full", nodes=1, jobs_running=0, jobs_waiting=1),
+    ]
+    assert ask("jobs") == [rows.job("j-2")]
+    assert ask("jobs", cluster="c-2") == []
+    assert ask("nodes") == [
+        rows.node("node01", life="serving", cluster="c-1", role="core"),
+        rows.node("node02", life="out", keep_out="new fans"),
+    ]
+
+
+def test_by_name_also_what_has_ended(ask: Any) -> None:
+    assert ask("clusters", cluster="c-2") == [
+        rows.cluster("c-2", life="gone", failed="node01 has no Java", nodes=0),
+    ]
+    assert ask("jobs", job="j-1") == [
+        rows.job("j-1", life="failed", wait_us=2, run_us=7, why="exit 3", log="/l"),
+    ]
+    assert ask("nodes", node="node02")[0]["keep_out"] == "new fans"
+
+
+@pytest.mark.parametrize(("name", "asked"), [("clusters", "cluster"), ("jobs", "job"), ("nodes", "node")])
+def test_what_never_was_gives_no_row(ask: Any, name: str, asked: str) -> None:
+    assert ask(name, **{asked: "other"}) == []
