@@ -171,7 +171,7 @@ def _make(folder: Path, wanted: Pin, say: Say, resolve: Resolve) -> None:
     try:
         made = part / "made"
         (made / "lib").mkdir(parents=True)
-        say(f"resolving Hadoop {wanted.version} with Maven")
+        say("resolving with Maven")
         resolve(wanted.pom(), made / "lib", say)
         say(f"checking {len(wanted.jars())} jars")
         _check_jars(made, wanted)

@@ -21,6 +21,7 @@ _SHOWN_LINES = 8
 _JARS_TOLD = 20
 
 _DOWNLOADED = re.compile(r"Downloaded from \S+: \S+\.jar\b")
+_EMPTY_TALK = re.compile(r"\[ERROR\] *($|\[Help|Re-run Maven|To see the full|For more information)")
 _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
 Say = Callable[[str], None]
@@ -76,7 +77,7 @@ def _run(argv: list[str], say: Say, deadline_s: float) -> None:
     if expired.is_set():
         raise DeadlineError(f"Maven did not finish within {deadline_s:g} s", hint="Look at its mirror and proxy")
     if status != 0:
-        raise FawkesError(f"Maven failed (exit {status}); it said:\n{_told(heard)}\n", hint=_advice(heard))
+        raise FawkesError(f"Maven failed (exit {status}): {_told(heard)}", hint=_advice(heard))
 
 
 @contextlib.contextmanager
@@ -112,17 +113,17 @@ def _end(maven: subprocess.Popen[str]) -> None:
 
 
 def _told(heard: list[str]) -> str:
-    """The lines that matter: Maven's first complaints, else the last it said."""
-    errors = [line for line in heard if line.startswith("[ERROR]") and line != "[ERROR]"]
-    lines = errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]
-    return "\n".join(f"    {line}" for line in lines)
+    """The lines that matter: Maven's first complaints without its advertising, else the last that it said."""
+    errors = [line for line in heard if line.startswith("[ERROR]") and not _EMPTY_TALK.match(line)]
+    lines = [line.removesuffix(" -> [Help 1]") for line in errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]]
+    return "\n    ".join(lines) or "it said nothing"
 
 
 def _advice(heard: list[str]) -> str:
     text = "\n".join(heard)
     if "No space left on device" in text:
         return "Make room on the disk and try again"
-    return "Without a network, get it on another machine and copy the folder into the cache; with a mirror, set Maven's"
+    return "Mirrors and proxies are set in Maven's settings.xml; without any network, copy the cache of a machine that has it"
 
 
 def _install(package: str) -> str:
