@@ -230,7 +230,7 @@ def _private_key(host: HostAddress, path: Path) -> paramiko.PKey:
         if at not in _KEYS:
             _KEYS[at] = paramiko.PKey.from_path(path)
         return _KEYS[at]
-    except paramiko.PasswordRequiredException as error:
+    except (paramiko.PasswordRequiredException, TypeError) as error:  # the latter from the cryptography library
         what, hint = f"the key {path} has a passphrase", "Load it into the SSH agent and leave `key` out"
         raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
     except Exception as error:  # a damaged file raises what its parser happens to raise

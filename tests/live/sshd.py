@@ -1,0 +1,155 @@
+"""A small SSH server in this process: real protocol, real shells of this machine, and faults on demand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import paramiko
+from paramiko import common
+
+from fawkes.live.ssh import HostAddress
+
+
+def new_key() -> paramiko.PKey:
+    return paramiko.ECDSAKey.generate()
+
+
+def write_key(key: paramiko.PKey, path: Path) -> Path:
+    key.write_private_key_file(str(path))
+    return path
+
+
+class _Session(paramiko.ServerInterface):
+    def __init__(self, server: Sshd) -> None:
+        self._server = server
+
+    def get_allowed_auths(self, username: str) -> str:
+        return "publickey"
+
+    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+        self._server.logins.append(username)
+        return common.AUTH_SUCCESSFUL if key == self._server.authorized else common.AUTH_FAILED
+
+    def check_channel_request(self, kind: str, chanid: int) -> int:
+        if self._server.refuse_channels:
+            return common.OPEN_FAILED_RESOURCE_SHORTAGE
+        return common.OPEN_SUCCEEDED
+
+    def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
+        self._server.commands.append(command.decode())
+        if self._server.silent_exec:
+            self._server.stopped.wait()
+            return False
+        threading.Thread(target=self._server.serve, args=(channel, command), daemon=True).start()
+        return True
+
+
+@dataclass
+class Sshd:
+    """Listens on a free port of 127.0.0.1 until it is closed; every command runs in ``/bin/sh`` after ``noise``."""
+
+    authorized: paramiko.PKey = field(default_factory=new_key)
+    host_key: paramiko.PKey = field(default_factory=new_key)
+    noise: str = ""
+    """Shell text that the login shell runs before every command, as a .bashrc does."""
+    drop: int = 0
+    """How many connections to close before a word is said."""
+    silent_exec: bool = False
+    refuse_channels: bool = False
+    logins: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    connections: int = 0
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._transports: list[paramiko.Transport] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def host(self, key: Path, node: str = "node01", user: str = "tester") -> HostAddress:
+        return HostAddress(node, "127.0.0.1", user, self.port, key)
+
+    def known_line(self) -> str:
+        return f"[127.0.0.1]:{self.port} {self.host_key.get_name()} {self.host_key.get_base64()}\n"
+
+    def cut(self) -> None:
+        """End every connection, as the death of the host would."""
+        for transport in self._transports:
+            transport.close()
+        self._transports.clear()
+
+    def close(self) -> None:
+        self.stopped.set()
+        self._socket.close()
+        self.cut()
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            if self.connections <= self.drop:
+                connection.close()
+                continue
+            transport = paramiko.Transport(connection)
+            transport.add_server_key(self.host_key)
+            self._transports.append(transport)
+            # With an event of its own the negotiation does not hold up the next connection.
+            transport.start_server(threading.Event(), server=_Session(self))
+
+    def serve(self, channel: paramiko.Channel, command: bytes) -> None:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", f"{self.noise}\n{command.decode()}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "LANG": "C"},
+            bufsize=0,
+        )
+        self._processes.append(process)
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        readers = [_pump(process.stdout.read, channel.sendall), _pump(process.stderr.read, channel.sendall_stderr)]
+        _pump(channel.recv, process.stdin.write, process.stdin.close)
+        for reader in readers:
+            reader.join()
+        with contextlib.suppress(OSError, EOFError):
+            channel.send_exit_status(process.wait() & 0xFF)
+            channel.close()
+
+
+def _pump(
+    read: Callable[[int], bytes | None], write: Callable[[bytes], object], end: Callable[[], None] = lambda: None
+) -> threading.Thread:
+    def pump() -> None:
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            while data := read(1 << 16):
+                write(data)
+        with contextlib.suppress(OSError):
+            end()
+
+    thread = threading.Thread(target=pump, daemon=True)
+    thread.start()
+    return thread
