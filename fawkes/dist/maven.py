@@ -123,7 +123,7 @@ def _advice(heard: list[str]) -> str:
     text = "\n".join(heard)
     if "No space left on device" in text:
         return "Make room on the disk and try again"
-    return "Mirrors and proxies are set in Maven's settings.xml; without any network, copy the cache of a machine that has it"
+    return "Set a mirror or proxy in Maven's settings.xml; without any network, copy the cache of a machine that has it"
 
 
 def _install(package: str) -> str:
