@@ -54,6 +54,12 @@ class Found:
     origin: Origin
     hides: tuple[Path, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The name in the capitals that a policy gives itself (``TD`` for td.py); else the name."""
+        match = _OWN_NAME.search(self.text()) if self.kind is Kind.POLICY else None
+        return match[1] if match and match[1].casefold() == self.name.casefold() else self.name
+
     def text(self) -> str:
         """The text of the file; UserError when it cannot be read."""
         try:
@@ -78,7 +84,7 @@ class Catalog:
             for key, path in files.items():
                 first = found.get(key)
                 if first is None:
-                    found[key] = Found(kind, _spelled(path, kind), path, origin)
+                    found[key] = Found(kind, path.stem, path, origin)
                 elif not path.samefile(first.path):
                     found[key] = Found(kind, first.name, first.path, first.origin, (*first.hides, path))
         return tuple(found[key] for key in sorted(found))
@@ -103,7 +109,7 @@ class Catalog:
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
         path = base / Path(name).expanduser()
         if path.is_file() and path.suffix == _SUFFIX[kind]:
-            return Found(kind, _spelled(path, kind), path, Origin.GIVEN)
+            return Found(kind, path.stem, path, Origin.GIVEN)
         what = "is no file" if not path.is_file() else f"is no {_SUFFIX[kind]} file"
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_one(kind)}, or a name")
 
@@ -162,15 +168,6 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
                 )
             files[key] = path
     return files
-
-
-def _spelled(path: Path, kind: Kind) -> str:
-    """The name of a file; a policy's in the capitals that it gives itself (``TD`` for td.py)."""
-    if kind is Kind.POLICY and path.is_file():
-        match = _OWN_NAME.search(path.read_text(encoding="utf-8", errors="replace"))
-        if match and match[1].casefold() == path.stem.casefold():
-            return match[1]
-    return path.stem
 
 
 def _one(kind: Kind) -> str:

@@ -167,7 +167,7 @@ def settings_of(
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
     tau = _tau(table, preset if "tau" not in said else {})
-    return SiteSettings(_core(table, tau, policy.name), table.ssh, policy)
+    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy)
 
 
 def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:

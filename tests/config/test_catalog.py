@@ -73,8 +73,10 @@ def test_what_is_not_there_lists_what_is(name: str, what: str, hint: str, catalo
 )
 def test_a_policy_has_the_capitals_that_it_gives_itself(text: str, name: str, catalog: Catalog, tmp_path: Path) -> None:
     path = write(tmp_path, "site/policies/fair.py", text)
-    assert catalog.find(Kind.POLICY, "faIr").name == name
-    assert catalog.find(Kind.POLICY, str(path)).name == name
+    assert catalog.find(Kind.POLICY, "faIr").title == name
+    assert catalog.find(Kind.POLICY, str(path)).title == name
+    write(tmp_path, "site/playbooks/fair.py", text)
+    assert catalog.find(Kind.PLAYBOOK, "fair").title == "fair"
 
 
 def test_an_empty_catalog_says_so(catalog: Catalog) -> None:
@@ -105,7 +107,7 @@ def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
 
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog(user=ROOT / "nobody")
-    policies = {one.name for one in catalog.all(Kind.POLICY)}
+    policies = {one.title for one in catalog.all(Kind.POLICY)}
     assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
     assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
     assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}

@@ -138,7 +138,7 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     unknown_key=Bad('perod = "1m"', "perod", "unknown key 'perod'", "Did you mean 'period'?"),
     unknown_timeout=Bad('[timeouts]\njoyn = "1m"', "timeouts.joyn", "unknown key", "Did you mean 'join'?"),
     unknown_policy=Bad('policy = "TX"', "policy", "there is no policy 'TX'", "Known: "),
-    near_policy=Bad('policy = "non"', "policy", "there is no policy 'non'", "Did you mean 'None'?"),
+    near_policy=Bad('policy = "non"', "policy", "there is no policy 'non'", "Did you mean 'none'?"),
     missing_policy_file=Bad('policy = "mine/x.py"', "policy", "is no file", "path of a policy"),
     policy_number=Bad("policy = 3.10", "policy", "3.1 is a number, not text"),
     no_unit=Bad("period = 90", "period", "90 has no unit", '"90s"'),
