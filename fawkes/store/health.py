@@ -13,6 +13,7 @@ from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format
 
 _MAGIC = b"SQLite format 3\x00"
 _PAGE = 200
+_NO_END = 2**62
 _RESTORE = "Nothing was changed. Restore a backup of the folder, or move it away and begin with an empty one"
 #: file systems on which SQLite's shared memory for write-ahead logging does not work
 _REMOTE = frozenset({"nfs", "nfs3", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p"})
@@ -129,18 +130,22 @@ def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: byt
         raise damaged(path, f"its last step is {seq}, but it once had {head[0]}")
 
 
-def rows(connection: sqlite3.Connection, path: Path, *, after: int = 0, kinds: tuple[str, ...] = ()) -> Iterator[Row]:
+def rows(
+    connection: sqlite3.Connection, path: Path, *, after: int = 0, kinds: tuple[str, ...] = (), only: bool = False
+) -> Iterator[Row]:
     """The steps after number ``after``, oldest first, each one checked; without ``kinds`` none may be missing.
 
-    Read in pages: a reading transaction that stays open would keep the writer from tidying up behind itself.
+    ``only`` the next one, if it is there. Read in pages: a reading transaction that stays open would keep the writer
+    from tidying up behind itself.
     """
     chosen = f" AND e.kind IN ({','.join('?' * len(kinds))})" if kinds else ""
     query = (
         "SELECT e.seq, e.at_us, e.kind, e.event, e.decision, e.digest,"  # noqa: S608 - only question marks
         " (SELECT b.digest FROM entries b WHERE b.seq = e.seq - 1)"
-        f" FROM entries e WHERE e.seq > ?{chosen} ORDER BY e.seq LIMIT {_PAGE:d}"
+        f" FROM entries e WHERE e.seq > ? AND e.seq <= ?{chosen} ORDER BY e.seq LIMIT {_PAGE:d}"
     )
-    while page := connection.execute(query, (after, *kinds)).fetchall():
+    last = after + 1 if only else _NO_END
+    while page := connection.execute(query, (after, last, *kinds)).fetchall():
         for row in checked(map(Row._make, page), path):
             if not kinds and row.seq != after + 1:
                 raise damaged(path, f"step {after + 1} is missing")

@@ -63,7 +63,8 @@ class LedgerReader:
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        return next((entry for entry in self.entries(seq - 1) if entry.seq == seq), None) if seq > 0 else None
+        found = self._ask(lambda: next(health.rows(self._db, self.path, after=seq - 1, only=True), None))
+        return None if found is None else self._entry(found)
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""

@@ -1,0 +1,237 @@
+"""What a store says happened, as plain values: lives of nodes, moves, ticks, jobs. Reports are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar, cast
+
+from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
+from fawkes.core.events import Started
+from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
+from fawkes.core.settings import Settings
+from fawkes.ports import Entry
+from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
+
+C = TypeVar("C", bound=Change)
+
+#: lives in which a node is on its way out of its MR-cluster
+LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
+#: lives in which a node belongs to nobody
+UNOWNED = frozenset({NodeLife.FREE, NodeLife.OUT})
+
+
+class NodeChange(NamedTuple):
+    """A node before and after one change; ``old`` is None the first time."""
+
+    seq: int
+    at_us: int
+    old: NodeState | None
+    new: NodeState
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A node on its way: from a MR-cluster (empty: it was free), to one (empty: it is free, or out of service).
+
+    ``role`` is the one it gets, or the one it had when it goes to nobody. ``ended_us`` is None while it is under way.
+    ``reasons`` are why it left and why it joined, in this order. ``steps`` are the numbers of the first and last step.
+    """
+
+    node: str
+    source: str
+    target: str
+    role: str
+    begun_us: int
+    ended_us: int | None
+    reasons: tuple[Reason, ...]
+    steps: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One tick: the facts of its reason (what was measured and the verdict), and what was decided with it."""
+
+    seq: int
+    at_us: int
+    number: int
+    facts: Facts
+    reasons: tuple[Reason, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The code of the verdict."""
+        return str(self.facts.get("verdict", ""))
+
+    @property
+    def clusters(self) -> dict[str, dict[str, Any]]:
+        """The figures of each active MR-cluster."""
+        return cast(dict[str, dict[str, Any]], self.facts.get("clusters", {}))
+
+    def number_of(self, name: str) -> float:
+        """A figure of the tick."""
+        return float(cast(float, self.facts.get(name, 0.0)))
+
+
+def steps(store: Reader, numbers: Iterable[int]) -> Iterator[Entry]:
+    """The entries of these numbers."""
+    for number in numbers:
+        entry = store.entry(number)
+        if entry is not None:
+            yield entry
+
+
+def first_us(store: Reader) -> int:
+    """The time of the first step; 0 in an empty store."""
+    entry = store.entry(1)
+    return 0 if entry is None else entry.event.at_us
+
+
+def last_us(store: Reader) -> int:
+    """The time of the last step; 0 in an empty store."""
+    entry = store.entry(store.last_seq())
+    return 0 if entry is None else entry.event.at_us
+
+
+def node_changes(store: Reader, node: str | None = None) -> Iterator[NodeChange]:
+    """Every change of one node, or of all, oldest first."""
+    known: dict[str, NodeState] = {}
+    for entry in steps(store, store.mentions(NODE, node)):
+        for change in entry.decision.changes:
+            if isinstance(change, PutNode) and node in (None, change.state.node.id):
+                new = change.state
+                yield NodeChange(entry.seq, entry.event.at_us, known.get(new.node.id), new)
+                known[new.node.id] = new
+
+
+def moves(store: Reader, node: str | None = None) -> list[Move]:
+    """All moves of one node, or of all, by the time they began, then by node.
+
+    A node that is given to the next MR-cluster in the moment in which it is clean makes one move, not two.
+    """
+    open_: dict[str, Move] = {}
+    done: list[Move] = []
+    for change in node_changes(store, node):
+        name = change.new.node.id
+        move = _continued(open_.pop(name, None), change, done)
+        if move is not None:
+            open_[name] = move
+    return sorted([*done, *open_.values()], key=lambda move: (move.begun_us, move.node, move.steps))
+
+
+def _continued(move: Move | None, change: NodeChange, done: list[Move]) -> Move | None:
+    """The move of a node after one more change; one that has ended before goes to ``done``."""
+    old, new = change.old, change.new
+    if move is not None and move.ended_us is not None:
+        joins_at_once = new.life is NodeLife.JOINING and move.steps[1] == change.seq and not move.target
+        if not joins_at_once:
+            done.append(move)
+            move = None
+    if old is None or old.life is new.life:
+        return move
+    seen = None if move is None else replace(move, steps=(move.steps[0], change.seq))
+    match new.life:
+        case NodeLife.JOINING:
+            return _joins(seen, change)
+        case NodeLife.SERVING | NodeLife.FREE | NodeLife.OUT:
+            return None if seen is None else replace(seen, target=new.owner or "", ended_us=change.at_us)
+        case _:
+            return seen or _leaves(change)
+
+
+def _joins(move: Move | None, change: NodeChange) -> Move:
+    new = change.new
+    started = move or _begun(change, source="")
+    reasons = (*started.reasons, new.why) if move is not None else started.reasons
+    return replace(started, target=new.owner or "", role=str(new.role or ""), ended_us=None, reasons=reasons)
+
+
+def _leaves(change: NodeChange) -> Move:
+    return _begun(change, source=(change.old.owner if change.old else None) or "")
+
+
+def _begun(change: NodeChange, source: str) -> Move:
+    role = (change.old.role if change.old else None) or change.new.role or ""
+    name, steps_ = change.new.node.id, (change.seq, change.seq)
+    return Move(name, source, "", str(role), change.at_us, None, (change.new.why,), steps_)
+
+
+def ticks(store: Reader, number: int | None = None) -> Iterator[Tick]:
+    """Every tick, or those of one number, oldest first."""
+    for entry in steps(store, store.mentions(TICK, None if number is None else str(number))):
+        found = tick_of(entry)
+        if found is not None and number in (None, found.number):
+            yield found
+
+
+def tick_of(entry: Entry) -> Tick | None:
+    """The tick that a step is; None when it is none."""
+    for reason in entry.decision.reasons:
+        if reason.code == "tick":
+            number = cast(int, reason.facts.get("tick", 0))
+            return Tick(entry.seq, entry.event.at_us, number, reason.facts, entry.decision.reasons)
+    return None
+
+
+def last_tick(store: Reader, *, moving: bool = False) -> Tick | None:
+    """The latest tick, or the latest one that moved nodes; None when there is none."""
+    for number in reversed(store.mentions(TICK)):
+        entry = store.entry(number)
+        found = None if entry is None else tick_of(entry)
+        if found is not None and (not moving or found.verdict == "unbalanced"):
+            return found
+    return None
+
+
+def _latest(store: Reader, kind: str, form: type[C]) -> list[C]:
+    return [found.change for found in store.latest(kind) if isinstance(found.change, form)]
+
+
+def nodes(store: Reader) -> list[NodeState]:
+    """All nodes as they are now, by name."""
+    return [change.state for change in _latest(store, NODE, PutNode)]
+
+
+def clusters(store: Reader) -> list[ClusterState]:
+    """All MR-clusters as they are now, those that are gone included, in the order of their requests."""
+    found = [change.state for change in _latest(store, CLUSTER, PutCluster)]
+    return sorted(found, key=lambda state: (state.requested_us, state.id))
+
+
+def jobs(store: Reader) -> list[JobState]:
+    """All jobs as they are now, those that have ended included, in the order of their submission."""
+    found = [change.state for change in _latest(store, JOB, PutJob)]
+    return sorted(found, key=lambda state: (state.submitted_us, state.cluster, state.order))
+
+
+def samples(store: Reader) -> dict[str, Sample]:
+    """The latest sample of each MR-cluster."""
+    return {found.subject: found.change.sample for found in store.latest(SAMPLE) if hasattr(found.change, "sample")}
+
+
+def balance(store: Reader) -> PutTick | None:
+    """What the last tick or admission left behind; None before the first."""
+    found = _latest(store, TICK, PutTick)
+    return found[0] if found else None
+
+
+def rules(store: Reader) -> PutRules | None:
+    """Which engine was in charge last, and by which settings; None before the first start."""
+    found = _latest(store, PutRules.__name__, PutRules)
+    return found[0] if found else None
+
+
+def settings_at(store: Reader, seq: int) -> Settings | None:
+    """The settings in force at a step; None before the first start."""
+    found = None
+    for entry in store.entries(kinds=(Started.__name__,)):
+        if entry.seq > seq:
+            break
+        found = entry.event.settings if isinstance(entry.event, Started) else found
+    return found
+
+
+def paused(store: Reader) -> str:
+    """Why voluntary moves are stopped; empty when they are not."""
+    found = _latest(store, PutPause.__name__, PutPause)
+    return found[0].reason if found else ""

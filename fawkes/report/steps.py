@@ -1,0 +1,83 @@
+"""How many nodes each MR-cluster held over time, as step functions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from fawkes.core.model import NodeState, Role
+from fawkes.report import history
+from fawkes.store.base import Reader
+from fawkes.units import SECOND_US
+
+#: from the bottom of a picture to its top
+ROLES = (Role.CORE.value, Role.TRANSIENT_CORE.value, Role.TRANSIENT.value)
+
+
+class Step(NamedTuple):
+    """From this moment on (seconds since the first step of the store) so many nodes are of this kind.
+
+    ``cluster`` is empty for nodes of nobody; ``role`` is then how they stand: free, out, lost.
+    """
+
+    at_s: float
+    cluster: str
+    role: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """All step functions of a store, with the names of its MR-clusters by arrival and the time of its last step."""
+
+    steps: tuple[Step, ...]
+    clusters: tuple[str, ...]
+    end_s: float
+
+    def curve(self, cluster: str, role: str) -> tuple[list[float], list[int]]:
+        """One step function: moments, and the number from each of them on; it begins with 0 nodes at 0 s."""
+        found = [step for step in self.steps if (step.cluster, step.role) == (cluster, role)]
+        return [0.0, *(step.at_s for step in found)], [0, *(step.nodes for step in found)]
+
+    def most(self) -> int:
+        """The most nodes that one MR-cluster ever held."""
+        totals: Counter[str] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
+        most = 0
+        for step in self.steps:
+            totals[step.cluster] += step.nodes - counts[step.cluster, step.role]
+            counts[step.cluster, step.role] = step.nodes
+            most = max(most, totals[step.cluster] if step.cluster else 0)
+        return most
+
+
+def held(store: Reader) -> Held:
+    """The step functions of a store."""
+    start_us = history.first_us(store)
+    counts: Counter[tuple[str, str]] = Counter()
+    told: dict[tuple[str, str], int] = {}
+    steps: list[Step] = []
+    for at_us, changes in groupby(history.node_changes(store), key=lambda change: change.at_us):
+        for change in changes:
+            if change.old is not None:
+                counts[_kind(change.old)] -= 1
+            counts[_kind(change.new)] += 1
+        news = {kind: count for kind, count in sorted(counts.items()) if told.get(kind, 0) != count}
+        steps += [Step((at_us - start_us) / SECOND_US, *kind, count) for kind, count in news.items()]
+        told.update(news)
+    names = tuple(cluster.id for cluster in history.clusters(store))
+    return Held(tuple(steps), names, (history.last_us(store) - start_us) / SECOND_US)
+
+
+def value_at(curve: tuple[list[float], list[int]], at_s: float) -> int:
+    """The value of a step function at a moment."""
+    return curve[1][max(0, bisect_right(curve[0], at_s) - 1)]
+
+
+def _kind(state: NodeState) -> tuple[str, str]:
+    if state.owner is None:
+        return "", state.life.value
+    return state.owner, str(state.role)

@@ -1,0 +1,164 @@
+"""Explanations that an administrator would accept, of a run of the real engine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fawkes.core.model import Reason
+from fawkes.errors import UserError
+from fawkes.report.explain import (
+    Explanation,
+    as_plain,
+    explain_cluster,
+    explain_last,
+    explain_node,
+    explain_tick,
+    grouped,
+)
+from fawkes.store.base import Reader
+from fawkes.store.memory import MemoryStore
+
+
+def _texts(explanation: Explanation) -> list[str]:
+    return [line.text for line in explanation.lines]
+
+
+def test_a_tick_that_moved_nodes(played: Reader) -> None:
+    found = explain_tick(played, 3)
+    assert found.title == "Tick 3, 2023-11-14T22:14:20.000Z"
+    assert _texts(found) == [
+        "Policy TD over the last 20 s; 10 nodes in service",
+        "Global discrimination (raw) 90.4 against tau 1.11: the shares are off by 47.5% RMS, "
+        "5.3% is allowed (sqrt(tau)/T)",
+        "The discrimination exceeds the threshold: nodes move",
+        "node[05-09] (transient) leave c-1, which holds 8 nodes and should have 3",
+        "Which nodes leave first: those that do not serve yet, then those without an ApplicationMaster, "
+        "then transient-core nodes with the least data, then those away from the masters' site, then by name",
+        "node[05-09] join c-2 as transient-core: c-2 held 2 nodes and should have 7",
+    ]
+    assert [(row["cluster"], row["held"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
+
+
+def test_a_tick_in_which_nothing_moved(played: Reader) -> None:
+    assert _texts(explain_tick(played, 4)) == [
+        "Policy TD over the last 20 s; 10 nodes in service",
+        "Global discrimination (raw) 1.64 against tau 1.11: the shares are off by 6.4% RMS, "
+        "5.3% is allowed (sqrt(tau)/T)",
+        "Minimums and whole nodes allow nothing better than what is held: no node moves",
+    ]
+
+
+def test_a_tick_while_moves_are_stopped(played: Reader) -> None:
+    assert _texts(explain_tick(played, 6))[-1] == (
+        "The threshold is exceeded, but voluntary moves are stopped (a visit): no node moves"
+    )
+
+
+def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
+    latest = explain_tick(played)
+    assert latest.title == "Tick 16, 2023-11-14T22:18:40.000Z"
+    assert not any("discrimination" in text for text in _texts(latest))
+    moved = explain_last(played)
+    assert moved.title == "Tick 7, 2023-11-14T22:15:40.000Z"
+    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.2 GB)"
+    assert leave in _texts(moved)
+
+
+def test_a_node_that_was_handed_over(played: Reader) -> None:
+    found = explain_node(played, "node06")
+    assert [(line.text, line.code) for line in found.lines][:10] == [
+        ("node06 serves c-3 as transient since 2023-11-14T22:15:50.500Z", ""),
+        ("It went from c-2 to c-3 within 10.5s, 2023-11-14T22:15:40.000Z", ""),
+        (
+            "node06 (transient-core) leaves c-2, which holds 5 nodes and should have 2; least data first (1.0 GB)",
+            "shrink",
+        ),
+        ("No task of c-2 runs on node06 any more, its blocks are next", "drained"),
+        ("The blocks of node06 are safe on other nodes of c-2", "evacuated"),
+        ("node06 wiped and verified: free", "freed"),
+        ("node06 joins c-3 as transient: c-3 held 4 nodes and should have 6", "grow"),
+        ("node06 serves c-3 as transient", "serves"),
+        ("It was decided at tick 7, 2023-11-14T22:15:40.000Z", ""),
+        ("Policy TD over the last 20 s; 10 nodes in service", ""),
+    ]
+    assert [row["cluster"] for row in found.figures] == ["c-1", "c-2", "c-3"]
+    times = [line.at_us for line in found.lines if line.at_us is not None]
+    assert times == sorted(times)
+
+
+def test_a_node_that_an_admission_took(played: Reader) -> None:
+    texts = _texts(explain_node(played, "node04"))
+    assert texts[1:3] == [
+        "It went from c-1 to c-2 within 14.8s, 2023-11-14T22:14:01.000Z",
+        "node04 (transient) leaves c-1 to make room for c-2",
+    ]
+    assert "c-2 gets node[03-04] as core nodes after waiting 2.8s" in texts
+
+
+def test_a_node_that_was_lost_and_came_back(played: Reader) -> None:
+    assert _texts(explain_node(played, "node10"))[1:4] == [
+        "c-3 had lost it, and it came back within 4s, 2023-11-14T22:15:50.000Z",
+        "node10 of c-3 stopped answering (no answer): it has data, so c-3 waits for it",
+        "node10 serves c-3 as core",
+    ]
+
+
+def test_a_cluster(played: Reader) -> None:
+    found = explain_cluster(played, "c-2")
+    texts = _texts(found)
+    assert texts[:2] == [
+        "c-2 is running since 2023-11-14T22:14:19.750Z, asked for 2023-11-14T22:14:01.000Z",
+        "It waited for nodes 2.8s, deployed in 12s, loaded in 4s",
+    ]
+    assert "At the latest tick, 16 (2023-11-14T22:18:40.000Z):" in texts
+    assert texts[-1].startswith("The policy TD measures 0 everywhere")
+    gone = _texts(explain_cluster(played, "c-1"))
+    assert gone[0].startswith("c-1 is gone since ")
+    assert gone[1] == "It waited for nodes 0s, deployed in 12s, loaded in 4s, saved in 2s"
+    assert gone[-1] == "c-1 is gone"
+
+
+def test_what_is_not_there(played: Reader) -> None:
+    with pytest.raises(UserError, match=r"there is no tick 99\. The latest is 16"):
+        explain_tick(played, 99)
+    with pytest.raises(UserError, match=r"there is no node 'node99'\. The pool is node\[01-10\]"):
+        explain_node(played, "node99")
+    with pytest.raises(UserError, match=r"there is no MR-cluster 'c-9'\. There are: c-1, c-2, c-3"):
+        explain_cluster(played, "c-9")
+
+
+def test_an_empty_store() -> None:
+    store = MemoryStore()
+    with pytest.raises(UserError, match="there was no tick yet"):
+        explain_tick(store)
+    with pytest.raises(UserError, match="no tick has moved a node yet"):
+        explain_last(store)
+    with pytest.raises(UserError, match=r"there is no tick 1\. The first comes one period after the start"):
+        explain_tick(store, 1)
+
+
+def test_reasons_that_differ_in_the_node_alone_are_one() -> None:
+    def shrink(node: str, held: int, data: int, target: int = 3) -> Reason:
+        return Reason("shrink", {"node": node, "held": held, "data_bytes": data, "cluster": "c", "target": target})
+
+    other = Reason("budget", {"cluster": "c", "wanted": 3, "granted": 1})
+    found = grouped([shrink("a", 8, 10), other, shrink("b", 7, 20), shrink("z", 6, 1, target=9), other])
+    assert [(reason.code, nodes) for reason, nodes in found] == [
+        ("shrink", ("a", "b")),
+        ("budget", ()),
+        ("shrink", ("z",)),
+        ("budget", ()),
+    ]
+    assert (found[0][0].facts["held"], found[0][0].facts["data_bytes"]) == (8, 30)
+
+
+def test_plain_data_for_programs(played: Reader) -> None:
+    plain = as_plain(explain_tick(played, 3))
+    text = json.dumps(plain, allow_nan=False)
+    again = json.loads(text)
+    assert again["title"] == "Tick 3, 2023-11-14T22:14:20.000Z"
+    (leave,) = [line for line in again["lines"] if line["code"] == "shrink"]
+    assert leave["facts"]["nodes"] == [f"node0{i}" for i in range(5, 10)]
+    assert again["figures"][0]["weight"] == 0.34375

@@ -1,0 +1,262 @@
+"""Every reason that the core can give has a sentence."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.model import Reason, Role
+from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
+from fawkes.store.base import Reader
+
+CORE = Path(__file__).parents[2] / "fawkes" / "core"
+
+
+def _texts(node: ast.AST) -> set[str]:
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+def _assigned(function: ast.AST, name: str) -> set[str]:
+    """The texts that a variable of a function can hold: one that is a call of `get` holds values and the default."""
+    found: set[str] = set()
+    for each in ast.walk(function):
+        if isinstance(each, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in each.targets):
+            found |= _texts(each.value)
+    return found
+
+
+def _codes(tree: ast.Module) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and call.args:
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                position = {"say": 0, "Reason": 0, "give": 3}.get(name)
+                if position is None or len(call.args) <= position:
+                    continue
+                code = call.args[position]
+                yield from _assigned(function, code.id) if isinstance(code, ast.Name) else _texts(code)
+
+
+def codes() -> set[str]:
+    """Every code of a reason in the core, found in its source."""
+    return {code for path in CORE.glob("*.py") for code in _codes(ast.parse(path.read_text()))}
+
+
+def test_the_source_is_read_rightly() -> None:
+    found = codes()
+    assert {"grow", "shrink", "shrink-to-admit", "freed", "out-of-service", "job-failed", "job-cancelled"} <= found
+    assert len(found) > 40
+
+
+@pytest.mark.parametrize("code", sorted(codes()))
+def test_every_code_has_a_sentence(code: str) -> None:
+    assert code in SENTENCES
+
+
+def test_no_sentence_without_a_code() -> None:
+    assert set(SENTENCES) <= codes()
+
+
+def test_every_verdict_of_a_tick_has_a_sentence() -> None:
+    tree = ast.parse((CORE / "tick.py").read_text())
+    (verdict,) = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "_verdict"]
+    told = {text for text in _texts(verdict) if set(text) <= set(string.ascii_lowercase + "-")}
+    assert told == set(VERDICTS)
+
+
+def test_no_reason_of_a_run_falls_back_to_its_code(played: Reader) -> None:
+    fallen = {
+        sentence(reason)
+        for entry in played.entries()
+        for reason in entry.decision.reasons
+        if sentence(reason) == bare(reason)
+    }
+    assert fallen == set()
+
+
+def test_a_run_gives_most_codes(played: Reader) -> None:
+    """What the run does not give, `test_sentences_of_what_goes_wrong` has by hand."""
+    given = {reason.code for entry in played.entries() for reason in entry.decision.reasons}
+    by_hand = {reason.code for reason, _ in SAID}
+    assert codes() - given - by_hand == {"new", "retire"}
+
+
+SAID = [
+    (
+        Reason("gone-fishing", {"where": "the lake", "wait_us": 90_000_000}),
+        "gone-fishing: where the lake, wait_us 1m30s",
+    ),
+    (Reason("gone-fishing"), "gone-fishing"),
+    (Reason("grow", {"node": "n1"}), "grow: node n1"),
+    (
+        Reason("started", {"version": "1", "epoch": 2, "policy": "TD", "shadow": True}),
+        "The controller started: Fawkes 1, epoch 2, policy TD, in shadow: it decides and does nothing",
+    ),
+    (
+        Reason("waits-infeasible", {"cluster": "c", "minimum": 5, "promised": 6, "usable": 10}),
+        "c waits: it needs 5 nodes, and 6 of the 10 in service are promised to others",
+    ),
+    (
+        Reason("waits-for-nodes", {"cluster": "c", "lacking": 2, "paused": "a visit"}),
+        "c waits for 2 more nodes: voluntary moves are stopped (a visit)",
+    ),
+    (
+        Reason("waits-for-nodes", {"cluster": "c", "lacking": 2, "paused": ""}),
+        "c waits for 2 more nodes: no MR-cluster has more above its minimum to give",
+    ),
+    (
+        Reason("undrain", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT, "target": 4, "held": 3}),
+        "n1 stays with c after all: c held 3 nodes and should have 4; what is still leaving comes back first",
+    ),
+    (
+        Reason("budget", {"cluster": "c", "wanted": 5, "granted": 2}),
+        "c gives 2 of 5 nodes for now: the budget of moves allows no more",
+    ),
+    (
+        Reason("nothing-to-give", {"cluster": "c", "wanted": 5, "given": 2}),
+        "c should give 5 nodes but only 2 of them may leave: core nodes stay",
+    ),
+    (
+        Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "3 blocks are only here"}),
+        "n1 is held: its blocks are not safe elsewhere (3 blocks are only here), so its DataNode is not stopped",
+    ),
+    (
+        Reason("drain-overdue", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT}),
+        "The time for the tasks on n1 is over: they are killed and run again elsewhere",
+    ),
+    (
+        Reason("node-lost", {"node": "n1", "cluster": "c", "role": "transient", "error": "no route"}),
+        "n1 of c stopped answering (no route): it is wiped before anybody gets it",
+    ),
+    (
+        Reason("quarantine", {"node": "n1", "cluster": "c", "error": "no Java", "until_us": 0}),
+        "n1 did not come up for c (no Java): wiped and kept out until 1970-01-01T00:00:00.000Z",
+    ),
+    (
+        Reason("join-failed", {"node": "n1", "cluster": "c", "error": "no Java"}),
+        "n1 did not come up for c (no Java): one more try",
+    ),
+    (
+        Reason("not-clean", {"node": "n1", "cluster": "c", "error": "busy", "tries": 2}),
+        "n1 could not be wiped, try 2 (busy): nobody gets it before it was",
+    ),
+    (Reason("asked-again", {"effect": "host:n1", "tries": 2}), "No answer about host:n1 in time: try 2"),
+    (
+        Reason("late-answer", {"node": "n1", "generation": 2, "condition": "clean"}),
+        "An answer about n1 came after things had moved on: it does not count",
+    ),
+    (
+        Reason("late-answer", {"effect": "cluster:c", "version": 3}),
+        "An answer about cluster:c came after things had moved on: it does not count",
+    ),
+    (
+        Reason("loaded", {"cluster": "c", "took_us": 4_000_000, "load_bytes": 2_000_000_000, "skew": 0.1234}),
+        "c has its data after 4s, load bytes 2.0 GB, skew 0.123",
+    ),
+    (Reason("discarded", {"cluster": "c"}), "The outputs of c are given up, as was asked"),
+    (
+        Reason("idle", {"cluster": "c", "since_us": 0}),
+        "c has had nothing to do since 1970-01-01T00:00:00.000Z: its outputs are saved and its nodes given back",
+    ),
+    (
+        Reason("released", {"cluster": "c", "by": "ann", "discard": True}),
+        "c is given back by ann and its outputs are given up",
+    ),
+    (Reason("gone", {"cluster": "c", "failed": "no disk"}), "c is gone: no disk"),
+    (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c is given up: no disk"),
+    (
+        Reason("not-reached", {"cluster": "c", "stage": "loading", "error": "no disk", "tries": 2}),
+        "c failed at loading, try 2: no disk",
+    ),
+    (
+        Reason("unreadable", {"cluster": "c", "error": "refused"}),
+        "c cannot be read (refused): it neither grows nor shrinks until it can",
+    ),
+    (Reason("readable", {"cluster": "c"}), "c can be read again"),
+    (
+        Reason("job-failed", {"job": "j", "cluster": "c", "attempt": 2, "error": "exit code 1", "log": "/log/j"}),
+        "Job j failed: exit code 1; its log is /log/j",
+    ),
+    (Reason("job-cancelled", {"job": "j", "cluster": "c", "error": "", "log": ""}), "Job j is cancelled"),
+    (Reason("retry", {"job": "j", "attempt": 2, "error": "lost"}), "Job j failed (lost): attempt 2 follows"),
+    (Reason("cancel-asked", {"job": "j", "by": "ann"}), "Job j is taken back by ann"),
+    (
+        Reason("time-limit", {"job": "j", "limit_us": 60_000_000}),
+        "Job j has passed its time limit of 1m00s: it is stopped",
+    ),
+    (Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}), "There is a MR-cluster c already"),
+    (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
+    (
+        Reason("minimum-above-pool", {"cluster": "c", "minimum": 9, "able": 8}),
+        "c needs 9 core nodes, but only 8 nodes of the pool may be core nodes",
+    ),
+    (
+        Reason("maximum-below-minimum", {"cluster": "c", "minimum": 3, "able": 8, "maximum": 2}),
+        "c may have at most 2 nodes, but needs at least 3",
+    ),
+    (Reason("no-such-cluster", {"cluster": "c"}), "There is no MR-cluster c"),
+    (Reason("no-such-node", {"node": "n"}), "There is no node n in the pool"),
+    (Reason("no-such-job", {"job": "j"}), "There is no job j that has not ended"),
+    (Reason("job-exists", {"job": "j"}), "There is a job j already"),
+    (Reason("not-yet", {"cluster": "c", "life": "loading"}), "c is loading: give it back once it runs"),
+    (
+        Reason("has-jobs", {"cluster": "c", "jobs": ("j1", "j2")}),
+        "c has jobs that have not ended (j1, j2): wait for them, or force it",
+    ),
+    (Reason("core-node", {"node": "n", "cluster": "c"}), "n is a core node of c and stays as long as c lives"),
+    (Reason("not-drained", {"node": "n"}), "n is not out of service"),
+]
+
+
+@pytest.mark.parametrize(("reason", "text"), SAID, ids=lambda each: each.code if isinstance(each, Reason) else "")
+def test_sentences_of_what_goes_wrong(reason: Reason, text: str) -> None:
+    assert sentence(reason) == text
+
+
+def test_one_sentence_for_several_nodes() -> None:
+    reason = Reason("grow", {"node": "n03", "cluster": "c", "role": Role.TRANSIENT, "target": 7, "held": 2, "tick": 3})
+    said = sentence(reason, ("n03", "n04", "n07"))
+    assert said == "n[03-04,07] join c as transient: c held 2 nodes and should have 7"
+    assert sentence(reason, ("n03",)).startswith("n03 joins c ")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "facts", "text"),
+    [
+        ("balanced", {}, "The discrimination is within the threshold: balanced, so no node moves"),
+        (
+            "confirming",
+            {"over": 1},
+            "The threshold is exceeded, but not for enough ticks in a row (1 so far): a single peak moves no node",
+        ),
+        (
+            "paused",
+            {"paused": "a visit"},
+            "The threshold is exceeded, but voluntary moves are stopped (a visit): no node moves",
+        ),
+        (
+            "policy-failed",
+            {"policy": "mine", "failed": "a: NaN"},
+            "The policy mine gave no usable answer (a: NaN): all keep what they hold",
+        ),
+        ("no-weights", {"clusters": {}}, "No MR-cluster is active: there is nothing to balance"),
+        (
+            "no-weights",
+            {"clusters": {"a": {"y": None}}},
+            "No MR-cluster could be measured: all keep what they hold",
+        ),
+        (
+            "no-weights",
+            {"policy": "TD", "clusters": {"a": {"y": 0.0}, "b": {"y": None}}},
+            "The policy TD measures 0 everywhere, so that weights are undefined: all keep what they hold",
+        ),
+    ],
+)
+def test_verdicts(verdict: str, facts: dict[str, object], text: str) -> None:
+    assert sentence(Reason("tick", {"verdict": verdict, **facts})) == text
