@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+
+from fawkes.cli.show import Column, note, output_option, show
 
 if TYPE_CHECKING:
     from fawkes.lab import HostStatus, Lab
@@ -82,7 +83,7 @@ def up(
         disk_bytes=disk,
         rate_bytes=rate,
     )
-    made = labs.up(spec)
+    made = labs.up(spec, tell=note)
     click.echo(f"lab {made.name}: {hosts} hosts {'up' if made.fresh else 'are up already'}, site folder {made.site}")
 
 
@@ -92,18 +93,19 @@ def down(site: Path | None, name: str) -> None:
     """Take a lab down: nothing of it stays but the site folder."""
     from fawkes import lab as labs
 
-    name = name or labs.LabSpec(hosts=1, site=_site(site)).name
+    name = name or labs.name_of_site(_site(site).absolute())
     click.echo(f"lab {name}: {'down' if labs.down(name) else 'was not up'}")
 
 
 @lab.command()
 @_which
-@click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@output_option
 def status(site: Path | None, name: str, output: str) -> None:
     """Show the hosts of a lab: on, off or paused, and whether their cable is cut."""
     from dataclasses import asdict
 
-    _show([asdict(row) for row in _find(site, name).status()], output)
+    columns = [Column(key) for key in ("host", "address", "state", "network")]
+    show([asdict(row) for row in _find(site, name).status()], columns, output)
 
 
 @lab.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -143,20 +145,3 @@ def _find(site: Path | None, name: str) -> Lab:
     from fawkes import lab as labs
 
     return labs.find(name=name, site=_site(site))
-
-
-def _show(rows: list[dict[str, str]], output: str) -> None:
-    if output == "json":
-        import json
-
-        click.echo(json.dumps(rows, indent=2))
-    elif output == "csv":
-        import csv
-
-        writer = csv.DictWriter(sys.stdout, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    else:
-        widths = {key: max(len(row[key]) for row in [*rows, {key: key}]) for key in rows[0]}
-        for row in [{key: key.upper() for key in widths}, *rows]:
-            click.echo("  ".join(f"{row[key]:{width}}" for key, width in widths.items()).rstrip())

@@ -6,6 +6,6 @@ with up(LabSpec(hosts=3, site=Path("lab"))) as lab:
 """
 
 from fawkes.lab.lab import HostStatus, Lab, down, find, up
-from fawkes.lab.spec import LabSpec
+from fawkes.lab.spec import LabSpec, name_of_site
 
-__all__ = ["HostStatus", "Lab", "LabSpec", "down", "find", "up"]
+__all__ = ["HostStatus", "Lab", "LabSpec", "down", "find", "name_of_site", "up"]

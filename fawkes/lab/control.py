@@ -33,6 +33,16 @@ def error_from_data(data: dict[str, str]) -> FawkesError:
     return _KINDS.get(data["kind"], FawkesError)(data["error"], where=data["where"], hint=data["hint"])
 
 
+def refusal_as_data(error: OSError) -> dict[str, Any]:
+    """What the kernel refused while a lab was being built, as plain data."""
+    return {"errno": error.errno or 0, "error": error.strerror or str(error), "where": error.filename or ""}
+
+
+def refusal_from_data(data: dict[str, Any]) -> OSError:
+    """The inverse of `refusal_as_data`."""
+    return OSError(data["errno"], data["error"], data["where"])
+
+
 class NoWardenError(FawkesError):
     """Nobody listens: the lab is not up."""
 

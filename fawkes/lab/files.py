@@ -41,7 +41,7 @@ class Login:
 def this_login() -> Login:
     """Whoever runs the lab; a home that does not exist on the machine is made on the hosts' own disks."""
     user, group = os.getuid(), os.getgid()
-    if user == 0 and not _has_other_users(Path("/proc/self/uid_map").read_text()):
+    if user == 0 and not has_other_users(Path("/proc/self/uid_map").read_text()):
         return Login(_NAMELESS, _NAMELESS_ID, _NAMELESS_ID, _HOME_ON_DISK)
     try:
         entry = pwd.getpwuid(user)
@@ -51,7 +51,7 @@ def this_login() -> Login:
     return Login(entry.pw_name, user, group, home)
 
 
-def _has_other_users(uid_map: str) -> bool:
+def has_other_users(uid_map: str) -> bool:
     """False for the root of a user namespace of one user: his sshd could not change to another user."""
     return sum(int(line.split()[2]) for line in uid_map.splitlines()) > 1
 

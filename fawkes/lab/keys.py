@@ -29,13 +29,14 @@ def user_key(file: Path) -> KeyPair:
     """The key in ``file``, or a fresh one when there is no such file; UserError when it holds something else."""
     if not file.exists():
         return new_key()
+    text = file.read_text(errors="replace")
     try:
-        key = serialization.load_ssh_private_key(file.read_bytes(), password=None)
+        key = serialization.load_ssh_private_key(text.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise UserError(f"this is no private key that a lab can use ({error})", where=str(file)) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise UserError("this private key is not of the kind ed25519", where=str(file))
-    return _pair(key)
+    return KeyPair(text, _pair(key).public)
 
 
 def _pair(key: Ed25519PrivateKey) -> KeyPair:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,10 @@ from typing import IO, Any, NoReturn
 
 from fawkes.errors import DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.lab import kernel
-from fawkes.lab.control import COMMIT, Line, NoWardenError, error_from_data
+from fawkes.lab.control import COMMIT, Line, NoWardenError, error_from_data, refusal_from_data
 from fawkes.lab.files import write_site
 from fawkes.lab.folder import STATE, LabFolder
+from fawkes.lab.permission import explain
 from fawkes.lab.prepare import BLUEPRINT, Plan, prepare
 from fawkes.lab.spec import LabSpec, check_name, name_of_site
 
@@ -174,8 +175,8 @@ def find(*, name: str = "", site: Path = Path("lab")) -> Lab:
     return lab
 
 
-def up(spec: LabSpec) -> Lab:
-    """Bring a lab up; when the same lab is up already, that one comes back.
+def up(spec: LabSpec, *, tell: Callable[[str], None] = lambda _: None) -> Lab:
+    """Bring a lab up; when the same lab is up already, that one comes back. ``tell`` hears of what takes long.
 
     RefusedError when it does not fit into the machine, when the kernel forbids it, when another lab has its name or
     when somebody else's files are in the site folder; nothing is left behind then.
@@ -186,7 +187,7 @@ def up(spec: LabSpec) -> Lab:
             return _same_lab(folder, spec)
         try:
             folder.clear()
-            _build(folder, lock, spec, prepare(spec, folder.path))
+            _build(folder, lock, spec, prepare(spec, folder.path, tell))
         except BaseException:
             folder.remove()
             raise
@@ -252,8 +253,10 @@ def _build(folder: LabFolder, lock: int, spec: LabSpec, plan: Plan) -> None:
             write_site(spec.site, {**plan.site_files, STATE: state})
             word.write(COMMIT)
         except BaseException:
+            word.close()
             if warden is not None:
                 _end(warden)
+            _wait_for_end(answers)
             raise
         finally:
             starter.wait()
@@ -268,9 +271,20 @@ def _answer(answers: IO[bytes], limit: float, log: Path) -> dict[str, Any]:
     if not line:
         raise FawkesError(f"the lab ended while it was being built: {log.read_text().strip()}")
     data: dict[str, Any] = json.loads(line)
+    if "errno" in data:
+        # Explained out here: the warden's own user namespace has other limits.
+        raise explain(refusal_from_data(data), root=os.geteuid() == 0)
     if "error" in data:
         raise error_from_data(data)
     return data
+
+
+def _wait_for_end(answers: IO[bytes]) -> None:
+    """Wait until the last process of a lab that did not come up let go of the pipe."""
+    limit = time.monotonic() + _DOWN_LIMIT_S
+    while select.select([answers], [], [], max(0.0, limit - time.monotonic()))[0]:
+        if not os.read(answers.fileno(), 4096):
+            return
 
 
 def _warden(folder: LabFolder) -> int | None:

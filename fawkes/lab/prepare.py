@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,14 +27,14 @@ class Plan:
     site_files: Mapping[str, str]
 
 
-def prepare(spec: LabSpec, folder: Path) -> Plan:
+def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
     """Write what the hosts need into the lab's folder; the site folder is only looked at.
 
     RefusedError when so many hosts do not fit or the site folder is somebody else's; UserError without an sshd.
     """
     share = offer(spec.hosts, this_machine(), asked_bytes=spec.nodemanager_memory_bytes, disk_bytes=spec.disk_bytes)
     files.refuse_foreign(spec.site)
-    sshd, login, hosts = find_sshd(), files.this_login(), host_list(spec.hosts)
+    sshd, login, hosts = find_sshd(tell), files.this_login(), host_list(spec.hosts)
     shared = cache_dir().absolute() / "dist"
     shared.mkdir(parents=True, exist_ok=True)
     unpacked = sshd.root != Path("/")

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +50,8 @@ class Sshd:
         return tuple(sorted(folders))
 
 
-def find_sshd() -> Sshd:
-    """The server to use; the first time on a machine without one this takes a few seconds.
+def find_sshd(tell: Callable[[str], None]) -> Sshd:
+    """The server to use; the first time on a machine without one this takes a few seconds, and says so.
 
     UserError when there is none and none can be fetched.
     """
@@ -59,6 +60,7 @@ def find_sshd() -> Sshd:
     unpacked = Sshd(cache_dir() / "sshd")
     if unpacked.program.exists() and not _complaint(unpacked):
         return unpacked
+    tell(f"no sshd here: unpacking Debian's {_PACKAGE} into {unpacked.root} (nothing is installed)")
     shutil.rmtree(unpacked.root, ignore_errors=True)
     unpacked.root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sshd-", dir=unpacked.root.parent) as folder:

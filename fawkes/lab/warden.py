@@ -22,11 +22,10 @@ from typing import Any
 from fawkes.errors import FawkesError, HostError, UserError
 from fawkes.lab import kernel, processes
 from fawkes.lab.blueprint import CONTROL, SSHD_LOG, Blueprint
-from fawkes.lab.control import COMMIT, answer_one, error_as_data
+from fawkes.lab.control import COMMIT, answer_one, error_as_data, refusal_as_data
 from fawkes.lab.files import SSH_PORT
 from fawkes.lab.host import begin
 from fawkes.lab.network import Switch
-from fawkes.lab.permission import explain
 from fawkes.lab.spec import CONTROLLER_ADDRESS, Host
 
 _READY_LIMIT_S = 20.0
@@ -252,7 +251,6 @@ def main(blueprint_file: str, lock: int) -> None:
     """Build the lab and keep it, and its lock, until the process is killed."""
     os.set_inheritable(lock, False)
     os.umask(0o022)
-    am_root = os.geteuid() == 0  # before the lab's own user namespace makes everybody root
     blueprint, tie = Blueprint.from_json(Path(blueprint_file).read_text()), Tie()
     try:
         _enter_namespaces(blueprint, tie)
@@ -265,7 +263,7 @@ def main(blueprint_file: str, lock: int) -> None:
         tie.say(error_as_data(error))
         os._exit(1)
     except OSError as error:
-        tie.say(error_as_data(explain(error, root=am_root)))
+        tie.say(refusal_as_data(error))
         os._exit(1)
     tie.say({"ready": True})
     tie.cut()

@@ -1,0 +1,94 @@
+"""What the tests of the lab share: commands on hosts, waiting for a condition, traces that a lab could leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pyroute2 import IPRoute
+
+from fawkes.lab import Lab
+
+LIMIT_S = 30.0
+FAWKES = [sys.executable, "-m", "fawkes"]
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    """Return as soon as the condition holds; fail when it does not within the limit."""
+    limit = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
+        time.sleep(0.005)
+
+
+def on_host(lab: Lab, host: str, script: str, *, connect_s: int = 10) -> subprocess.CompletedProcess[str]:
+    """Run a script on a host by the OpenSSH client with the lab's own configuration."""
+    ssh = ["ssh", "-F", str(lab.site / "ssh_config"), "-o", f"ConnectTimeout={connect_s}", "-o", "BatchMode=yes"]
+    return lab.exec([*ssh, host, "/bin/sh -s"], input=script, timeout_s=LIMIT_S)
+
+
+def output_of(lab: Lab, host: str, script: str) -> str:
+    """What a script prints on a host where it must succeed."""
+    done = on_host(lab, host, script)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def fawkes(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    return subprocess.run(
+        [*FAWKES, *map(str, arguments)],
+        env={**os.environ, **(env or {})},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT_S,
+        check=False,
+    )
+
+
+def traces(lab_name: str) -> list[str]:
+    """What of a lab is still there: processes that live among its mounts, mounts, cgroups."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            mounted = lab_name in (process / "mountinfo").read_text()
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if mounted or f"/labs/{lab_name}/" in command:
+            found.append(f"process {process.name}: {command}")
+    found += [f"cgroup {folder}" for folder in Path("/sys/fs/cgroup").rglob(f"*{lab_name}*")]
+    return found
+
+
+def links() -> set[str]:
+    """The names of the machine's network links."""
+    with IPRoute() as netlink:
+        return {link.get_attr("IFLA_IFNAME") for link in netlink.get_links()}
+
+
+def states_by_host(lab: Lab) -> list[set[str]]:
+    """For each host that is on, in the order of their first processes: the states that its processes are in."""
+    script = """
+import json, os
+hosts = {}
+for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+    try:
+        namespace = os.readlink(f"/proc/{pid}/ns/pid")
+        state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    except OSError:
+        continue
+    hosts.setdefault(namespace, set()).add(state)
+hosts.pop(os.readlink("/proc/self/ns/pid"))
+print(json.dumps([sorted(states) for states in hosts.values()]))
+"""
+    done = lab.exec([sys.executable, "-I", "-S", "-c", script], check=True)
+    return [set(states) for states in json.loads(done.stdout)]

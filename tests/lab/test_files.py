@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import paramiko
+import pytest
+
+from fawkes.config.inventory import load_inventory
+from fawkes.errors import RefusedError, UserError
+from fawkes.lab import files
+from fawkes.lab.keys import new_key, user_key
+from fawkes.lab.sizing import Offer
+from fawkes.lab.spec import host_list
+from fawkes.lab.sshd import Sshd
+
+ROOT = files.Login("root", 0, 0, "/root")
+SOMEBODY = files.Login("ann", 1000, 1000, "/home/ann")
+
+
+@pytest.mark.parametrize("count", [1, 10, 120])
+def test_the_inventory_reads_back_as_the_hosts(tmp_path: Path, count: int) -> None:
+    text = files.inventory("lab-1", count, "ann", Offer(1_500_000_000, 2), 7_000_000_000)
+    files.write_site(tmp_path, {"inventory.toml": text, files.KEY_FILE: new_key().private})
+    pool = load_inventory(tmp_path / "inventory.toml")
+    assert pool.pool == "lab-1"
+    assert [(node.name, node.address, node.data_address) for node in pool.nodes] == [
+        (host.name, host.address, host.address) for host in host_list(count)
+    ]
+    node = pool.nodes[-1]
+    assert (node.user, node.port, node.may_core, node.cores) == ("ann", 22, True, 2)
+    assert (node.memory_bytes, node.disk_bytes) == (1_500_000_000, 7_000_000_000)
+    assert (node.work_dir, node.software_dir) == ("/srv/fawkes", "/srv/dist")
+    assert node.key == tmp_path / "id_ed25519"
+
+
+def test_known_hosts_knows_each_host_by_name_and_address(tmp_path: Path) -> None:
+    hosts = host_list(3)
+    keys = {host.name: new_key().public for host in hosts}
+    files.write_site(tmp_path, {"known_hosts": files.known_hosts(hosts, keys)})
+    known = paramiko.HostKeys(str(tmp_path / "known_hosts"))
+    for host in hosts:
+        for name in (host.name, host.address):
+            entry = known.lookup(name)
+            assert entry is not None
+            assert entry["ssh-ed25519"].get_base64() == keys[host.name].split()[1]
+
+
+def test_hosts_file_names_everybody_once() -> None:
+    lines = files.hosts_file(host_list(2), "mymachine").splitlines()
+    assert lines == [
+        "127.0.0.1 localhost",
+        "10.98.0.1 controller mymachine",
+        "10.98.1.1 node01",
+        "10.98.1.2 node02",
+    ]
+    assert "10.98.0.1 controller" in files.hosts_file(host_list(1), "controller").splitlines()
+
+
+def test_passwd_gives_the_login_user_his_lab_home_and_sshd_its_user() -> None:
+    machines = "ann:x:1:1:Ann:/elsewhere:/bin/tcsh\nbob:x:2:2::/home/bob:/bin/sh\nsshd:x:9:9::/:/bin/false\n"
+    lines = files.passwd_file(machines, SOMEBODY).splitlines()
+    assert lines[0].startswith("ann:x:1000:1000::/home/ann:/bin/")
+    assert "bob:x:2:2::/home/bob:/bin/sh" in lines
+    assert [line.split(":")[0] for line in lines].count("ann") == 1
+    assert [line for line in lines if line.startswith("sshd:")] == [lines[-1]]
+
+
+def test_only_root_has_the_group_tty() -> None:
+    machines = "root:x:0:\ntty:x:5:\n"
+    assert files.group_file(machines, ROOT) == machines
+    assert files.group_file(machines, SOMEBODY) == "root:x:0:\n"
+
+
+def test_an_unpacked_server_is_configured_where_hosts_see_it(tmp_path: Path) -> None:
+    session = tmp_path / "usr/lib/openssh/sshd-session"
+    session.parent.mkdir(parents=True)
+    session.touch()
+    text = files.sshd_config(ROOT, Sshd(tmp_path))
+    assert "SshdSessionPath /run/fawkes/sshd/usr/lib/openssh/sshd-session\n" in text
+    assert "PerSourcePenalties no\n" in text
+    session.unlink()
+    assert "PerSourcePenalties" not in files.sshd_config(ROOT, Sshd(tmp_path))
+
+
+def test_ssh_config_survives_a_percent_sign_in_the_path() -> None:
+    assert 'IdentityFile "/a%%b/id_ed25519"' in files.ssh_config(Path("/a%b"), "root")
+
+
+@pytest.mark.parametrize("name", ["inventory.toml", "known_hosts", "ssh_config"])
+def test_files_of_somebody_else_are_refused_and_kept(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# mine\n")
+    with pytest.raises(RefusedError, match=rf"{name}: .*not overwritten.*--site DIR"):
+        files.refuse_foreign(tmp_path)
+    assert (tmp_path / name).read_text() == "# mine\n"
+
+
+def test_files_of_a_lab_may_be_written_again(tmp_path: Path) -> None:
+    files.write_site(tmp_path, {"known_hosts": files.known_hosts((), {})})
+    files.refuse_foreign(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["known_hosts"]
+
+
+def test_the_users_key_is_private_and_stays(tmp_path: Path) -> None:
+    file = tmp_path / files.KEY_FILE
+    files.write_site(tmp_path, {files.KEY_FILE: user_key(file).private})
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert user_key(file).public == user_key(file).public
+    assert paramiko.Ed25519Key(filename=str(file)).get_base64() == user_key(file).public.split()[1]
+
+
+def test_a_file_that_is_no_key_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / files.KEY_FILE
+    file.write_text("hello")
+    with pytest.raises(UserError, match="no private key"):
+        user_key(file)
+
+
+@pytest.mark.parametrize(
+    ("uid_map", "others"), [("0 0 4294967295", True), ("0 1000 1", False), ("0 1000 1\n1 100000 65536", True)]
+)
+def test_a_root_who_is_alone_in_his_namespace_is_known(uid_map: str, others: bool) -> None:
+    assert files.has_other_users(uid_map) is others
