@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import note
+from fawkes.cli.show import TABLE, note
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.units import duration_us, show_bytes
 
@@ -33,6 +33,11 @@ class Duration(click.ParamType[int]):
             return duration_us(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+def tell(text: str, output: str) -> None:
+    """What was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
+    click.echo(text, err=output != TABLE)
 
 
 def confirm(word: str, *, what: str, yes: bool) -> None:

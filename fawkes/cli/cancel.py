@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.acting import Duration
+from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")
 @output_option
 @click.pass_obj
-def cancel(site: Site, jobs: tuple[str, ...], wait: bool, dry_run: bool, output: str) -> None:
+def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
     """Take each JOB back: out of the queue, or off YARN when it runs already."""
-    from fawkes.cli.acting import ENDED, for_each, the_job, wait_for_jobs
+    from fawkes.cli.acting import ENDED, for_each, tell, the_job, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
     from fawkes.errors import UserError
@@ -35,11 +37,13 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, dry_run: bool, output:
             raise UserError(f"the job {name!r} has {row['life']} already", hint="Nothing is left to cancel")
         client.post("cancel", {"job": name})
         was = row["life"]
-        click.echo(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue")
+        tell(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue", output)
 
     for_each("cancelled", jobs, act)
     if wait:
-        wait_for_jobs(client, jobs, None)
+        wait_for_jobs(client, jobs, limit_us)
+    if output != TABLE:
+        show([row for name in jobs for row in client.rows("jobs", job=name)], _JOBS, output)
 
 
 _JOBS = (Column("job", "job"), Column("cluster", "MR-cluster"), Column("life", "life"), Column("attempt", "attempt"))

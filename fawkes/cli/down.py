@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.show import output_option
+from fawkes.cli.drain import NODES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, RefusedError
 
@@ -50,7 +51,7 @@ def down(
     client = Client(site)
     clusters = _there(client)
     if keep:
-        _stop(client, f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again")
+        _stop(client, f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again", output)
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
@@ -66,7 +67,7 @@ def down(
         confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
     _release_all(client, discard_data, force, limit_us)
     _wait_for_nodes(client, limit_us)
-    _stop(client, "every node is wiped and free")
+    _stop(client, "every node is wiped and free", output)
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
@@ -128,8 +129,12 @@ def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
         )
 
 
-def _stop(client: Client, why: str) -> None:
+def _stop(client: Client, why: str, output: str) -> None:
+    from fawkes.cli.acting import tell
     from fawkes.cli.client import NoControllerError
+    from fawkes.cli.show import show
+
+    nodes = client.rows("nodes")
 
     client.post("stop", {})
 
@@ -144,4 +149,6 @@ def _stop(client: Client, why: str) -> None:
         return None
 
     client.wait(look, "the controller's end")
-    click.echo(f"The controller has stopped: {why}")
+    tell(f"The controller has stopped: {why}", output)
+    if output != TABLE:
+        show(nodes, NODES, output)

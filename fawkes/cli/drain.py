@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def drain(site: Site, nodes: str, reason: str, wait: bool, limit_us: int | None,
     Its MR-cluster gives it back as in a shrink: no data is lost, tasks get the time that the settings give them.
     Without --wait the command returns at once; a command that is interrupted takes nothing back.
     """
-    from fawkes.cli.acting import for_each
+    from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
 
@@ -44,12 +44,14 @@ def drain(site: Site, nodes: str, reason: str, wait: bool, limit_us: int | None,
 
     def act(name: str) -> None:
         client.post("drain", {"node": name, "reason": reason})
-        click.echo(f"{name} {_now(known[name])}")
+        tell(f"{name} {_now(known[name])}", output)
 
     for_each("drained", names, act)
     if wait:
         _wait(client, names, limit_us)
-        click.echo(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`")
+        tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
+    if output != TABLE:
+        show(list(the_nodes(client, names).values()), NODES, output)
 
 
 def node_names(text: str) -> tuple[str, ...]:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
 @click.option("--reason", required=True, help="Why, for whoever asks later.")
+@output_option
 @click.pass_obj
-def pause(site: Site, reason: str) -> None:
+def pause(site: Site, reason: str, output: str) -> None:
     """Stop all voluntary moves: shares are still watched, but no node moves for the sake of balance.
 
     What is under way ends, jobs go on, and MR-clusters come and go as they are asked for.
     """
+    from fawkes.cli.acting import tell
     from fawkes.cli.client import Client
+    from fawkes.cli.show import show
 
     Client(site).post("pause", {"reason": reason})
-    click.echo(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`")
+    tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
+    if output != TABLE:
+        show([{"voluntary_moves": "paused", "reason": reason}], VOLUNTARY, output)
+
+
+VOLUNTARY = (Column("voluntary_moves"), Column("reason"))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate, size
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
 
 
@@ -37,7 +37,7 @@ def release(
 
     Lists the data at stake first and asks for the name of the MR-cluster to be typed.
     """
-    from fawkes.cli.acting import confirm, tell_at_stake, the_cluster, wait_for_clusters
+    from fawkes.cli.acting import confirm, tell, tell_at_stake, the_cluster, wait_for_clusters
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
 
@@ -50,9 +50,11 @@ def release(
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
     client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
-    click.echo(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}")
+    tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
     if wait:
         wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
+    if output != TABLE:
+        show(client.rows("clusters", cluster=cluster), CLUSTERS, output)
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
@@ -60,6 +62,7 @@ def is_gone(row: Mapping[str, Any]) -> bool:
     return bool(row["life"] == GONE)
 
 
+CLUSTERS = (Column("cluster", "MR-cluster"), Column("life"), Column("nodes"))
 AT_STAKE = (
     Column("cluster", "MR-cluster"),
     Column("path", "folder"),

@@ -31,27 +31,32 @@ def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None
     It waits in the queue until its minimum of nodes fits, and then gets it, if need be from MR-clusters that have more
     than theirs. Everything in the files is checked before anything is sent.
     """
-    from fawkes.cli.acting import wait_for_clusters
+    from fawkes.cli.acting import for_each, tell, wait_for_clusters
     from fawkes.cli.client import Client
+    from fawkes.cli.release import CLUSTERS
     from fawkes.cli.show import show
+    from fawkes.core.record import to_plain
 
     specs = _checked(site, files)
     if dry_run:
-        show([_row(spec) for spec in specs], _COLUMNS, output)
+        show([_row(spec) for spec in specs.values()], _COLUMNS, output)
         return
     client = Client(site)
-    for spec in specs:
-        _send(client, spec)
-        if output == TABLE:
-            click.echo(f"{spec.id} is asked for: {spec.min_nodes} core nodes. {_next(spec, wait)}")
+
+    def act(name: str) -> None:
+        spec = specs[name]
+        client.post("request", {"spec": to_plain(spec)})
+        tell(f"{name} is asked for: {spec.min_nodes} core nodes.{_next(spec, wait)}", output)
+
+    for_each("requested", list(specs), act)
     if wait:
-        waited = [spec.id for spec in specs if not spec.deploy_on_first_job]
+        waited = [spec.id for spec in specs.values() if not spec.deploy_on_first_job]
         wait_for_clusters(client, waited, _runs, "running", limit_us)
     if output != TABLE:
-        show([row for spec in specs for row in client.rows("clusters", cluster=spec.id)], _ASKED, output)
+        show([row for name in specs for row in client.rows("clusters", cluster=name)], CLUSTERS, output)
 
 
-def _checked(site: Site, files: tuple[str, ...]) -> list[ClusterSpec]:
+def _checked(site: Site, files: tuple[str, ...]) -> dict[str, ClusterSpec]:
     from fawkes.config.clusters import load_cluster
     from fawkes.errors import UserError
 
@@ -62,7 +67,7 @@ def _checked(site: Site, files: tuple[str, ...]) -> list[ClusterSpec]:
         if spec.id in specs:
             raise UserError(f"the MR-cluster {spec.id!r} is named twice", hint="Give each an id of its own")
         specs[spec.id] = spec
-    return list(specs.values())
+    return specs
 
 
 def _file(site: Site, name: str) -> Path:
@@ -71,12 +76,6 @@ def _file(site: Site, name: str) -> Path:
     if path.suffix == ".toml" or "/" in name or path.is_file():
         return path
     return site.clusters_dir / f"{name}.toml"
-
-
-def _send(client: Any, spec: ClusterSpec) -> None:
-    from fawkes.core.record import to_plain
-
-    client.post("request", {"spec": to_plain(spec)})
 
 
 def _runs(row: Mapping[str, Any]) -> bool:
@@ -91,8 +90,8 @@ def _runs(row: Mapping[str, Any]) -> bool:
 
 def _next(spec: ClusterSpec, wait: bool) -> str:
     if spec.deploy_on_first_job:
-        return f"It is deployed with its first job: `fawkes submit {spec.id} ...`"
-    return "" if wait else "Follow it with `fawkes status --watch`"
+        return f" It is deployed with its first job: `fawkes submit {spec.id} ...`"
+    return "" if wait else " Follow it with `fawkes status --watch`"
 
 
 def _row(spec: ClusterSpec) -> dict[str, Any]:
@@ -118,4 +117,3 @@ _COLUMNS = (
     Column("hadoop", "Hadoop"),
     Column("deploy", "deployed"),
 )
-_ASKED = (Column("cluster", "MR-cluster"), Column("life", "life"), Column("nodes", "nodes"))

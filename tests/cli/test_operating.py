@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, UndrainAsked
 from fawkes.errors import FawkesError
-from tests.cli.conftest import Run, World, cluster
+from tests.cli.conftest import Run, World, cluster, job, node
 
 # --- pause, drain, down ---------------------------------------------------------------------------------------------
 
@@ -200,8 +201,31 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     (site / "policies").mkdir()
     (site / "policies" / "td.py").write_text('"""Mine.\n\nMore."""\nraise SystemExit(9)\n')
     (site / "policies" / "broken.py").write_text("def (:\n")
-    rows = {row["policy"]: row for row in json.loads(run("policies", "-o", "json").stdout)["rows"]}
+    found = json.loads(run("policies", "-o", "json").stdout)["rows"]
+    rows = {row["policy"].lower(): row for row in found}
     assert (rows["td"]["origin"], rows["td"]["summary"]) == ("site", "Mine.")
     assert len(rows["td"]["hides"]) == 1
     assert rows["jd"]["origin"] == "bundled"
     assert rows["broken"]["summary"].startswith("CANNOT BE READ")
+
+
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
+        (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
+        (("drain", "node01", "--reason", "r"), node("node01", life="out")),
+        (("undrain", "node01"), node("node01")),
+        (("release", "c-2", "--yes"), cluster("c-2", life="gone")),
+        (("cancel", "j-1"), job("j-1")),
+        (("down", "--keep"), node("node01")),
+    ],
+)
+def test_with_o_json_stdout_has_rows_alone(
+    run: Run, loaded: World, words: tuple[str, ...], row: dict[str, Any]
+) -> None:
+    loaded.jobs = {"j-1": job("j-1")}
+    result = run(*words, "-o", "json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["rows"][0] == row
+    assert result.stderr
