@@ -13,10 +13,10 @@ from typing import Protocol
 from fawkes.core.decision import PutCluster, PutJob
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, NodeId, NodeState, Plain
 from fawkes.core.state import View
+from fawkes.live.control import Query
 from fawkes.store.base import CLUSTER, JOB, Reader, place
 
 Row = dict[str, Plain]
-Query = Callable[[Mapping[str, str]], Plain]
 
 
 class ClosableReader(Reader, Protocol):
