@@ -17,7 +17,6 @@ from pathlib import Path
 from fawkes.errors import UserError
 from fawkes.paths import cache_dir
 
-_SYSTEM = Path("/usr/sbin/sshd")
 _PACKAGE = "openssh-server"
 _APT_LIMIT_S = 300
 _NOT_NEEDED = {"openssh-client", "runit-helper", "ucf", "debconf", "libpam-modules", "libpam-runtime"}
@@ -50,18 +49,19 @@ class Sshd:
         return tuple(sorted(folders))
 
 
-def find_sshd(tell: Callable[[str], None]) -> Sshd:
+def find_sshd(tell: Callable[[str], None], *, system: Path = Path("/")) -> Sshd:
     """The server to use; the first time on a machine without one this takes a few seconds, and says so.
 
-    UserError when there is none and none can be fetched.
+    ``system`` is where the machine's own would be. UserError when there is none and none can be fetched.
     """
-    if os.access(_SYSTEM, os.X_OK):
-        return Sshd(Path("/"))
-    unpacked = Sshd(cache_dir() / "sshd")
-    if unpacked.program.exists() and not _complaint(unpacked):
-        return unpacked
+    own, unpacked = Sshd(system), Sshd(cache_dir().absolute() / "sshd")
+    if os.access(own.program, os.X_OK):
+        return own
+    if unpacked.program.exists():
+        if not _complaint(unpacked):
+            return unpacked
+        shutil.rmtree(unpacked.root)
     tell(f"no sshd here: unpacking Debian's {_PACKAGE} into {unpacked.root} (nothing is installed)")
-    shutil.rmtree(unpacked.root, ignore_errors=True)
     unpacked.root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sshd-", dir=unpacked.root.parent) as folder:
         fresh = Sshd(Path(folder) / "root")
@@ -86,7 +86,7 @@ def _complaint(sshd: Sshd) -> str:
         )
     except OSError as error:
         return str(error)
-    return "" if "OpenSSH" in done.stderr else done.stderr.strip()
+    return "" if "OpenSSH" in done.stderr else (done.stderr.strip() or f"it ended with {done.returncode}")
 
 
 def _unpack(folder: Path, root: Path) -> None:
@@ -107,7 +107,8 @@ def _unpack(folder: Path, root: Path) -> None:
         if not _apt(options, "download", *_missing_packages(options), folder=downloads):
             raise UserError(f"there is no sshd, and apt-get could not download {' '.join(names)}", hint=_BY_HAND)
     for package in downloads.glob("*.deb"):
-        subprocess.run(["dpkg", "-x", package, root], check=True, timeout=_APT_LIMIT_S)
+        if subprocess.run(["dpkg", "-x", package, root], timeout=_APT_LIMIT_S, check=False).returncode:
+            raise UserError(f"there is no sshd, and dpkg could not unpack {package.name}", hint=_BY_HAND)
 
 
 def _apt_options(folder: Path) -> list[str]:
