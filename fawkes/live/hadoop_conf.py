@@ -1,0 +1,404 @@
+"""Hadoop's configuration files for one node of one MR-cluster, from plain values.
+
+What each setting is there for stands beside it where leaving it out goes wrong. Administrators override any key for a
+MR-cluster and for a role (`overrides`), but not those by which Fawkes decides who belongs to a MR-cluster.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fawkes.core.model import Role
+from fawkes.errors import UserError
+from fawkes.playbook import Folders
+
+Sites = Mapping[str, Mapping[str, str]]
+
+SITES = ("core-site", "hdfs-site", "yarn-site", "mapred-site", "capacity-scheduler", "hadoop-policy")
+"""The files that are XML, without their ending: these can be overridden."""
+
+MEMBERSHIP_KEYS = frozenset(
+    {
+        "dfs.hosts",
+        "dfs.hosts.exclude",
+        "dfs.namenode.hosts.provider.classname",
+        "yarn.resourcemanager.nodes.include-path",
+        "yarn.resourcemanager.nodes.exclude-path",
+    }
+)
+"""Keys that nobody overrides: with another list of members, anybody could join."""
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """Where daemons listen: Hadoop's usual ports, for a host runs for one MR-cluster only."""
+
+    namenode: int = 8020
+    namenode_web: int = 9870
+    datanode: int = 9866
+    datanode_ipc: int = 9867
+    datanode_web: int = 9864
+    resourcemanager: int = 8032
+    scheduler: int = 8030
+    tracker: int = 8031
+    admin: int = 8033
+    resourcemanager_web: int = 8088
+    nodemanager: int = 8041
+    localizer: int = 8040
+    nodemanager_web: int = 8042
+    shuffle: int = 13562
+    history: int = 10020
+    history_admin: int = 10033
+    history_web: int = 19888
+
+    def of(self, role: Role, *, master: bool) -> tuple[int, ...]:
+        """The ports that a node of this role needs free."""
+        ports = [self.nodemanager, self.localizer, self.nodemanager_web, self.shuffle]
+        if role is not Role.TRANSIENT:
+            ports += [self.datanode, self.datanode_ipc, self.datanode_web]
+        if master:
+            ports += [self.namenode, self.namenode_web, self.history, self.history_admin, self.history_web]
+            ports += [self.resourcemanager, self.scheduler, self.tracker, self.admin, self.resourcemanager_web]
+        return tuple(sorted(ports))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSizes:
+    """Memory of containers, in MiB. ``step`` is the smallest container, and what others are multiples of."""
+
+    master_mb: int
+    map_mb: int
+    reduce_mb: int
+    step_mb: int
+
+    @staticmethod
+    def for_nodes(memory_mb: int) -> TaskSizes:
+        """Sizes for NodeManagers that offer ``memory_mb``: small ones below 4 GiB, so that several tasks fit."""
+        if memory_mb < 4096:
+            return TaskSizes(master_mb=384, map_mb=256, reduce_mb=256, step_mb=128)
+        return TaskSizes(master_mb=1024, map_mb=1024, reduce_mb=1024, step_mb=256)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeConf:
+    """All that the files of one node depend on.
+
+    ``master`` and ``address`` are data addresses; ``memory_mb`` and ``vcores`` what this node's NodeManager offers,
+    ``max_memory_mb`` and ``max_vcores`` the largest of the MR-cluster (0: as this node). ``task_class_path`` has the
+    release's entries relative to its folder, ``hadoop_home`` that folder here. ``allowed`` are the addresses whose RPC
+    the masters take, None all. ``quick`` is for labs: heartbeats and checks each second.
+    """
+
+    folders: Folders
+    role: Role
+    master: str
+    address: str
+    user: str
+    core_count: int
+    replication: int
+    block_size_bytes: int
+    memory_mb: int
+    vcores: int
+    java_home: str
+    hadoop_home: str
+    task_class_path: Sequence[str]
+    max_memory_mb: int = 0
+    max_vcores: int = 0
+    disk_reserved_bytes: int = 0
+    sizes: TaskSizes | None = None
+    allowed: Sequence[str] | None = None
+    ports: Ports = field(default_factory=Ports)
+    quick: bool = False
+    overrides: Sequence[Sites] = ()
+
+    @property
+    def task_sizes(self) -> TaskSizes:
+        """The sizes given, or those that fit the nodes."""
+        return self.sizes or TaskSizes.for_nodes(self.max_memory_mb or self.memory_mb)
+
+
+def files(conf: NodeConf) -> dict[str, str]:
+    """The texts of all files by name; the same for the same values. UserError names a key that must not be set."""
+    sites = settings(conf)
+    texts = {f"{site}.xml": to_xml(values) for site, values in sites.items()}
+    return {**texts, "log4j.properties": _LOG4J}
+
+
+def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
+    """The settings by file and key, overrides in place: later ones win."""
+    sites = {
+        "core-site": _core(conf),
+        "hdfs-site": _hdfs(conf) | _hdfs_pace(conf),
+        "yarn-site": _yarn_addresses(conf) | _yarn(conf) | _yarn_pace(conf),
+        "mapred-site": _mapred(conf) | _mapred_pace(conf),
+        "capacity-scheduler": _scheduler(conf),
+        "hadoop-policy": _policy(conf),
+    }
+    for override in conf.overrides:
+        for site, values in override.items():
+            _check(site, values)
+            sites[site] |= values
+    return sites
+
+
+def to_xml(values: Mapping[str, str]) -> str:
+    """One of Hadoop's XML files, keys sorted; UserError for a value that XML cannot hold."""
+    root = ET.Element("configuration")
+    for key, value in sorted(values.items()):
+        if _NOT_IN_XML.search(key + value):
+            raise UserError(f"{value!r} has a character that XML cannot hold", where=key)
+        row = ET.SubElement(root, "property")
+        ET.SubElement(row, "name").text = key
+        ET.SubElement(row, "value").text = value
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _check(site: str, values: Mapping[str, str]) -> None:
+    if site not in SITES:
+        raise UserError(
+            f"there is no configuration file {site!r}", where="overrides", hint=f"Known: {', '.join(SITES)}"
+        )
+    owned = sorted(MEMBERSHIP_KEYS & set(values))
+    if owned:
+        raise UserError(
+            f"{owned[0]} cannot be overridden", where=site, hint="Fawkes writes the lists of members itself"
+        )
+
+
+def _core(conf: NodeConf) -> dict[str, str]:
+    return {
+        "fs.defaultFS": f"hdfs://{conf.master}:{conf.ports.namenode}",
+        "hadoop.tmp.dir": str(conf.folders.tmp),
+        "hadoop.http.staticuser.user": conf.user,
+        "hadoop.security.authorization": "true",
+        "io.file.buffer.size": "65536",
+    }
+
+
+def _hdfs(conf: NodeConf) -> dict[str, str]:
+    folders, ports = conf.folders, conf.ports
+    # Storage policies need types: what is COLD lies on ARCHIVE volumes, and only core nodes have those.
+    volumes = [f"[DISK]file://{folders.dn}"]
+    if conf.role is Role.CORE:
+        volumes.append(f"[ARCHIVE]file://{folders.dn_input}")
+    return {
+        "dfs.namenode.name.dir": f"file://{folders.nn}",
+        "dfs.datanode.data.dir": ",".join(volumes),
+        "dfs.datanode.du.reserved": str(conf.disk_reserved_bytes),
+        "dfs.replication": str(conf.replication),
+        "dfs.blocksize": str(conf.block_size_bytes),
+        "dfs.namenode.fs-limits.min-block-size": str(min(conf.block_size_bytes, _MIB)),
+        "dfs.hosts": str(folders.members / Folders.DFS_INCLUDE),
+        "dfs.hosts.exclude": str(folders.members / Folders.DFS_EXCLUDE),
+        "dfs.namenode.rpc-address": f"{conf.master}:{ports.namenode}",
+        "dfs.namenode.rpc-bind-host": "0.0.0.0",  # noqa: S104 - beside its own address, for clients on the node
+        "dfs.namenode.http-address": f"{conf.master}:{ports.namenode_web}",
+        "dfs.namenode.http-bind-host": "0.0.0.0",  # noqa: S104
+        "dfs.datanode.address": f"{conf.address}:{ports.datanode}",
+        "dfs.datanode.ipc.address": f"{conf.address}:{ports.datanode_ipc}",
+        "dfs.datanode.http.address": f"{conf.address}:{ports.datanode_web}",
+        # Known by address: WebHDFS sends readers to it, who need not resolve the pool's names then.
+        "dfs.datanode.hostname": conf.address,
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.block.access.token.enable": "true",
+        "dfs.namenode.avoid.read.stale.datanode": "true",
+        "dfs.namenode.avoid.write.stale.datanode": "true",
+        # With few DataNodes left, a writer that lost one goes on with the others.
+        "dfs.client.block.write.replace-datanode-on-failure.best-effort": "true",
+    }
+
+
+def _hdfs_pace(conf: NodeConf) -> dict[str, str]:
+    """Dead after a minute instead of ten (2 rechecks and 10 heartbeats); drains that are not throttled to days."""
+    return {
+        "dfs.heartbeat.interval": "1" if conf.quick else "3",
+        "dfs.namenode.heartbeat.recheck-interval": "10000" if conf.quick else "15000",
+        "dfs.namenode.stale.datanode.interval": "10000" if conf.quick else "30000",
+        "dfs.namenode.decommission.interval": "1" if conf.quick else "5",
+        "dfs.namenode.redundancy.interval.seconds": "1" if conf.quick else "3",
+        "dfs.namenode.replication.max-streams": "20",
+        "dfs.namenode.replication.max-streams-hard-limit": "40",
+        "dfs.namenode.replication.work.multiplier.per.iteration": "10",
+        "dfs.namenode.safemode.extension": "0",
+    }
+
+
+def _yarn_addresses(conf: NodeConf) -> dict[str, str]:
+    ports, master = conf.ports, conf.master
+    return {
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.address": f"{master}:{ports.resourcemanager}",
+        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.tracker}",
+        "yarn.resourcemanager.admin.address": f"{master}:{ports.admin}",
+        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_web}",
+        "yarn.resourcemanager.bind-host": "0.0.0.0",  # noqa: S104
+        "yarn.nodemanager.hostname": conf.address,
+        # A fixed port: a NodeManager that comes back is the one it was, not a second one.
+        "yarn.nodemanager.address": f"{conf.address}:{ports.nodemanager}",
+        "yarn.nodemanager.localizer.address": f"{conf.address}:{ports.localizer}",
+        "yarn.nodemanager.webapp.address": f"{conf.address}:{ports.nodemanager_web}",
+        "yarn.log.server.url": f"http://{master}:{ports.history_web}/jobhistory/logs",
+    }
+
+
+def _yarn(conf: NodeConf) -> dict[str, str]:
+    folders, sizes = conf.folders, conf.task_sizes
+    return {
+        "yarn.resourcemanager.nodes.include-path": str(folders.members / Folders.YARN_INCLUDE),
+        "yarn.resourcemanager.nodes.exclude-path": str(folders.members / Folders.YARN_EXCLUDE),
+        "yarn.resourcemanager.recovery.enabled": "true",
+        "yarn.resourcemanager.store.class": (
+            "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
+        ),
+        "yarn.resourcemanager.fs.state-store.uri": f"file://{folders.rm_state}",
+        "yarn.nodemanager.local-dirs": str(folders.nm_local),
+        "yarn.nodemanager.log-dirs": str(folders.nm_logs),
+        "yarn.nodemanager.resource.memory-mb": str(conf.memory_mb),
+        "yarn.nodemanager.resource.cpu-vcores": str(conf.vcores),
+        "yarn.scheduler.minimum-allocation-mb": str(sizes.step_mb),
+        "yarn.scheduler.maximum-allocation-mb": str(conf.max_memory_mb or conf.memory_mb),
+        "yarn.scheduler.maximum-allocation-vcores": str(conf.max_vcores or conf.vcores),
+        "yarn.nodemanager.pmem-check-enabled": "false",
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+        "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+        "yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
+        # The marks let a wipe find containers whose NodeManager was killed.
+        "yarn.nodemanager.env-whitelist": (
+            "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,"
+            "HADOOP_YARN_HOME,HADOOP_HOME,HADOOP_MAPRED_HOME,PATH,LANG,TZ,"
+            "FAWKES_POOL,FAWKES_CLUSTER,FAWKES_GENERATION"
+        ),
+        "yarn.application.classpath": _class_path(conf),
+        "yarn.log-aggregation-enable": "true",
+        "yarn.log-aggregation.retain-seconds": str(7 * 24 * 3600),
+        "yarn.nodemanager.remote-app-log-dir": "/logs",
+    }
+
+
+def _yarn_pace(conf: NodeConf) -> dict[str, str]:
+    quick = conf.quick
+    return {
+        "yarn.nm.liveness-monitor.expiry-interval-ms": "30000" if quick else "60000",
+        "yarn.resourcemanager.decommissioning-nodes-watcher.poll-interval-secs": "1" if quick else "5",
+        "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs": "3600",
+        # A worker that starts before its ResourceManager would wait 30 s for the next try.
+        "yarn.resourcemanager.connect.retry-interval.ms": "500" if quick else "2000",
+        # With recovery on, even a fresh ResourceManager gives out nothing until this time has passed.
+        "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "500" if quick else "5000",
+        "yarn.nodemanager.resource-monitor.interval-ms": "3000",
+    }
+
+
+def _mapred(conf: NodeConf) -> dict[str, str]:
+    ports, sizes = conf.ports, conf.task_sizes
+    home = "HADOOP_MAPRED_HOME=$HADOOP_COMMON_HOME"
+    return {
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.application.classpath": _class_path(conf),
+        "yarn.app.mapreduce.am.env": home,
+        "mapreduce.map.env": home,
+        "mapreduce.reduce.env": home,
+        "yarn.app.mapreduce.am.resource.mb": str(sizes.master_mb),
+        "yarn.app.mapreduce.am.command-opts": _java_opts(sizes.master_mb, conf.quick),
+        "mapreduce.map.memory.mb": str(sizes.map_mb),
+        "mapreduce.map.java.opts": _java_opts(sizes.map_mb, conf.quick),
+        "mapreduce.reduce.memory.mb": str(sizes.reduce_mb),
+        "mapreduce.reduce.java.opts": _java_opts(sizes.reduce_mb, conf.quick),
+        "mapreduce.task.io.sort.mb": str(max(16, min(100, sizes.map_mb // 4))),
+        # Ten copies, the default, would keep DataNodes from ever leaving a MR-cluster of fewer.
+        "mapreduce.client.submit.file.replication": str(max(1, conf.core_count)),
+        "mapreduce.shuffle.port": str(ports.shuffle),
+        "mapreduce.jobhistory.address": f"{conf.master}:{ports.history}",
+        "mapreduce.jobhistory.admin.address": f"{conf.master}:{ports.history_admin}",
+        "mapreduce.jobhistory.webapp.address": f"{conf.master}:{ports.history_web}",
+        "mapreduce.jobhistory.bind-host": "0.0.0.0",  # noqa: S104
+        "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
+        "mapreduce.jobhistory.done-dir": "/history/done",
+        "yarn.app.mapreduce.am.staging-dir": "/staging",
+    }
+
+
+def _mapred_pace(conf: NodeConf) -> dict[str, str]:
+    if not conf.quick:
+        return {"mapreduce.jobhistory.move.interval-ms": "10000"}
+    return {
+        "mapreduce.jobhistory.move.interval-ms": "1000",
+        "mapreduce.client.completion.pollinterval": "1000",
+        "mapreduce.client.progressmonitor.pollinterval": "1000",
+        "mapreduce.task.exit.timeout": "5000",
+    }
+
+
+def _scheduler(conf: NodeConf) -> dict[str, str]:
+    prefix = "yarn.scheduler.capacity"
+    return {
+        f"{prefix}.root.queues": "default",
+        f"{prefix}.root.default.capacity": "100",
+        f"{prefix}.root.default.maximum-capacity": "100",
+        f"{prefix}.root.default.state": "RUNNING",
+        f"{prefix}.root.default.user-limit-factor": "100",
+        f"{prefix}.maximum-am-resource-percent": "0.5",
+        f"{prefix}.maximum-applications": "10000",
+        f"{prefix}.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
+        # Wait for a local node as long as each core node needs to say once that it has room, not 40 times.
+        f"{prefix}.node-locality-delay": str(max(1, conf.core_count)),
+    }
+
+
+_MASTER_PROTOCOLS = (
+    "client.protocol",
+    "datanode.protocol",
+    "namenode.protocol",
+    "resourcetracker.protocol",
+    "applicationclient.protocol",
+    "applicationmaster.protocol",
+    "resourcemanager-administration.protocol",
+)
+
+
+def _policy(conf: NodeConf) -> dict[str, str]:
+    """Who may speak to the masters. Protocols of workers stay open: they could not be told of a new member."""
+    open_to_all = {f"security.{protocol}.acl": "*" for protocol in _MASTER_PROTOCOLS}
+    if conf.allowed is None:
+        return open_to_all
+    hosts = ",".join(["127.0.0.1", *sorted({conf.master, *conf.allowed})])
+    return open_to_all | {f"security.{protocol}.hosts": hosts for protocol in _MASTER_PROTOCOLS}
+
+
+def _class_path(conf: NodeConf) -> str:
+    """Resolved on the node where a container starts: the release may lie elsewhere there."""
+    return ",".join(["$HADOOP_CONF_DIR", *(f"$HADOOP_COMMON_HOME/{entry}" for entry in conf.task_class_path)])
+
+
+def _java_opts(memory_mb: int, quick: bool) -> str:
+    """A heap that leaves room for the JVM itself. No garbage collector: a job that names its own would not start."""
+    heap = f"-Xmx{max(memory_mb - 128, memory_mb * 3 // 4)}m"
+    return f"{heap} -XX:TieredStopAtLevel=1 -XX:-UsePerfData" if quick else heap
+
+
+_LOG4J = """\
+hadoop.root.logger=INFO,console
+hadoop.log.dir=.
+hadoop.log.file=hadoop.log
+log4j.rootLogger=${hadoop.root.logger}
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.appender.RFA=org.apache.log4j.RollingFileAppender
+log4j.appender.RFA.File=${hadoop.log.dir}/${hadoop.log.file}
+log4j.appender.RFA.MaxFileSize=64MB
+log4j.appender.RFA.MaxBackupIndex=3
+log4j.appender.RFA.layout=org.apache.log4j.PatternLayout
+log4j.appender.RFA.layout.ConversionPattern=%d{ISO8601} %p %c: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+"""
