@@ -60,9 +60,12 @@ class Tie:
             os._exit(1)
 
     def say(self, data: dict[str, Any]) -> None:
-        """One line for `lab up`."""
-        sys.stdout.write(json.dumps(data) + "\n")
-        sys.stdout.flush()
+        """One line for `lab up`; without one who listens everything ends."""
+        try:
+            sys.stdout.write(json.dumps(data) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os._exit(1)
 
     def cut(self) -> None:
         """Wait for the word, then let go of the pipes."""
