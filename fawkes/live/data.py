@@ -1,0 +1,345 @@
+"""Input sets of a MR-cluster: from persistent storage into its HDFS, evenly over all core nodes, and verified.
+
+A load that was cut short is run again: what is there already, with the size and the time of its source, was verified
+before it got its name, and stays. The controller copies what `live.sources` reads; an ``hdfs://`` source is copied by
+the MR-cluster itself (`copy_job`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from fawkes.config.details import JobDetails
+from fawkes.errors import FawkesError, UserError
+from fawkes.live.crc import HdfsDigest, Kind
+from fawkes.live.masters import MasterAddresses, Volumes, storage, volumes
+from fawkes.live.rest import Deadline
+from fawkes.live.sources import Source, SourceFile
+from fawkes.live.webhdfs import ANYWHERE, CORE_ONLY, Block, Hdfs, HdfsFailedError
+from fawkes.units import show_bytes
+
+ARCHIVE = "ARCHIVE"
+
+_LOADING = "_fawkes_loading"
+_ASK_S = 10.0
+_TRIES = 3
+#: HDFS fills no volume to the last byte.
+_SPARE = 1.02
+#: Replicas after the first are reported by their DataNodes with the next heartbeat.
+_REPLICAS_S = 15.0
+_REPLICAS_EVERY_S = 0.2
+
+
+class StoppedError(FawkesError):
+    """The work was stopped on request; run again, it goes on."""
+
+
+def lay_out(masters: MasterAddresses, outputs: Iterable[str]) -> None:
+    """Say where data may lie, before there is any: everything on core nodes, but the output folders anywhere.
+
+    Moving a file into a folder moves none of its blocks, so what jobs write below an output folder must be written
+    there. FawkesError when no core node has an ARCHIVE volume: then nothing could be written at all.
+    """
+    hdfs = Hdfs.of(masters)
+    _volumes_of(masters, ARCHIVE)
+    hdfs.set_policy("/", CORE_ONLY)
+    for path in outputs:
+        hdfs.mkdir(path)
+        hdfs.set_policy(path, ANYWHERE)
+
+
+def mark_active(masters: MasterAddresses) -> int:
+    """Keep in HDFS what it holds at the end of loading; the bytes. What comes later is output (`live.measure`)."""
+    used = storage(masters, Deadline.after(_ASK_S)).used_bytes
+    if used is None:
+        raise FawkesError("the NameNode does not say how much HDFS holds", where=masters.namenode)
+    Hdfs.of(masters).set_mark(used)
+    return used
+
+
+def _volumes_of(masters: MasterAddresses, storage_type: str) -> Volumes:
+    found = volumes(masters, Deadline.after(_ASK_S)).get(storage_type)
+    if found is None:
+        raise FawkesError(
+            f"no DataNode has a volume of type {storage_type}",
+            where=masters.namenode,
+            hint="Core nodes need one for the data that must not leave them",
+        )
+    return found
+
+
+def copy_job(source: str, target: str) -> JobDetails:
+    """The job by which a MR-cluster itself copies between its HDFS and another one (``hdfs://``), either way.
+
+    DistCp compares checksums, for which blocks must be of equal length, and leaves alone what is there already.
+    """
+    return JobDetails(
+        kind="class",
+        title=f"copy {source} to {target}",
+        main_class="org.apache.hadoop.tools.DistCp",
+        args=("-update", "-pbt", "-strategy", "dynamic", source, target),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An input set that is in HDFS, every byte of it verified.
+
+    ``kept`` files of ``files`` were there before, ``extra`` ones are in the target and not in the source.
+    ``node_bytes`` is what each core node holds of the set, replicas included, ``skew`` the largest of them over their
+    mean (1 is even); ``thin`` blocks have fewer replicas than asked for. ``uneven`` says what is wrong with the
+    spread, or is empty.
+    """
+
+    files: int
+    kept: int
+    extra: int
+    size: int
+    skew: float
+    node_bytes: Mapping[str, int]
+    thin: int
+    uneven: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """How to load one input set; ``core`` are the nodes that it is spread over.
+
+    ``progress`` is told of bytes as they are written; ``stop`` ends the work between two pieces (StoppedError).
+    """
+
+    masters: MasterAddresses
+    core: Collection[str]
+    target: str
+    block_bytes: int
+    replication: int
+    storage_type: str = ARCHIVE
+    writers: int = 4
+    skew_limit: float = 1.25
+    progress: Callable[[int], None] = lambda size: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, source: Source) -> Loaded:
+        """Load it; FawkesError says which file could not be, and nothing has a final name that is not whole.
+
+        A file in the target with another size or time than its source is replaced: it is of an earlier try.
+        """
+        hdfs = Hdfs.of(self.masters)
+        files = source.files()
+        if not files:
+            raise UserError("the input set has no file", where=self.target, hint="Put the input there first")
+        hdfs.mkdir(self.target)
+        hidden = f"{self.target}/{_LOADING}/"
+        there = {
+            file.path: (file.size, file.changed_ms)
+            for file in hdfs.below(self.target)
+            if not file.folder and not file.path.startswith(hidden)
+        }
+        todo = [file for file in files if there.get(self._path(file)) != (file.size, file.changed_ms)]
+        self._check_room(sum(file.size for file in todo))
+        if todo:
+            self._copy_all(_Copy(self, hdfs, source, _Spread(self._web_servers())), todo)
+        hdfs.delete(f"{self.target}/{_LOADING}")
+        extra = len(there.keys() - {self._path(file) for file in files})
+        return self._loaded(hdfs, files, kept=len(files) - len(todo), extra=extra)
+
+    def _path(self, file: SourceFile) -> str:
+        return f"{self.target}/{file.name}"
+
+    def _check_room(self, size: int) -> None:
+        """COLD has no fallback: without room on ARCHIVE volumes a write would fail in the middle."""
+        found = _volumes_of(self.masters, self.storage_type)
+        need = int(size * self.replication * _SPARE)
+        if need > found.free_bytes:
+            raise FawkesError(
+                f"{show_bytes(need)} ({self.replication} replicas) are needed and {show_bytes(found.free_bytes)} of "
+                f"{self.storage_type} volumes are free on the core nodes",
+                where=self.target,
+                hint="Give the MR-cluster more core nodes (min_nodes) or fewer replicas",
+            )
+
+    def _web_servers(self) -> list[str]:
+        nodes = storage(self.masters, Deadline.after(_ASK_S)).nodes
+        found = [nodes[name].web for name in sorted(self.core) if name in nodes and nodes[name].alive]
+        if not found:
+            raise FawkesError("no core node has a DataNode in service", where=self.masters.namenode)
+        return found
+
+    def _copy_all(self, copy: _Copy, todo: list[SourceFile]) -> None:
+        with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="load") as pool:
+            futures = [pool.submit(copy.run, file) for file in sorted(todo, key=lambda file: -file.size)]
+            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            failed = [error for future in done if (error := future.exception()) is not None]
+            if failed:
+                copy.halt.set()
+                for future in waiting:
+                    future.cancel()
+        if failed:
+            raise failed[0]
+
+    def _loaded(self, hdfs: Hdfs, files: list[SourceFile], *, kept: int, extra: int) -> Loaded:
+        """What lies where; waits for the replicas that are still on their way."""
+        want = min(self.replication, len(self.core))
+        patience = Deadline.after(_REPLICAS_S)
+        with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="spread") as pool:
+            found = dict(zip(files, pool.map(lambda file: hdfs.blocks(self._path(file)), files), strict=True))
+            while (late := [f for f, blocks in found.items() if _thin(blocks, want)]) and patience.left() > 0:
+                self.stop.wait(_REPLICAS_EVERY_S)
+                found |= zip(late, pool.map(lambda file: hdfs.blocks(self._path(file)), late), strict=True)
+        held: Counter[str] = Counter(dict.fromkeys(self.core, 0))
+        for blocks in found.values():
+            for block in blocks:
+                held.update({self.masters.name(host): block.size for host in block.hosts})
+        skew = skew_of(held, self.core)
+        return Loaded(
+            files=len(files),
+            kept=kept,
+            extra=extra,
+            size=sum(file.size for file in files),
+            skew=skew,
+            node_bytes=dict(sorted(held.items())),
+            thin=sum(_thin(blocks, want) for blocks in found.values()),
+            uneven=self._uneven(held, skew),
+        )
+
+    def _uneven(self, held: Mapping[str, int], skew: float) -> str:
+        """What is wrong with the spread. A block cannot be divided: a difference of one or two is no fault."""
+        strangers = sorted(set(held) - set(self.core))
+        if strangers:
+            return f"input lies on {', '.join(strangers)}, which are no core nodes"
+        most, least = max(held.values()), min(held.values())
+        if skew <= self.skew_limit or most - least <= 2 * self.block_bytes:
+            return ""
+        return f"the fullest core node has {show_bytes(most)} of the input, the emptiest {show_bytes(least)}"
+
+
+def _thin(blocks: list[Block], want: int) -> int:
+    return sum(len(block.hosts) < want for block in blocks)
+
+
+def skew_of(held: Mapping[str, int], nodes: Collection[str]) -> float:
+    """The most that one of the nodes holds over their mean; 1 is even, also when there is nothing."""
+    total = sum(held.get(node, 0) for node in nodes)
+    return max(held.get(node, 0) for node in nodes) * len(nodes) / total if total else 1.0
+
+
+class _Spread:
+    """Which DataNode takes the next block: the one that was given least so far."""
+
+    def __init__(self, web_servers: Collection[str]) -> None:
+        self._given = dict.fromkeys(sorted(web_servers), 0)
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> str:
+        """The DataNode for a block of this size."""
+        with self._lock:
+            node = min(self._given, key=self._given.__getitem__)
+            self._given[node] += size
+            return node
+
+    def avoid(self, node: str) -> bool:
+        """Give a DataNode nothing more; false when it is the last one."""
+        with self._lock:
+            if len(self._given) == 1:
+                return False
+            self._given.pop(node, None)
+            return True
+
+
+class _Copy:
+    """Copies files of one input set; each gets its name when it is whole and verified."""
+
+    def __init__(self, load: Load, hdfs: Hdfs, source: Source, spread: _Spread) -> None:
+        self.halt = threading.Event()
+        self._load = load
+        self._hdfs = hdfs
+        self._source = source
+        self._spread = spread
+
+    def run(self, file: SourceFile) -> None:
+        """Copy one file; a DataNode that does not answer is avoided from then on."""
+        for rest in reversed(range(_TRIES)):
+            stream = _Stream(self, file)
+            try:
+                return self._once(file, stream)
+            except HdfsFailedError as error:
+                if not error.unreachable or not rest or not self._spread.avoid(stream.node):
+                    raise
+        return None
+
+    def _once(self, file: SourceFile, stream: _Stream) -> None:
+        load, hdfs = self._load, self._hdfs
+        temporary = f"{load.target}/{_LOADING}/{file.name}"
+        hdfs.write(temporary, stream.blocks(), block_bytes=load.block_bytes, replication=load.replication)
+        if not stream.ended():
+            raise FawkesError("changed while it was loaded", where=file.name, hint="Load it again when it is at rest")
+        if not hdfs.holds(temporary, stream.digest.hexdigest(), stream.kind):
+            raise FawkesError("HDFS does not hold what was written", where=f"{hdfs.url} {temporary}")
+        hdfs.set_time(temporary, file.changed_ms)
+        path = f"{load.target}/{file.name}"
+        hdfs.mkdir(path.rsplit("/", 1)[0])
+        hdfs.rename(temporary, path)
+
+    def check(self, size: int) -> None:
+        """Between two pieces: tell of the progress, and stop when somebody asks for it."""
+        if self.halt.is_set() or self._load.stop.is_set():
+            raise StoppedError("the load was stopped", where=self._load.target)
+        self._load.progress(size)
+
+    def node_for(self, size: int) -> str:
+        """The DataNode for the next block."""
+        return self._spread.take(size)
+
+    def pieces(self, file: SourceFile) -> Iterator[bytes]:
+        """The bytes of a file."""
+        return self._source.read(file)
+
+    @property
+    def block_bytes(self) -> int:
+        """The size of a block."""
+        return self._load.block_bytes
+
+
+class _Stream:
+    """The bytes of one file on their way, cut into blocks; their digest; the DataNode that has the present block."""
+
+    def __init__(self, copy: _Copy, file: SourceFile) -> None:
+        self.kind = Kind(copy.block_bytes)
+        self.digest = HdfsDigest(self.kind)
+        self._pieces = copy.pieces(file)
+        self._sent = 0
+        self.node = ""
+        self._copy = copy
+        self._file = file
+        self._rest = b""
+
+    def blocks(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """As many blocks as the file's size asks for, at least one, each with its DataNode."""
+        left = self._file.size
+        while True:
+            size = min(left, self._copy.block_bytes)
+            self.node = self._copy.node_for(size)
+            yield self.node, self._block(size)
+            left -= size
+            if left <= 0:
+                return
+
+    def ended(self) -> bool:
+        """Whether the file had as many bytes as it should have, and no more."""
+        return self._sent == self._file.size and not self._rest and not next(self._pieces, b"")
+
+    def _block(self, size: int) -> Iterator[bytes]:
+        while size:
+            piece = self._rest or next(self._pieces, b"")
+            if not piece:
+                return
+            piece, self._rest = piece[:size], piece[size:]
+            size -= len(piece)
+            self._sent += len(piece)
+            self.digest.update(piece)
+            self._copy.check(len(piece))
+            yield piece

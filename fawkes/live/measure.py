@@ -1,0 +1,351 @@
+"""Readings of MR-clusters: what their masters say at one moment, as the core wants to know it.
+
+An ApplicationMaster that does not answer is ordinary (its job has just ended, or has just begun): then the
+ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes a MR-cluster
+unreadable. What each field counts is told in docs/decisions/measuring-and-data.md.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.live.masters import (
+    ENDED_STATES,
+    LIVE_STATES,
+    RUNNING,
+    Application,
+    ComputeNode,
+    MasterAddresses,
+    application,
+    applications,
+    resource_manager_nodes,
+    storage,
+    volumes,
+)
+from fawkes.live.rest import Deadline, UnreadableError, close_session, count, get_json, listed
+from fawkes.live.webhdfs import read_mark
+
+#: applications with a tag that begins so are Fawkes's own
+OWN_TAGS = "fawkes"
+
+MAPREDUCE = "MAPREDUCE"
+
+#: An ApplicationMaster on a node that hangs must not take the time of all the others.
+_MASTER_S = 1.0
+#: ... and all of them together leave this part of the round to the ResourceManager's own figures.
+_MASTERS_PART = 0.6
+#: The ResourceManager lists an ended application a little after the time that it gives for its end.
+_LATE_US = 60_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A MR-cluster to read.
+
+    A slot is a container of the size of a map task: ``task_mb`` and ``task_vcores``; 0 vcores where the scheduler
+    counts memory alone, as YARN's default resource calculator does.
+    """
+
+    cluster: ClusterId
+    masters: MasterAddresses
+    task_mb: int
+    task_vcores: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """Tasks of one application at one moment."""
+
+    waiting: int = 0
+    running: int = 0
+    done: int = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether the application has got as far as its first task."""
+        return self.running > 0 or self.done > 0
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a reader keeps between the readings of one MR-cluster, so that nothing old is asked for twice.
+
+    ``tasks`` are the most tasks done that each live application has shown, ``counted`` the applications whose end
+    has been counted; both are as long as what is live or has just ended.
+    """
+
+    jobs_done: int = 0
+    tasks_done: int = 0
+    tasks: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    mark_bytes: int | None = None
+
+
+def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+    """One reading before the deadline; with ``error`` when ResourceManager or NameNode did not answer."""
+    try:
+        return _read(target, memory, deadline)
+    except UnreadableError as error:
+        return Reading(cluster=target.cluster, error=str(error))
+
+
+def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+    masters = target.masters
+    live = applications(masters, deadline, states=LIVE_STATES)
+    nodes = resource_manager_nodes(masters, deadline)
+    hdfs = storage(masters, deadline)
+    disk = volumes(masters, deadline).get("DISK")
+    if memory.mark_bytes is None:
+        memory.mark_bytes = read_mark(masters, deadline)
+    tasks = _tasks(masters, live, memory, deadline)
+    _count_ended(masters, memory, deadline)
+    memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
+    waiting = [one for one in live if one.id in tasks and not tasks[one.id].started]
+    used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
+    return Reading(
+        cluster=target.cluster,
+        jobs_waiting=len(waiting),
+        jobs_running=len(tasks) - len(waiting),
+        tasks_waiting=sum(one.waiting for one in tasks.values()),
+        tasks_running=sum(one.running for one in tasks.values()),
+        waiting_tags=tuple(sorted({t for one in waiting for t in one.tags if t.startswith(OWN_TAGS)})),
+        slots_used=used,
+        slots_total=total,
+        output_bytes=_output(hdfs.used_bytes, memory.mark_bytes),
+        storage_bytes=disk.total_bytes if disk else hdfs.total_bytes,
+        jobs_done=memory.jobs_done,
+        tasks_done=memory.tasks_done + sum(memory.tasks.values()),
+        node_bytes={NodeId(name): node.used_bytes for name, node in hdfs.nodes.items() if node.alive},
+        node_masters=_masters_on(masters, live),
+    )
+
+
+def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple[int, int]:
+    """Used and configured slots of the NodeManagers that run; a node that drains offers none.
+
+    A node holds ``min(memory // task_mb, vcores // task_vcores)`` map tasks, and never fewer than the containers that
+    are on it: those of ApplicationMasters and reduce tasks may be of other sizes.
+    """
+    used = total = 0
+    for node in nodes:
+        if node.state == RUNNING:
+            room = node.memory_mb // max(1, task_mb)
+            if task_vcores:
+                room = min(room, node.vcores // task_vcores)
+            used += node.containers
+            total += max(room, node.containers)
+    return used, total
+
+
+def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
+    return None if used_bytes is None or mark_bytes is None else max(0, used_bytes - mark_bytes)
+
+
+def _masters_on(masters: MasterAddresses, live: Iterable[Application]) -> dict[NodeId, int]:
+    found: dict[NodeId, int] = {}
+    for one in live:
+        node = masters.node(one.master) if one.master else None
+        if node is not None:
+            found[node] = found.get(node, 0) + 1
+    return found
+
+
+# --- the tasks of live applications
+
+
+def _tasks(
+    masters: MasterAddresses, live: Sequence[Application], memory: Memory, deadline: Deadline
+) -> dict[str, Tasks]:
+    """The tasks of each application that has not ended by now.
+
+    One without an ApplicationMaster has one task as far as anybody knows. Those whose ApplicationMaster said nothing
+    last time are asked last.
+    """
+    patience = deadline.within(deadline.left() * _MASTERS_PART)
+    found: dict[str, Tasks] = {}
+    silent: set[str] = set()
+    for one in sorted(live, key=lambda one: one.id in memory.silent):
+        if one.state != RUNNING:
+            found[one.id] = Tasks(waiting=1)
+            continue
+        answer = _ask_master(masters, one, patience) if one.kind == MAPREDUCE else None
+        if answer is None and one.kind == MAPREDUCE:
+            silent.add(one.id)
+        tasks = answer or _ask_resource_manager(masters, one, memory, deadline)
+        if tasks is not None:
+            found[one.id] = tasks
+            memory.tasks[one.id] = max(tasks.done, memory.tasks.get(one.id, 0))
+    memory.silent = silent
+    return found
+
+
+def _ask_master(masters: MasterAddresses, one: Application, patience: Deadline) -> Tasks | None:
+    """What the ApplicationMaster of a MapReduce job says, by way of the ResourceManager; None when it says nothing."""
+    url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
+    try:
+        jobs = listed(get_json(url, patience.within(_MASTER_S)), "jobs", "job", url)
+    except UnreadableError:
+        return None
+    return mapreduce_tasks(jobs[0]) if jobs else None
+
+
+def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
+    """Tasks of a MapReduce job that was described by its ApplicationMaster; None when a figure is missing.
+
+    What has neither started nor ended waits. The pending counts of the description leave out tasks that the
+    ApplicationMaster has not scheduled yet; a job that is not split yet counts as one task.
+    """
+    names = [f"{kind}{what}" for kind in ("maps", "reduces") for what in ("Total", "Completed", "Running")]
+    figures = [count(job.get(name)) for name in names]
+    if None in figures:
+        return None
+    maps, maps_done, maps_running, reduces, reduces_done, reduces_running = (figure or 0 for figure in figures)
+    if maps + reduces == 0:
+        return Tasks(waiting=1)
+    waiting = max(0, maps - maps_done - maps_running) + max(0, reduces - reduces_done - reduces_running)
+    return Tasks(waiting, maps_running + reduces_running, maps_done + reduces_done)
+
+
+def _ask_resource_manager(
+    masters: MasterAddresses, one: Application, memory: Memory, deadline: Deadline
+) -> Tasks | None:
+    """Containers asked for and containers held, for tasks; None when the application has ended in between."""
+    now = application(masters, one.id, deadline)
+    if now is None or now.ended:
+        return None
+    running = max(0, now.containers - 1)
+    done = memory.tasks.get(one.id, 0)
+    waiting = now.pending if running or done else max(1, now.pending)
+    return Tasks(waiting, running, done)
+
+
+# --- applications that have ended
+
+
+def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -> None:
+    """Count each application that has ended since the last reading, once: jobs that succeeded, tasks of all."""
+    last_us = max(memory.counted.values(), default=0)
+    since_us = max(0, last_us - _LATE_US)
+    listing = applications(masters, deadline, states=ENDED_STATES, finished_since_us=since_us)
+    fresh = [one for one in listing if one.id not in memory.counted]
+    if not fresh:
+        return
+    history = _history(masters, min(one.started_us for one in fresh), deadline)
+    for one in fresh:
+        seen = memory.tasks.pop(one.id, 0)
+        memory.jobs_done += one.succeeded
+        memory.tasks_done += max(seen, history.get(one.id.replace("application", "job", 1), 0))
+        memory.counted[one.id] = one.finished_us or 0
+    newest_us = max(memory.counted.values())
+    memory.counted = {name: at for name, at in memory.counted.items() if at >= newest_us - 2 * _LATE_US}
+
+
+def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> dict[str, int]:
+    """Tasks done by each MapReduce job that began at or after ``started_us``, by the JobHistory server.
+
+    Nothing when there is none or it does not answer: then the ApplicationMasters' last words count.
+    """
+    if not masters.history:
+        return {}
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs"
+    # The ApplicationMaster dates its start by the clock of its own host.
+    params = {"startedTimeBegin": str(max(1, (started_us - _LATE_US) // 1000))}
+    try:
+        rows = listed(get_json(url, deadline.within(_MASTER_S), params), "jobs", "job", url)
+    except UnreadableError:
+        return {}
+    return {
+        str(row.get("id")): (count(row.get("mapsCompleted")) or 0) + (count(row.get("reducesCompleted")) or 0)
+        for row in rows
+    }
+
+
+# --- all MR-clusters at once
+
+
+class Sampler:
+    """Reads all MR-clusters at once, each in a thread of its own, and gives up those that are late.
+
+    A thread that was given up is not joined by a second one: until it ends, its MR-cluster cannot be read.
+    """
+
+    def __init__(self, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
+        self._readers: dict[ClusterId, _Reader] = {}
+
+    def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
+        """One reading for each target, in their order, within the deadline; one at a time."""
+        self._forget({target.cluster for target in targets})
+        deadline = Deadline.after(self._deadline_s)
+        answers: queue.SimpleQueue[Reading] = queue.SimpleQueue()
+        found: dict[ClusterId, Reading] = {}
+        for target in targets:
+            reader = self._reader(target)
+            if reader.busy.is_set():
+                found[target.cluster] = Reading(cluster=target.cluster, error="the reading before is still under way")
+            else:
+                reader.read(target, deadline, answers)
+        while len(found) < len(targets):
+            try:
+                reading = answers.get(timeout=max(0.0, deadline.left()))
+            except queue.Empty:
+                break
+            found[reading.cluster] = reading
+        late = f"no answer within {self._deadline_s:g} s"
+        return tuple(found.get(t.cluster) or Reading(cluster=t.cluster, error=late) for t in targets)
+
+    def close(self) -> None:
+        """End the threads that wait; those that were given up end by themselves."""
+        self._forget(set())
+
+    def _reader(self, target: Target) -> _Reader:
+        reader = self._readers.get(target.cluster)
+        if reader is None or reader.masters != target.masters.resource_manager:
+            if reader is not None:
+                reader.end()
+            reader = self._readers[target.cluster] = _Reader(target)
+        return reader
+
+    def _forget(self, keep: set[ClusterId]) -> None:
+        for cluster in [cluster for cluster in self._readers if cluster not in keep]:
+            self._readers.pop(cluster).end()
+
+
+_Order = tuple[Target, Deadline, "queue.SimpleQueue[Reading]"]
+
+
+class _Reader:
+    """The thread that reads one MR-cluster, with its memory; it keeps its connections from reading to reading."""
+
+    def __init__(self, target: Target) -> None:
+        self.masters = target.masters.resource_manager
+        self.busy = threading.Event()
+        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name=f"read-{target.cluster}", daemon=True).start()
+
+    def read(self, target: Target, deadline: Deadline, answers: queue.SimpleQueue[Reading]) -> None:
+        """Begin a reading; it is put into ``answers``."""
+        self.busy.set()
+        self._orders.put((target, deadline, answers))
+
+    def end(self) -> None:
+        """End the thread once it has nothing to do."""
+        self._orders.put(None)
+
+    def _work(self) -> None:
+        memory = Memory()
+        while (order := self._orders.get()) is not None:
+            target, deadline, answers = order
+            try:
+                reading = read_cluster(target, memory, deadline)
+            except Exception as error:
+                reading = Reading(cluster=target.cluster, error=f"cannot make sense of the answers: {error!r}")
+            self.busy.clear()
+            answers.put(reading)
+        close_session()

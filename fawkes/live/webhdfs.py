@@ -1,0 +1,313 @@
+"""The file system of a MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
+
+`hdfs` (HdfsCLI) does what it has a method for. What it lacks is asked with the same session: storage policies,
+quotas, attributes, the places of blocks, renaming over an existing file, and the choice of the DataNode that takes a
+block. Reads and writes are redirected to DataNodes by the name under which they registered: the controller must be
+able to resolve and reach it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+from hdfs import HdfsError, InsecureClient
+
+from fawkes.errors import FawkesError
+from fawkes.live.crc import HdfsDigest, Kind, md5_of
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.rest import Deadline, UnreadableError, get_json
+
+CORE_ONLY = "COLD"
+"""The storage policy of data that stays on core nodes: ARCHIVE volumes, which transient-core nodes have not."""
+
+ANYWHERE = "HOT"
+"""The storage policy of output folders: DISK volumes, which all DataNodes have."""
+
+#: how many bytes lay in HDFS when the MR-cluster became active; kept in HDFS itself, so that no restart loses it
+_MARK = "user.fawkes.used"
+_CONNECT_S = 5.0
+_CHUNK = 1 << 20
+_ERROR = 400
+_MISSING = ("FileNotFoundException", "XAttrNotFoundException")
+
+
+class HdfsFailedError(FawkesError):
+    """HDFS did not do what was asked; ``kind`` is the name of its exception, or empty when it did not answer."""
+
+    def __init__(self, what: str, *, where: str, kind: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.kind = kind
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is no such file, folder or attribute."""
+        return self.kind in _MISSING
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether a server did not answer, or broke off."""
+        return not self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class HdfsFile:
+    """A file or folder; ``changed_ms`` is its modification time."""
+
+    path: str
+    size: int
+    changed_ms: int
+    folder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What lies below a folder: bytes without replicas, files."""
+
+    size: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and the hosts of the replicas that the NameNode knows at this moment."""
+
+    size: int
+    hosts: tuple[str, ...]
+
+
+class Hdfs:
+    """One HDFS, as its superuser; safe to use from several threads.
+
+    ``url`` is the NameNode's, such as ``http://10.98.1.1:9870``. A server that says nothing for ``patience_s`` is
+    given up. All errors are HdfsFailedError.
+    """
+
+    def __init__(self, url: str, user: str, *, patience_s: float = 60.0) -> None:
+        self.url = url.rstrip("/")
+        self._user = user
+        self._timeout = (_CONNECT_S, patience_s)
+        # Neither requests' sessions nor HdfsCLI promise to be safe between threads.
+        self._of_thread = threading.local()
+
+    @classmethod
+    def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0) -> Hdfs:
+        """The HDFS of a MR-cluster."""
+        return cls(masters.namenode, masters.user, patience_s=patience_s)
+
+    # --- folders and their properties
+
+    def mkdir(self, path: str) -> None:
+        """Make a folder and those above it; one that exists is left as it is."""
+        with self._errors(path):
+            self._client().makedirs(path)
+
+    def set_policy(self, path: str, policy: str) -> None:
+        """Set the storage policy of a folder: where blocks written below it from now on are put."""
+        self._ask("PUT", "SETSTORAGEPOLICY", path, storagepolicy=policy)
+
+    def set_quota(self, path: str, *, size: int | None = None, files: int | None = None) -> None:
+        """Limit a folder to ``size`` bytes (replicas included) and ``files`` names; None takes the limit away."""
+        none = -1
+        self._ask(
+            "PUT",
+            "SETQUOTA",
+            path,
+            storagespacequota=none if size is None else size,
+            namespacequota=none if files is None else files,
+        )
+
+    def set_mark(self, used_bytes: int) -> None:
+        """Keep how many bytes lay in HDFS when the MR-cluster became active; the first mark stays."""
+        if self._attribute() is None:
+            self._ask("PUT", "SETXATTR", "/", flag="CREATE", **{"xattr.name": _MARK, "xattr.value": str(used_bytes)})
+
+    def _attribute(self) -> object:
+        try:
+            return self._ask("GET", "GETXATTRS", "/", **{"xattr.name": _MARK, "encoding": "TEXT"}).json()
+        except HdfsFailedError as error:
+            if error.missing:
+                return None
+            raise
+
+    # --- looking
+
+    def status(self, path: str) -> HdfsFile | None:
+        """A file or folder; None when there is none."""
+        with self._errors(path):
+            found = self._client().status(path, strict=False)
+            return _file(path, found) if found else None
+
+    def below(self, path: str) -> Iterator[HdfsFile]:
+        """All files and folders below a folder, each folder before what is in it."""
+        with self._errors(path):
+            for (folder, _), folders, files in self._client().walk(path, status=True):
+                for name, row in sorted(folders) + sorted(files):
+                    yield _file(f"{folder.rstrip('/')}/{name}", row)
+
+    def summary(self, path: str) -> Summary | None:
+        """How much lies below a folder; None when there is none."""
+        with self._errors(path):
+            found = self._client().content(path, strict=False)
+            return Summary(found["length"], found["fileCount"]) if found else None
+
+    def checksum(self, path: str) -> Mapping[str, object]:
+        """HDFS's own checksum of a file: see `live.crc`."""
+        with self._errors(path):
+            found: Mapping[str, object] = self._client().checksum(path)
+            return found
+
+    def blocks(self, path: str) -> list[Block]:
+        """The blocks of a file and where they lie."""
+        found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
+        return [
+            Block(row["block"]["numBytes"], tuple(sorted(at["hostName"] for at in row["locations"])))
+            for row in found["locatedBlocks"]
+        ]
+
+    # --- bytes
+
+    def read(self, path: str) -> Iterator[bytes]:
+        """The bytes of a file, in pieces."""
+        with self._errors(path), self._client().read(path, chunk_size=_CHUNK) as pieces:
+            yield from pieces
+
+    def holds(self, path: str, digest: str, kind: Kind) -> bool:
+        """Whether a file in HDFS has the bytes with this `crc.HdfsDigest`.
+
+        HDFS's own checksum tells; where that is of another kind (a site's own setting, blocks of unequal length), the
+        file is read.
+        """
+        if md5_of(self.checksum(path)) == digest:
+            return True
+        again = HdfsDigest(kind)
+        for piece in self.read(path):
+            again.update(piece)
+        return again.hexdigest() == digest
+
+    def write(
+        self,
+        path: str,
+        blocks: Iterable[tuple[str, Iterator[bytes]]],
+        *,
+        block_bytes: int,
+        replication: int,
+    ) -> None:
+        """Write a file, block by block, in the place of one that may be there.
+
+        Each block comes with the DataNode (host and port of its web server) that takes it. A DataNode keeps the first
+        replica of what is written through it, so a file written in one go would lie on a single node.
+        """
+        method, operation = "PUT", "CREATE"
+        params = {"overwrite": "true", "blocksize": block_bytes, "replication": replication}
+        for node, data in blocks:
+            place = self._ask(method, operation, path, **params).headers["location"]
+            self._send(method, urlsplit(place)._replace(netloc=node).geturl(), path, data)
+            method, operation, params = "POST", "APPEND", {}
+
+    def set_time(self, path: str, changed_ms: int) -> None:
+        """Set the modification time of a file."""
+        with self._errors(path):
+            self._client().set_times(path, modification_time=changed_ms)
+
+    def rename(self, path: str, to: str) -> None:
+        """Give a file another name, in one step, also where a file has that name already."""
+        self._ask("PUT", "RENAME", path, destination=to, renameoptions="OVERWRITE")
+
+    def delete(self, path: str) -> None:
+        """Remove a file, or a folder with all that is in it, if it is there."""
+        with self._errors(path):
+            self._client().delete(path, recursive=True)
+
+    # --- how
+
+    def _client(self) -> Any:
+        if not hasattr(self._of_thread, "client"):
+            session = requests.Session()
+            session.trust_env = False
+            self._of_thread.session = session
+            self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
+        return self._of_thread.client
+
+    def _ask(self, method: str, operation: str, path: str, **params: object) -> requests.Response:
+        """Ask the NameNode; a redirect is an answer."""
+        self._client()
+        with self._errors(path):
+            response: requests.Response = self._of_thread.session.request(
+                method,
+                f"{self.url}/webhdfs/v1{quote(path, '/')}",
+                params={"op": operation, **{key: str(value) for key, value in params.items()}},
+                allow_redirects=False,
+                timeout=self._timeout,
+            )
+        return self._checked(response, path)
+
+    def _send(self, method: str, place: str, path: str, data: Iterator[bytes]) -> None:
+        with self._errors(path):
+            response = self._of_thread.session.request(
+                method,
+                place,
+                data=data,
+                headers={"content-type": "application/octet-stream"},
+                timeout=self._timeout,
+            )
+        self._checked(response, path)
+
+    def _checked(self, response: requests.Response, path: str) -> requests.Response:
+        if response.status_code < _ERROR:
+            return response
+        try:
+            remote = response.json()["RemoteException"]
+            kind, what = str(remote["exception"]), str(remote["message"])
+        except (ValueError, KeyError, TypeError):
+            kind, what = "", f"answered {response.status_code} {response.reason}"
+        raise HdfsFailedError(_line(what), where=self._where(path), kind=kind)
+
+    @contextmanager
+    def _errors(self, path: str) -> Iterator[None]:
+        """What HdfsCLI and requests raise, as one kind of error."""
+        try:
+            yield
+        except HdfsError as error:
+            raise HdfsFailedError(_line(str(error)), where=self._where(path), kind=_kind(error)) from error
+        except requests.RequestException as error:
+            what = f"WebHDFS did not answer ({type(error).__name__})"
+            hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
+            raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
+
+    def _where(self, path: str) -> str:
+        return f"{self.url} {path}"
+
+
+def _file(path: str, row: Mapping[str, Any]) -> HdfsFile:
+    return HdfsFile(path, row["length"], row["modificationTime"], row["type"] == "DIRECTORY")
+
+
+def _kind(error: Any) -> str:
+    return str(getattr(error, "exception", None) or "HdfsError")
+
+
+def _line(text: str) -> str:
+    """The first line, without a full stop: Java adds its stack."""
+    return text.strip().split("\n", 1)[0].rstrip(".")
+
+
+def read_mark(masters: MasterAddresses, deadline: Deadline) -> int | None:
+    """The bytes that lay in HDFS when the MR-cluster became active; None when it has not (`Hdfs.set_mark`)."""
+    url = f"{masters.namenode}/webhdfs/v1/"
+    params = {"op": "GETXATTRS", "xattr.name": _MARK, "encoding": "TEXT", "user.name": masters.user}
+    try:
+        document = get_json(url, deadline, params)
+    except UnreadableError as error:
+        if error.status is not None:
+            return None
+        raise
+    try:
+        return int(document["XAttrs"][0]["value"].strip('"'))
+    except (TypeError, KeyError, IndexError, ValueError):
+        raise UnreadableError(url, f"{_MARK} is no number of bytes") from None
