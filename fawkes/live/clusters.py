@@ -1,0 +1,103 @@
+"""The MR-clusters that the live world works for: what was requested, where the masters are, who are members."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Deploy, Goal, Member, Membership
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, NodeLife, Role
+from fawkes.core.state import View
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded."""
+
+    spec: ClusterSpec
+    details: ClusterDetails
+    master: NodeId
+    members: Mapping[NodeId, Member]
+    ready: bool = False
+    working: bool = False
+
+    @property
+    def id(self) -> ClusterId:
+        """The id of the MR-cluster."""
+        return self.spec.id
+
+    @property
+    def core(self) -> list[NodeId]:
+        """Its core nodes, by name."""
+        return sorted(node for node, member in self.members.items() if member.role is Role.CORE)
+
+    def serving(self) -> dict[NodeId, Member]:
+        """The members that should serve."""
+        return {node: member for node, member in self.members.items() if member.goal is Goal.SERVING}
+
+
+class Clusters:
+    """All MR-clusters; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[ClusterId, LiveCluster] = {}
+
+    def adopt(self, view: View) -> None:
+        """Take over what the ledger says, after a restart."""
+        for state in view.clusters.values():
+            if state.life not in WITH_MASTERS or state.master is None:
+                continue
+            members = {
+                n: Member(Goal.SERVING, role, view.nodes[n].generation)
+                for n in view.nodes_of(state.id)
+                if (role := view.nodes[n].role) is not None and view.nodes[n].life is not NodeLife.CLEANING
+            }
+            details = ClusterDetails.of(state.spec.details)
+            deployed = state.life is not ClusterLife.DEPLOYING
+            working = state.life is ClusterLife.RUNNING
+            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
+
+    def deploying(self, effect: Deploy) -> LiveCluster:
+        """A MR-cluster begins."""
+        details = ClusterDetails.of(effect.spec.details)
+        return self._put(LiveCluster(effect.spec, details, effect.master, effect.members))
+
+    def changed(self, effect: Membership) -> LiveCluster | None:
+        """Its members change; None when it is not known (any more)."""
+        return self._update(effect.cluster, members=effect.members)
+
+    def mark(self, cluster: ClusterId, **flags: bool) -> LiveCluster | None:
+        """It is ``ready`` or ``working`` from now on."""
+        return self._update(cluster, **flags)
+
+    def get(self, cluster: ClusterId) -> LiveCluster | None:
+        """A MR-cluster; None when it is not known (any more)."""
+        with self._lock:
+            return self._known.get(cluster)
+
+    def all(self) -> list[LiveCluster]:
+        """All of them, by id."""
+        with self._lock:
+            return [self._known[c] for c in sorted(self._known)]
+
+    def remove(self, cluster: ClusterId) -> None:
+        """It retires: nobody asks its masters any more."""
+        with self._lock:
+            self._known.pop(cluster, None)
+
+    def _put(self, cluster: LiveCluster) -> LiveCluster:
+        with self._lock:
+            self._known[cluster.id] = cluster
+        return cluster
+
+    def _update(self, cluster: ClusterId, **changes: object) -> LiveCluster | None:
+        with self._lock:
+            known = self._known.get(cluster)
+            if known is None:
+                return None
+            self._known[cluster] = replace(known, **changes)  # type: ignore[arg-type]
+            return self._known[cluster]

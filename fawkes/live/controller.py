@@ -1,0 +1,256 @@
+"""The controller: the engine, the ledger, the live world and the commands' socket put together, and their end."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import threading
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import FrameType
+
+import fawkes
+from fawkes.catalog import Found
+from fawkes.config.inventory import Inventory
+from fawkes.config.settings import SiteSettings
+from fawkes.config.site import Site
+from fawkes.core.effects import Reply
+from fawkes.core.events import PolicyText, Sampled, Started
+from fawkes.core.model import Node, NodeId
+from fawkes.core.settings import Settings
+from fawkes.core.state import State
+from fawkes.engine import Engine, rebuild
+from fawkes.errors import ConfigError, FawkesError
+from fawkes.live.answers import answers
+from fawkes.live.clusters import Clusters
+from fawkes.live.control import ControlServer
+from fawkes.live.data_answers import DataAnswers
+from fawkes.live.deploy import Deployer
+from fawkes.live.fleet import Fleet
+from fawkes.live.ground import Ground, Identity
+from fawkes.live.hosts import Hosts
+from fawkes.live.jobs import Jobs
+from fawkes.live.keep import LogKeeper
+from fawkes.live.measure import Sampler
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.post import Mailbox
+from fawkes.live.setup import Setup
+from fawkes.live.ssh import HostAddress
+from fawkes.live.stages import Stages
+from fawkes.live.timers import Clock
+from fawkes.live.upload import Upload
+from fawkes.live.watch import Watch
+from fawkes.live.world import Hands, LiveWorld
+from fawkes.policy import compile_policy, policy_text, probe
+from fawkes.store.sqlite import Ledger, LedgerReader
+from fawkes.units import SECOND_US
+
+_log = logging.getLogger(__name__)
+#: how long a policy may take to answer about a few windows before it is trusted
+PROBE_S = 5.0
+_CAPACITY_UNIT = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a controller is started with, all of it checked."""
+
+    site: Site
+    inventory: Inventory
+    settings: SiteSettings
+    policy: PolicyText
+    shadow: bool
+
+
+def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
+    """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
+    inventory = site.inventory()
+    settings = site.settings(preset=preset, policy=policy)
+    return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow)
+
+
+def read_policy(found: Found, settings: Settings) -> PolicyText:
+    """The policy of a file, compiled and tried once in a process of its own, which is ended when it takes too long."""
+    text = policy_text(found.name, str(found.path), found.text())
+    compile_policy(text, settings)
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_probe, args=(text, settings, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    process.join(PROBE_S + 5)
+    answer = ours.recv() if ours.poll() else "takes too long to answer"
+    if process.is_alive():
+        process.kill()
+    if answer:
+        raise ConfigError(
+            f"the policy {answer}", file=text.origin, hint="See docs/policies.md for what a policy answers"
+        )
+    return text
+
+
+def _probe(text: PolicyText, settings: Settings, answer: Connection) -> None:
+    """In the child: an empty answer is a good one; the alarm ends a policy that takes too long, and us."""
+    signal.setitimer(signal.ITIMER_REAL, PROBE_S)
+    try:
+        probe(compile_policy(text, settings), text.origin)
+    except FawkesError as error:
+        answer.send(error.what)
+    else:
+        answer.send("")
+
+
+class Controller:
+    """One controller of one site, from `run` to its end."""
+
+    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+        self._plan = plan
+        self._say = say
+        self._stack = ExitStack()
+        self._problem: FawkesError | None = None
+        self._world: LiveWorld | None = None
+        self._control_server: ControlServer | None = None
+
+    def run(self) -> None:
+        """Control the pool until somebody stops it. ElsewhereError when another controller holds folder or nodes."""
+        with self._stack:
+            engine, world, started = self._build()
+            self._world = world
+            self._on_signals(world)
+            engine.step(started)
+            self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
+            engine.run()
+        if self._problem is not None:
+            raise self._problem
+
+    def _build(self) -> tuple[Engine, LiveWorld, Started]:
+        site, stack = self._plan.site, self._stack
+        ledger = Ledger(site.state_dir)
+        stack.callback(ledger.close)
+        state = rebuild(ledger.entries())
+        identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
+        fleet = self._fleet()
+        stack.callback(fleet.close)
+        clusters = Clusters()
+        clusters.adopt(state)
+        ssh = self._plan.settings.ssh
+        ground = Ground(
+            self._plan.inventory, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout
+        )
+        mailbox = Mailbox(Clock(state.now_us))
+        world = LiveWorld(
+            mailbox,
+            ground,
+            clusters,
+            threads=max(32, ssh.fanout),
+            reply=self._reply,
+            refused=self._refused,
+        )
+        stack.callback(world.close)
+        setup, stages = self._equip(world, fleet)
+        engine = Engine(world, ledger, compile_policy, state)
+        control = self._control(world, state, setup, fleet, stages)
+        self._control_server = control
+        stack.callback(control.close)
+        return engine, world, self._started(identity, mailbox.clock.now_us())
+
+    def _equip(self, world: LiveWorld, fleet: Fleet) -> tuple[Setup, Stages]:
+        settings = self._plan.settings.core
+        ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
+        setup = Setup(ground, fleet.shell())
+        membership = MembershipKeeper(ground, clusters, setup)
+        keeper = LogKeeper(ground, fleet, self._plan.site.state_dir / "logs")
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping)
+        upload = Upload(fleet)
+        stages = Stages(ground, clusters, setup, upload, world.stopping)
+        jobs = Jobs(ground, clusters, setup, mailbox, upload)
+        watch = Watch(clusters, setup, membership, world.goals, mailbox)
+        self._stack.callback(watch.close)
+        sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))
+        self._stack.callback(sampler.close)
+
+        def sample() -> Sampled | None:
+            targets = [setup.target(cluster) for cluster in clusters.all() if cluster.working]
+            if not targets:
+                return None
+            readings = sampler.sample(targets)
+            return Sampled(at_us=mailbox.clock.now_us(), readings=readings)
+
+        world.equip(Hands(deployer, hosts, membership, stages, jobs), watch, sample, settings.sample_every_us)
+        return setup, stages
+
+    def _control(self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages) -> ControlServer:
+        folder = self._plan.site.state_dir
+        data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
+        return ControlServer(
+            folder,
+            world.mailbox.post,
+            {**answers(state, lambda: LedgerReader(folder)), **data.queries()},
+            world.mailbox.clock.now_us,
+            stop=lambda by: self._stop(world, f"{by} asked for it"),
+        )
+
+    def _fleet(self) -> Fleet:
+        ssh = self._plan.settings.ssh
+        addresses = {
+            node.name: HostAddress(node.name, node.address, node.user, node.port, node.key)
+            for node in self._plan.inventory.nodes
+        }
+        return Fleet(
+            addresses,
+            self._plan.inventory.known_hosts,
+            connect_s=ssh.connect_timeout_us / SECOND_US,
+            fanout=ssh.fanout,
+        )
+
+    def _started(self, identity: Identity, at_us: int) -> Started:
+        nodes = tuple(
+            Node(
+                id=NodeId(node.name),
+                site=node.site,
+                capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+                may_core=node.may_core,
+            )
+            for node in self._plan.inventory.nodes
+        )
+        return Started(
+            at_us=at_us,
+            version=fawkes.__version__,
+            pool=identity.pool,
+            epoch=identity.epoch,
+            controller=identity.controller,
+            settings=self._plan.settings.core,
+            nodes=nodes,
+            policy=self._plan.policy,
+            shadow=self._plan.shadow,
+        )
+
+    def _on_signals(self, world: LiveWorld) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self._stop(world, signal.Signals(number).name)
+
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, stop)
+
+    def _stop(self, world: LiveWorld, why: str) -> None:
+        self._say(f"stopping: {why}; nodes, MR-clusters and jobs go on, `fawkes run` takes them up again")
+        world.stop()
+
+    def _reply(self, effect: Reply) -> None:
+        if self._control_server is not None:
+            self._control_server.reply(effect)
+
+    def _refused(self, error: FawkesError) -> None:
+        """A node knows a newer controller: this one must not act any more."""
+        if self._problem is None:
+            self._problem = error
+            if self._world is not None:
+                self._world.stop()

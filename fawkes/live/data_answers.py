@@ -1,0 +1,129 @@
+"""What a running controller answers about data, configuration and logs (``GET /at-stake``, ``/env``, ``/logs``)."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.model import ClusterId, NodeId, Plain
+from fawkes.core.state import View
+from fawkes.dist.cache import dist_dir
+from fawkes.errors import FawkesError, UserError
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.control import Query
+from fawkes.live.fleet import Fleet
+from fawkes.live.ground import Ground
+from fawkes.live.keep import LIMIT_BYTES
+from fawkes.live.playbooks import node as node_book
+from fawkes.live.setup import Setup
+from fawkes.live.stages import Stages
+
+_LOGS_S = 120.0
+
+
+class DataAnswers:
+    """Asks nodes and masters on behalf of commands."""
+
+    def __init__(
+        self, view: View, clusters: Clusters, setup: Setup, ground: Ground, fleet: Fleet, stages: Stages, kept: Path
+    ) -> None:
+        self._view = view
+        self._clusters = clusters
+        self._setup = setup
+        self._ground = ground
+        self._fleet = fleet
+        self._stages = stages
+        self._kept = kept
+
+    def queries(self) -> dict[str, Query]:
+        """Queries for `ControlServer`."""
+        return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs}
+
+    def _at_stake(self, asked: Mapping[str, str]) -> Plain:
+        rows: list[dict[str, Plain]] = []
+        for cluster in self._clusters.all():
+            if asked.get("cluster") not in (None, cluster.id):
+                continue
+            try:
+                rows += self._stages.at_stake(cluster)
+            except FawkesError:
+                rows += _unknown(cluster)
+        return rows
+
+    def _env(self, asked: Mapping[str, str]) -> Plain:
+        cluster = self._cluster(asked)
+        details: ClusterDetails = cluster.details
+        local = details.release_dir or str(dist_dir() / f"hadoop-{details.hadoop_version}")
+        return {"release_dir": local, "java_home": None, "files": self._setup.client(cluster)}
+
+    def _logs(self, asked: Mapping[str, str]) -> Plain:
+        name = ClusterId(asked.get("cluster", ""))
+        wanted = asked.get("node")
+        job = asked.get("job", "")
+        lines = int(asked.get("lines", "200"))
+        live = self._clusters.get(name)
+        if live is None:
+            return self._from_kept(name, wanted, job, lines)
+        nodes = sorted(self._view.nodes_of(name)) if wanted is None else [NodeId(wanted)]
+        if job and wanted is None:
+            nodes = [live.master]
+        return self._from_nodes(live, nodes, job, lines)
+
+    def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
+        for node in nodes:
+            if node not in self._ground.nodes:
+                raise UserError(f"there is no node {node!r}", where="--node")
+            sink = io.BytesIO()
+            script = node_book.collect_logs(self._ground.folders(node, cluster.id), limit_bytes=LIMIT_BYTES)
+            self._fleet.run(node, script, _LOGS_S, sink=sink)
+            sink.seek(0)
+            yield from _pieces(sink, node, job, lines)
+
+    def _from_kept(self, cluster: ClusterId, wanted: str | None, job: str, lines: int) -> Iterator[Plain]:
+        """The logs that were kept when the nodes were wiped."""
+        for path in sorted((self._kept / cluster).glob("*.tar.gz")):
+            node = path.name.split(".", 1)[0]
+            if wanted in (None, node):
+                with path.open("rb") as stream:
+                    yield from _pieces(io.BytesIO(stream.read()), node, job, lines)
+
+    def _cluster(self, asked: Mapping[str, str]) -> LiveCluster:
+        cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
+        if cluster is None:
+            raise FawkesError(
+                f"{asked.get('cluster')} has no masters (now)", hint="`fawkes status` shows how it stands"
+            )
+        return cluster
+
+
+def _unknown(cluster: LiveCluster) -> list[dict[str, Plain]]:
+    """The declared outputs of a MR-cluster whose NameNode cannot be asked."""
+    return [
+        {"cluster": cluster.id, "path": output.path, "bytes": None, "save_to": output.save_to, "saved": False}
+        for output in cluster.details.outputs
+    ]
+
+
+def _pieces(stream: io.BytesIO, node: str, job: str, lines: int) -> Iterator[Plain]:
+    """The text files of an archive of logs: those of daemons and launchers, or what belongs to one job."""
+    try:
+        with tarfile.open(fileobj=stream, mode="r:gz") as archive:
+            for member in sorted(archive.getmembers(), key=lambda m: m.name):
+                if not member.isfile() or not _wanted(member.name, job):
+                    continue
+                file = archive.extractfile(member)
+                text = file.read().decode(errors="replace") if file is not None else ""
+                kept = text.splitlines(keepends=True)[-lines:] if lines else text.splitlines(keepends=True)
+                if kept:
+                    yield {"node": node, "file": member.name, "text": "".join(kept)}
+    except (tarfile.TarError, EOFError, OSError):
+        return
+
+
+def _wanted(name: str, job: str) -> bool:
+    if job:
+        return name.startswith(f"jobs/{job}.") and "/conf/" not in name
+    return name.startswith(("logs/", "nm-logs/")) or (name.startswith("jobs/") and "/conf/" not in name)

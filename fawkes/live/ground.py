@@ -1,0 +1,108 @@
+"""What every part of the live world stands on: the pool's nodes, the right to change them, and a way to run scripts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from fawkes.config.inventory import Inventory, InventoryNode
+from fawkes.core.model import ClusterId, NodeId
+from fawkes.errors import FawkesError
+from fawkes.live.ssh import Result
+from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
+
+_log = logging.getLogger(__name__)
+
+
+class Shell(Protocol):
+    """Runs scripts on nodes; `live.ssh.Fleet` is the real one."""
+
+    def run(self, node: str, script: Script, deadline_s: float) -> Result:
+        """How the script ended; HostError or DeadlineError when it could not be run to its end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which controller this is: nodes refuse an older epoch, and another controller of the same one."""
+
+    pool: str
+    epoch: int
+    controller: str
+
+
+class Ground:
+    """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes."""
+
+    def __init__(
+        self, inventory: Inventory, identity: Identity, shell: Shell, *, command_s: float, threads: int
+    ) -> None:
+        self.nodes: Mapping[NodeId, InventoryNode] = {NodeId(node.name): node for node in inventory.nodes}
+        self.names: Mapping[str, NodeId] = {
+            key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
+        }
+        self.identity = identity
+        self.shell = shell
+        self.command_s = command_s
+        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="fan")
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
+        """The right of this controller to change a node for a MR-cluster."""
+        return Lease(
+            node=node,
+            work_dir=PurePosixPath(self.nodes[node].work_dir),
+            pool=self.identity.pool,
+            cluster=cluster,
+            generation=generation,
+            epoch=self.identity.epoch,
+            controller=self.identity.controller,
+        )
+
+    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
+        """Where the things of a MR-cluster lie on a node."""
+        return Folders(work_dir=PurePosixPath(self.nodes[node].work_dir), cluster=cluster)
+
+    def run(self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None) -> Facts:
+        """The facts of a script that ended well; FawkesError naming the node, what was being done, and why not."""
+        result = self.shell.run(node, script, within_s or self.command_s)
+        if result.exit != 0:
+            _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
+            raise failure(node, doing, result.exit, result.stderr)
+        return read_facts(result.stdout)
+
+    def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
+        """The facts of a script that only looks, whatever its exit code."""
+        result = self.shell.run(node, script, within_s or self.command_s)
+        return read_facts(result.stdout), result
+
+    def run_on(
+        self, scripts: Mapping[NodeId, Script], doing: str, *, within_s: float | None = None
+    ) -> dict[NodeId, Facts | FawkesError]:
+        """Run a script of its own on each node, all at once; facts, or why not, for each."""
+
+        def one(node: NodeId) -> Facts | FawkesError:
+            try:
+                return self.run(node, scripts[node], doing, within_s=within_s)
+            except FawkesError as error:
+                return error
+
+        return dict(zip(scripts, self._threads.map(one, scripts), strict=True))
+
+    def all_well(self, outcomes: Mapping[NodeId, Facts | FawkesError]) -> dict[NodeId, Facts]:
+        """The facts of every node; the first error, by node, when one failed."""
+        for _, outcome in sorted(outcomes.items()):
+            if isinstance(outcome, FawkesError):
+                raise outcome
+        return {node: outcome for node, outcome in outcomes.items() if isinstance(outcome, Facts)}
+
+    def addresses(self, nodes: Iterable[NodeId]) -> list[str]:
+        """The addresses on which Hadoop speaks, sorted."""
+        return sorted(self.nodes[node].data_address for node in nodes)
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,105 @@
+"""One node: the daemons of a role brought up until the masters know it, or everything stopped, wiped and verified."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from fawkes.core.effects import Host
+from fawkes.core.events import Condition
+from fawkes.core.model import ClusterId, Role
+from fawkes.errors import FawkesError, HostError
+from fawkes.live import masters
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.playbooks import hadoop, lease, node
+from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.live.setup import Setup
+
+_log = logging.getLogger(__name__)
+_LOOK_EVERY_S = 0.25
+_ANSWER_S = 5.0
+#: how many looks at the masters between two looks at the node itself
+_LOOKS_PER_STATUS = 8
+
+
+class Hosts:
+    """Reaches `Host` goals. ``keep_logs`` gets the logs of a MR-cluster on a node before they are wiped."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        setup: Setup,
+        stopping: threading.Event,
+        keep_logs: Callable[[Host], None],
+    ) -> None:
+        self._ground = ground
+        self._clusters = clusters
+        self._setup = setup
+        self._stopping = stopping
+        self._keep_logs = keep_logs
+
+    def reach(self, effect: Host, current: Callable[[], bool]) -> Condition | None:
+        """SERVING or CLEAN once that was seen; None when a newer goal came. FawkesError says why it was not reached."""
+        if effect.role is None:
+            return self._clean(effect)
+        return self._serve(effect, effect.role, current)
+
+    def _serve(self, effect: Host, role: Role, current: Callable[[], bool]) -> Condition | None:
+        cluster = self._clusters.get(effect.cluster)
+        if cluster is None:
+            raise HostError(f"{effect.cluster} has no masters yet", host=effect.node)
+        self._begin(effect, cluster, role)
+        looks = 0
+        while current():
+            if self._known(cluster, effect, role):
+                return Condition.SERVING
+            looks += 1
+            if looks % _LOOKS_PER_STATUS == 0:
+                # Daemons that a slow refresh of the include list turned away are started again.
+                self._begin(effect, cluster, role)
+            self._stopping.wait(_LOOK_EVERY_S)
+        return None
+
+    def _begin(self, effect: Host, cluster: LiveCluster, role: Role) -> None:
+        """Lease, folders, configuration, daemons: what is so already is left alone."""
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        daemons = self._setup.daemons(cluster, effect.node, role)
+        files = self._setup.files(cluster, effect.node, role)
+        for doing, script in (
+            ("taking the node", lease.take(right)),
+            ("making folders", node.prepare(right)),
+            ("configuring", hadoop.configure(right, files)),
+            ("starting daemons", hadoop.start(right, daemons)),
+        ):
+            self._ground.run(effect.node, script, doing)
+
+    def _known(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
+        """Whether the masters count on the node; a master that does not answer now may do so at the next look."""
+        addresses, deadline = self._setup.masters(cluster), Deadline.after(_ANSWER_S)
+        try:
+            compute = masters.resource_manager_nodes(addresses, deadline).get(effect.node)
+            if compute is None or compute.state != masters.RUNNING:
+                return False
+            return role is Role.TRANSIENT or effect.node in masters.storage(addresses, deadline).in_service()
+        except UnreadableError:
+            return False
+
+    def _clean(self, effect: Host) -> Condition:
+        self._retires(effect.cluster, effect)
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        try:
+            self._keep_logs(effect)
+        except FawkesError as error:
+            _log.warning("%s: its logs could not be kept: %s", effect.node, error)
+        self._ground.run(effect.node, node.wipe(right), "wiping")
+        self._ground.run(effect.node, lease.release(right), "giving the node back")
+        return Condition.CLEAN
+
+    def _retires(self, cluster: ClusterId, effect: Host) -> None:
+        """A MR-cluster whose master is wiped is asked no more."""
+        known = self._clusters.get(cluster)
+        if known is not None and known.master == effect.node:
+            self._clusters.remove(cluster)

@@ -1,0 +1,76 @@
+"""Membership documents: written on the master, one refresh at a time for each MR-cluster, the latest version wins."""
+
+from __future__ import annotations
+
+import threading
+
+from fawkes.core.effects import Goal, Membership
+from fawkes.core.model import ClusterId, Facts, Role
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.playbooks import hadoop
+from fawkes.live.setup import Setup
+from fawkes.playbook import Folders
+from fawkes.units import SECOND_US
+
+
+class MembershipKeeper:
+    """Reaches `Membership` goals; remembers what each master was told last, to spare refreshes that change nothing."""
+
+    def __init__(self, ground: Ground, clusters: Clusters, setup: Setup) -> None:
+        self._ground = ground
+        self._clusters = clusters
+        self._setup = setup
+        self._lock = threading.Lock()
+        self._told: dict[ClusterId, dict[str, str]] = {}
+
+    def apply(self, effect: Membership) -> Facts | None:
+        """Make the masters know the document; None when the MR-cluster is not there any more."""
+        cluster = self._clusters.changed(effect)
+        if cluster is None:
+            return None
+        members = self.members(effect)
+        files = hadoop.members_files(members)
+        with self._lock:
+            told = self._told.get(effect.cluster, {})
+        names = [name for name, listed in _LISTS.items() if any(told.get(file) != files[file] for file in listed)]
+        if names:
+            self._refresh(cluster, members, names)
+            with self._lock:
+                self._told[effect.cluster] = files
+        return {"refreshed": names}
+
+    def forget(self, cluster: ClusterId) -> None:
+        """What the masters know is in doubt: the next document is told in full."""
+        with self._lock:
+            self._told.pop(cluster, None)
+
+    def told(self, cluster: ClusterId, files: dict[str, str]) -> None:
+        """The masters were started with these lists."""
+        with self._lock:
+            self._told[cluster] = files
+
+    def members(self, effect: Membership) -> hadoop.Members:
+        """The document as addresses."""
+        by = effect.members.items()
+        address = {node: self._ground.nodes[node].data_address for node, _ in by}
+        return hadoop.Members(
+            version=effect.version,
+            data=sorted(address[n] for n, m in by if m.role is not Role.TRANSIENT),
+            leaving_data=sorted(address[n] for n, m in by if m.goal is Goal.EVACUATING),
+            compute=sorted(address[n] for n, m in by if m.goal is not Goal.EVACUATING),
+            leaving={address[n]: m.leave_us // SECOND_US for n, m in by if m.goal is Goal.DRAINING},
+        )
+
+    def _refresh(self, cluster: LiveCluster, members: hadoop.Members, names: list[str]) -> None:
+        master = cluster.members[cluster.master]
+        right = self._ground.lease(cluster.master, cluster.id, master.generation)
+        commands = {name: self._setup.refresh_argv(cluster, name) for name in names}
+        script = hadoop.refresh(right, members, commands, self._setup.environment(cluster, cluster.master))
+        self._ground.run(cluster.master, script, "refreshing the members")
+
+
+_LISTS = {
+    "hdfs": (Folders.DFS_INCLUDE, Folders.DFS_EXCLUDE),
+    "yarn": (Folders.YARN_INCLUDE, Folders.YARN_EXCLUDE),
+}

@@ -1,0 +1,262 @@
+"""How one MR-cluster is set up on its nodes: release, Java, configuration, daemons, commands, addresses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fawkes.config.details import JobDetails
+from fawkes.core.effects import StartJob
+from fawkes.core.model import NodeId, Role
+from fawkes.core.tags import tag_of
+from fawkes.dist.cache import cached
+from fawkes.dist.java import find_java
+from fawkes.dist.pins import pin
+from fawkes.dist.release import LIGHT_FLAGS, Release
+from fawkes.dist.remote import RemoteShell, release_on
+from fawkes.dist.spread import spread
+from fawkes.live import hadoop_conf
+from fawkes.live.clusters import LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.measure import Target
+from fawkes.live.playbooks import hadoop
+from fawkes.live.playbooks import job as book
+from fawkes.live.upload import uploaded
+
+MB = 1 << 20
+#: below this memory for tasks a node is small: daemons get little heap and start quickly rather than run fast
+_SMALL_NODE_BYTES = 8 << 30
+_HEAPS_MB = {"namenode": 1024, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512, "historyserver": 512}
+_SMALL_HEAPS_MB = {"namenode": 256, "datanode": 128, "resourcemanager": 256, "nodemanager": 160, "historyserver": 192}
+_CLIENT_HEAP_MB = 256
+_MASTER_DAEMONS = ("namenode", "resourcemanager", "historyserver")
+_DAEMONS = {
+    Role.CORE: ("datanode", "nodemanager"),
+    Role.TRANSIENT_CORE: ("datanode", "nodemanager"),
+    Role.TRANSIENT: ("nodemanager",),
+}
+_REFRESH = {"hdfs": ("dfsadmin", ("-refreshNodes",)), "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a job's launcher runs: words, environment, and the configuration of this one attempt."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    conf: Mapping[str, str]
+
+
+class Setup:
+    """Answers for a MR-cluster and a node; what was found out about releases and Java is remembered."""
+
+    def __init__(self, ground: Ground, shell: RemoteShell) -> None:
+        self._ground = ground
+        self._shell = shell
+        self._lock = threading.Lock()
+        self._releases: dict[tuple[NodeId, str], Release] = {}
+        self._javas: dict[tuple[NodeId, str], str] = {}
+
+    def spread(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
+        """Bring the release to the nodes that miss it; PartialError names those where that failed."""
+        if cluster.details.release_dir:
+            return
+        release = cached(pin(cluster.details.hadoop_version))
+        places = {str(node): self._ground.nodes[node].software_dir for node in nodes}
+        brought = spread(release, places, self._shell)
+        brought.check()
+        with self._lock:
+            for node in nodes:
+                self._releases[node, release.version] = release.at(brought.roots[node])
+
+    def release(self, cluster: LiveCluster, node: NodeId) -> Release:
+        """The release as it lies on a node; it is brought there when it is missing."""
+        details = cluster.details
+        place = details.release_dir or details.hadoop_version
+        if (node, place) not in self._releases:
+            if details.release_dir:
+                found = release_on(self._shell, node, details.release_dir)
+                with self._lock:
+                    self._releases[node, place] = found
+            else:
+                self.spread(cluster, [node])
+        with self._lock:
+            return self._releases[node, place]
+
+    def java_home(self, cluster: LiveCluster, node: NodeId) -> str:
+        """The Java of a node that fits the release; HostError says which would."""
+        release = self.release(cluster, node)
+        with self._lock:
+            known = self._javas.get((node, release.version))
+        if known is None:
+            given = self._ground.nodes[node].java_home
+            known = find_java(self._shell, node, release, java_home=given).home
+            with self._lock:
+                self._javas[node, release.version] = known
+        return known
+
+    def masters(self, cluster: LiveCluster) -> MasterAddresses:
+        """Where the masters answer."""
+        node = self._ground.nodes[cluster.master]
+        at = node.data_address
+        ports = hadoop_conf.Ports()
+        return MasterAddresses(
+            resource_manager=f"http://{at}:{ports.resourcemanager_web}",
+            namenode=f"http://{at}:{ports.namenode_web}",
+            history=f"http://{at}:{ports.history_web}",
+            user=node.user,
+            nodes=self._ground.names,
+        )
+
+    def default_fs(self, cluster: LiveCluster) -> str:
+        """The URL of its HDFS."""
+        return f"hdfs://{self._ground.nodes[cluster.master].data_address}:{hadoop_conf.Ports().namenode}"
+
+    def target(self, cluster: LiveCluster) -> Target:
+        """What the sampler reads; a slot is a container of a map task."""
+        conf = self._conf(cluster, cluster.master, Role.CORE)
+        mapred = hadoop_conf.settings(conf)["mapred-site"]
+        return Target(
+            cluster=cluster.id,
+            masters=self.masters(cluster),
+            task_mb=int(mapred["mapreduce.map.memory.mb"]),
+            task_vcores=0,
+        )
+
+    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
+        """The configuration folder of a node, by file name."""
+        return hadoop_conf.files(self._conf(cluster, node, role))
+
+    def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
+        """What runs on a node."""
+        names = [*(_MASTER_DAEMONS if node == cluster.master else ()), *_DAEMONS[role]]
+        folders = self._ground.folders(node, cluster.id)
+        env = self.environment(cluster, node)
+        return [
+            hadoop.Daemon(name, self._argv(cluster, node, name, extra=hadoop.log_flags(folders, name)), env)
+            for name in names
+        ]
+
+    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
+        """What daemons and commands find in their environment."""
+        conf = str(self._ground.folders(node, cluster.id).conf)
+        return self.release(cluster, node).environment(self.java_home(cluster, node), conf)
+
+    def format_argv(self, cluster: LiveCluster) -> list[str]:
+        """The command that formats the NameNode's folder."""
+        return self._argv(cluster, cluster.master, "namenode-format")
+
+    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
+        """The command that makes a master (``hdfs`` or ``yarn``) read its lists of members."""
+        program, words = _REFRESH[which]
+        return [*self._argv(cluster, cluster.master, program), *words]
+
+    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
+        """What the launcher of an attempt runs on the master."""
+        node = cluster.master
+        release, java = self.release(cluster, node), self.java_home(cluster, node)
+        folder = book.job_folder(self._ground.folders(node, cluster.id), effect.job, effect.attempt)
+        conf_dir = str(folder / "conf")
+        jar = uploaded(folder, details.jar) if details.jar else _release_jar(release, details.release_jar)
+        env = release.environment(java, conf_dir)
+        env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
+        base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=LIGHT_FLAGS)
+        match details.kind:
+            case "jar":
+                argv = [*base, jar, *([details.main_class] if details.main_class else []), *details.args]
+            case "class":
+                argv = [*_with_class_path(base, jar)[:-1], details.main_class, *details.args]
+            case "streaming":
+                argv = [*base, release.streaming_jar, *_streaming(details)]
+            case _:
+                argv = ["/bin/sh", "-c", details.command]
+        own = {"mapreduce.job.tags": tag_of(effect.job, effect.attempt), **details.properties}
+        files = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
+        return Command(argv, env, files)
+
+    def client(self, cluster: LiveCluster) -> dict[str, str]:
+        """The configuration with which commands on other machines reach the MR-cluster."""
+        return hadoop_conf.files(self._conf(cluster, cluster.master, Role.CORE))
+
+    def _conf(
+        self, cluster: LiveCluster, node: NodeId, role: Role, own: hadoop_conf.Sites | None = None
+    ) -> hadoop_conf.NodeConf:
+        """What the files of a node depend on; ``own`` are settings of one job."""
+        facts, details = self._ground.nodes[node], cluster.details
+        release = self.release(cluster, node)
+        biggest = max(self._ground.nodes.values(), key=lambda n: n.memory_bytes)
+        return hadoop_conf.NodeConf(
+            folders=self._ground.folders(node, cluster.id),
+            role=role,
+            master=self._ground.nodes[cluster.master].data_address,
+            address=facts.data_address,
+            user=facts.user,
+            core_count=len(cluster.core),
+            replication=cluster.spec.replication,
+            block_size_bytes=details.block_size_bytes,
+            memory_mb=facts.memory_bytes // MB,
+            vcores=facts.cores,
+            java_home=self.java_home(cluster, node),
+            hadoop_home=release.root,
+            task_class_path=release.task_class_path,
+            max_memory_mb=biggest.memory_bytes // MB,
+            max_vcores=max(n.cores for n in self._ground.nodes.values()),
+            quick=self._small(cluster.master),
+            overrides=(
+                *([details.overrides(role)] if details.hadoop or details.roles else []),
+                *([own] if own else []),
+            ),
+        )
+
+    def _argv(self, cluster: LiveCluster, node: NodeId, program: str, extra: Sequence[str] = ()) -> list[str]:
+        light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()
+        return self.release(cluster, node).daemon_argv(
+            program,
+            java_home=self.java_home(cluster, node),
+            conf_dir=str(self._ground.folders(node, cluster.id).conf),
+            heap_mb=self._heap_mb(cluster, node, program),
+            extra=(*light, *extra),
+        )
+
+    def _small(self, node: NodeId) -> bool:
+        return self._ground.nodes[node].memory_bytes < _SMALL_NODE_BYTES
+
+    def _heap_mb(self, cluster: LiveCluster, node: NodeId, program: str) -> int:
+        given = cluster.details.heap_bytes.get(program)
+        if given:
+            return given // MB
+        heaps = _SMALL_HEAPS_MB if self._small(node) else _HEAPS_MB
+        return heaps.get(program, _CLIENT_HEAP_MB)
+
+
+def _release_jar(release: Release, name: str) -> str:
+    jars = {
+        "examples": lambda: release.examples_jar,
+        "streaming": lambda: release.streaming_jar,
+        "jobclient-tests": lambda: release.jobclient_tests_jar,
+    }
+    return jars[name]() if name else ""
+
+
+def _with_class_path(argv: Sequence[str], jar: str) -> list[str]:
+    """The same with a further jar on the class path."""
+    if not jar:
+        return list(argv)
+    at = list(argv).index("-cp") + 1
+    return [*argv[:at], f"{argv[at]}:{jar}", *argv[at + 1 :]]
+
+
+def _streaming(details: JobDetails) -> list[str]:
+    words = ["-files", ",".join(details.files)] if details.files else []
+    for source in details.inputs:
+        words += ["-input", source]
+    for flag, value in (
+        ("-output", details.output),
+        ("-mapper", details.mapper),
+        ("-combiner", details.combiner),
+        ("-reducer", details.reducer),
+    ):
+        words += [flag, value] if value else []
+    return [*words, *details.args]

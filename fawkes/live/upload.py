@@ -1,0 +1,41 @@
+"""Files that go from the controller to the master before a job begins: its jar, its other files, its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from fawkes.config.details import JobDetails
+from fawkes.core.effects import StartJob
+from fawkes.core.model import NodeId
+from fawkes.errors import UserError
+from fawkes.live.fleet import Fleet
+from fawkes.live.playbooks import job as book
+from fawkes.playbook import Lease
+
+
+class Upload:
+    """Puts files into the folder of an attempt, each whole or not at all."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def job_files(
+        self, node: NodeId, right: Lease, effect: StartJob, details: JobDetails, conf: Mapping[str, str]
+    ) -> None:
+        """Bring everything that an attempt needs; UserError for a file that is not there (any more)."""
+        folder = book.job_folder(right.folders, effect.job, effect.attempt)
+        sources = [Path(name) for name in (details.jar, *details.files) if name]
+        for source in sources:
+            if not source.is_file():
+                raise UserError("there is no such file", where=str(source), hint="The job cannot start without it")
+        for source in sources:
+            with source.open("rb") as stream:
+                self._fleet.put(node, stream, folder / source.name, lease=right, mode=0o755)
+        for name, text in sorted(conf.items()):
+            self._fleet.put(node, text.encode(), folder / "conf" / name, lease=right)
+
+
+def uploaded(folder: PurePosixPath, local: str) -> str:
+    """Where a local file of a job lies on the master."""
+    return str(folder / Path(local).name)

@@ -1,0 +1,195 @@
+"""Eyes on the members of each MR-cluster: who has drained, whose blocks are safe, who stopped answering."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from fawkes.core.effects import Effect, Goal, Member
+from fawkes.core.events import Condition, NodeObserved
+from fawkes.core.model import ClusterId, Facts, NodeId, Role
+from fawkes.live import masters
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.masters import ComputeNode, Storage
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.post import Mailbox
+from fawkes.live.reconcile import Reconciler
+from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.live.safety import safe_to_stop
+from fawkes.live.setup import Setup
+from fawkes.units import SECOND_US
+
+_log = logging.getLogger(__name__)
+_ANSWER_S = 5.0
+#: a MR-cluster in which nobody leaves is looked at once in so many rounds
+_QUIET_ROUNDS = 10
+#: so long a master may show another picture than it was told before it is told again
+_DOUBT_US = 20 * SECOND_US
+#: NodeManagers in these states do nothing for their MR-cluster any more
+_GONE = frozenset({masters.DECOMMISSIONED, "LOST", "SHUTDOWN"})
+_HELD_AFTER_US = 15 * SECOND_US
+
+Told = tuple[NodeId, int, Condition, str]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was told about a MR-cluster, and since when the masters have shown a picture of their own."""
+
+    told: set[Told] = field(default_factory=set)
+    since: dict[tuple[NodeId, str], int] = field(default_factory=dict)
+    served: dict[NodeId, int] = field(default_factory=dict)
+    round: int = 0
+    look: Future[None] | None = None
+
+
+class Watch:
+    """Looks at all MR-clusters side by side; one look at a time for each."""
+
+    def __init__(
+        self,
+        clusters: Clusters,
+        setup: Setup,
+        membership: MembershipKeeper,
+        goals: Reconciler,
+        mailbox: Mailbox,
+    ) -> None:
+        self._clusters = clusters
+        self._setup = setup
+        self._membership = membership
+        self._goals = goals
+        self._mailbox = mailbox
+        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="watch")
+        self._lock = threading.Lock()
+        self._seen: dict[ClusterId, _Seen] = {}
+
+    def round(self) -> None:
+        """Begin a look wherever the last one has ended and somebody leaves, or it is time."""
+        known = [cluster for cluster in self._clusters.all() if cluster.ready]
+        with self._lock:
+            for gone in set(self._seen) - {cluster.id for cluster in known}:
+                del self._seen[gone]
+        for cluster in known:
+            seen = self._seen.setdefault(cluster.id, _Seen())
+            seen.round += 1
+            _stays(cluster, seen)
+            leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
+            if not leaving and seen.round % _QUIET_ROUNDS:
+                continue
+            if seen.look is None or seen.look.done():
+                seen.look = self._threads.submit(self._look, cluster, seen)
+
+    def close(self) -> None:
+        """Begin no more looks."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self, cluster: LiveCluster, seen: _Seen) -> None:
+        addresses = self._setup.masters(cluster)
+        try:
+            computing = masters.resource_manager_nodes(addresses, Deadline.after(_ANSWER_S))
+            storing = masters.storage(addresses, Deadline.after(_ANSWER_S))
+        except UnreadableError as error:
+            _log.info("%s cannot be watched: %s", cluster.id, error)
+            return
+        for node, member in cluster.members.items():
+            if member.goal is Goal.DRAINING:
+                self._draining(cluster, seen, node, member, computing.get(node))
+            elif member.goal is Goal.EVACUATING:
+                self._evacuating(cluster, seen, node, member, storing)
+            else:
+                self._serving(cluster, seen, node, member, computing.get(node), storing)
+
+    def _draining(
+        self, cluster: LiveCluster, seen: _Seen, node: NodeId, member: Member, compute: ComputeNode | None
+    ) -> None:
+        if compute is None or compute.state in _GONE:
+            self._tell(seen, node, member, Condition.DRAINED)
+        elif compute.state != masters.DECOMMISSIONING:
+            self._doubt(cluster, seen, node, "is not draining")
+
+    def _evacuating(self, cluster: LiveCluster, seen: _Seen, node: NodeId, member: Member, storing: Storage) -> None:
+        found = storing.nodes.get(node)
+        if found is not None and found.state == masters.IN_SERVICE:
+            self._doubt(cluster, seen, node, "is not evacuating")
+            return
+        safety = safe_to_stop(self._setup.masters(cluster), node, Deadline.after(_ANSWER_S))
+        if safety.safe:
+            self._tell(seen, node, member, Condition.EVACUATED, facts=safety.facts)
+        elif self._lasts(seen, node, "held") > _HELD_AFTER_US:
+            self._tell(seen, node, member, Condition.HELD, error=safety.why, facts=safety.facts)
+
+    def _serving(
+        self,
+        cluster: LiveCluster,
+        seen: _Seen,
+        node: NodeId,
+        member: Member,
+        compute: ComputeNode | None,
+        storing: Storage,
+    ) -> None:
+        """A node is lost only after it was seen to serve: one that is still coming up has its own deadline."""
+        stores = member.role is not Role.TRANSIENT
+        found = storing.nodes.get(node)
+        computes = compute is not None and compute.state not in _GONE
+        alive = computes and (not stores or (found is not None and found.alive))
+        if alive:
+            seen.served[node] = member.generation
+            self._forget(seen, node)
+        elif seen.served.get(node) == member.generation:
+            state = compute.state if compute is not None else "unknown to the ResourceManager"
+            disk = "" if not stores or (found is not None and found.alive) else ", its DataNode is dead"
+            self._tell(seen, node, member, Condition.LOST, error=f"its NodeManager is {state}{disk}")
+            seen.served.pop(node, None)
+
+    def _tell(
+        self,
+        seen: _Seen,
+        node: NodeId,
+        member: Member,
+        condition: Condition,
+        *,
+        error: str = "",
+        facts: Facts | None = None,
+    ) -> None:
+        told: Told = (node, member.generation, condition, error)
+        if told in seen.told:
+            return
+        seen.told.add(told)
+        self._mailbox.tell(
+            lambda at: NodeObserved(
+                at_us=at,
+                node=node,
+                generation=member.generation,
+                condition=condition,
+                error=error,
+                facts=facts or {},
+            )
+        )
+
+    def _doubt(self, cluster: LiveCluster, seen: _Seen, node: NodeId, why: str) -> None:
+        """A master that shows something else than it was told for a while is told again (it may have restarted)."""
+        if self._lasts(seen, node, why) < _DOUBT_US:
+            return
+        goal: Effect | None = self._goals.goal(f"membership:{cluster.id}")
+        if goal is not None:
+            _log.warning("%s: %s %s: the members are told again", cluster.id, node, why)
+            seen.since.pop((node, why), None)
+            self._membership.forget(cluster.id)
+            self._goals.want(goal)
+
+    def _lasts(self, seen: _Seen, node: NodeId, what: str) -> int:
+        now_us = self._mailbox.clock.now_us()
+        return now_us - seen.since.setdefault((node, what), now_us)
+
+    def _forget(self, seen: _Seen, node: NodeId) -> None:
+        """A node that serves again may leave again, and that is to be told again."""
+        seen.told = {told for told in seen.told if told[0] != node}
+        seen.since = {key: since for key, since in seen.since.items() if key[0] != node}
+
+
+def _stays(cluster: LiveCluster, seen: _Seen) -> None:
+    """What was told about the leaving of a node that stays after all is to be told again when it leaves again."""
+    serving = {node for node, member in cluster.members.items() if member.goal is Goal.SERVING}
+    seen.told = {told for told in seen.told if told[2] is Condition.LOST or told[0] not in serving}

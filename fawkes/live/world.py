@@ -1,0 +1,182 @@
+"""The World of real nodes: effects become goals that hands reach over SSH, what they see becomes events."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Reply, Save, StartJob, WakeAt
+from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
+from fawkes.core.model import Facts
+from fawkes.errors import ElsewhereError, FawkesError
+from fawkes.live.clusters import Clusters
+from fawkes.live.deploy import Deployer
+from fawkes.live.ground import Ground
+from fawkes.live.hosts import Hosts
+from fawkes.live.jobs import Jobs
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.post import Mailbox
+from fawkes.live.reconcile import Reconciler
+from fawkes.live.stages import Stages
+from fawkes.live.timers import Timers
+from fawkes.live.watch import Watch
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Who reaches which goals."""
+
+    deployer: Deployer
+    hosts: Hosts
+    membership: MembershipKeeper
+    stages: Stages
+    jobs: Jobs
+
+
+class LiveWorld:
+    """Holds the queue of events, the goals, the timers and the regular rounds together.
+
+    ``reply`` takes the answers to commands; ``refused`` is told once when a node says that another controller has
+    taken over: this one must stop.
+    """
+
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        ground: Ground,
+        clusters: Clusters,
+        *,
+        threads: int,
+        reply: Callable[[Reply], None],
+        refused: Callable[[FawkesError], None],
+    ) -> None:
+        self.mailbox = mailbox
+        self.ground = ground
+        self.clusters = clusters
+        self.goals = Reconciler(self._act, threads)
+        self.stopping = threading.Event()
+        self._reply = reply
+        self._refused = refused
+        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)))
+        self._hands: Hands | None = None
+
+    def equip(self, hands: Hands, watch: Watch, sample: Callable[[], Sampled | None], sample_every_us: int) -> None:
+        """Hands and eyes; they need the world to be there first."""
+        self._hands = hands
+
+        def sampled() -> None:
+            event = sample()
+            if event is not None:
+                self.mailbox.post(event)
+
+        self._timers.every("samples", sample_every_us, sampled)
+        self._timers.every("watch", 500_000, watch.round)
+        self._timers.every("jobs", 1_000_000, hands.jobs.round)
+
+    def next_event(self) -> Event | None:
+        """The next event; waits for it. None once the controller stops."""
+        return self.mailbox.take()
+
+    def start(self, effects: Iterable[Effect]) -> None:
+        """Take these goals over; returns at once."""
+        for effect in effects:
+            match effect:
+                case WakeAt():
+                    self._timers.wake_at(effect.at_us)
+                case Reply():
+                    self._reply(effect)
+                case _:
+                    self.goals.want(effect)
+
+    def stop(self) -> None:
+        """End the run after the events that are there already; nodes, MR-clusters and jobs go on."""
+        self.mailbox.end()
+
+    def close(self) -> None:
+        """Stop working; leave everything outside as it is."""
+        self.stopping.set()
+        self._timers.close()
+        self.goals.close()
+        self.ground.close()
+
+    def _act(self, effect: Effect) -> None:
+        if self._hands is None or not self.goals.is_current(effect):
+            return
+        try:
+            self._reach(self._hands, effect)
+        except ElsewhereError as error:
+            self._refused(error)
+            self._not_reached(effect, error)
+        except FawkesError as error:
+            self._not_reached(effect, error)
+        except Exception as error:
+            _log.exception("a defect while working on %s", effect.key)
+            self._not_reached(effect, FawkesError(f"a defect: {type(error).__name__}: {error}"))
+
+    def _reach(self, hands: Hands, effect: Effect) -> None:
+        current = lambda: self.goals.is_current(effect) and not self.stopping.is_set()  # noqa: E731
+        match effect:
+            case Deploy():
+                self._done(effect, hands.deployer.deploy(effect, current))
+            case Load():
+                self._done(effect, hands.stages.load(effect, current))
+            case Save():
+                self._done(effect, hands.stages.save(effect, current))
+            case Membership():
+                self._done(effect, hands.membership.apply(effect))
+            case Host():
+                self._seen(effect, hands.hosts.reach(effect, current))
+            case StartJob():
+                hands.jobs.start(effect)
+            case CancelJob():
+                hands.jobs.cancel(effect)
+
+    def _done(self, effect: Deploy | Load | Save | Membership, facts: Facts | None) -> None:
+        """``facts`` None: the goal was overtaken by a newer one."""
+        if facts is not None:
+            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=effect.version, facts=facts))
+
+    def _seen(self, effect: Host, condition: Condition | None) -> None:
+        if condition is not None:
+            self.mailbox.tell(
+                lambda at: NodeObserved(at_us=at, node=effect.node, generation=effect.generation, condition=condition)
+            )
+
+    def _not_reached(self, effect: Effect, error: FawkesError) -> None:
+        _log.warning("%s: %s", effect.key, error)
+        if self._hands is None or not self.goals.is_current(effect):
+            return
+        match effect:
+            case Host():
+                self.mailbox.tell(
+                    lambda at: NodeObserved(
+                        at_us=at,
+                        node=effect.node,
+                        generation=effect.generation,
+                        condition=Condition.FAILED,
+                        error=str(error),
+                    )
+                )
+            case Deploy() | Load() | Save() | Membership():
+                self.mailbox.tell(
+                    lambda at: Failed(
+                        at_us=at,
+                        effect=effect.key,
+                        version=effect.version,
+                        error=str(error),
+                        final=_final(error),
+                    )
+                )
+            case StartJob() | CancelJob():
+                self._hands.jobs.refused(effect, error)
+
+
+def _final(error: FawkesError) -> bool:
+    """Whether trying again is useless: what the user wrote must change first."""
+    from fawkes.errors import UserError
+
+    return isinstance(error, UserError)
