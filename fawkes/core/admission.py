@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core.decision import PutTick
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Deploy
+from fawkes.core.free import FreeNodes
 from fawkes.core.lifecycle import PROMISED
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife, Role
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Role
 from fawkes.core.moves import claim
-from fawkes.core.plan import FreeNodes, counted, give
+from fawkes.core.plan import TO_ADMIT, give
 from fawkes.core.targets import Bounds, whole_nodes
 
 
 def admit(draft: Draft) -> int:
     """Deploy the MR-clusters at the head of the queue as far as their minimums are free; shrink others for the first
-    that lacks nodes. How many free nodes are reserved for it.
+    that lacks nodes. How many free nodes that may be core nodes are reserved for it.
     """
-    for state in draft.clusters():
-        if state.life not in (ClusterLife.WAITING, ClusterLife.ADMITTED):
-            continue
+    for state in draft.queue():
         if not _feasible(draft, state):
             return 0
         free = FreeNodes(draft, core=True)
         if len(free) < state.spec.min_nodes:
-            if state.life is ClusterLife.WAITING:
-                draft.put_cluster(replace(state, life=ClusterLife.ADMITTED, alert=""))
             _make_room(draft, state, state.spec.min_nodes - len(free))
             return state.spec.min_nodes
         _deploy(draft, state, free)
@@ -34,8 +30,9 @@ def admit(draft: Draft) -> int:
 
 
 def _feasible(draft: Draft, state: ClusterState) -> bool:
-    promised = sum(c.spec.min_nodes for c in draft.clusters() if c.life in PROMISED and c.id != state.id)
-    minimum, usable = state.spec.min_nodes, draft.view.usable_nodes
+    """Whether the minimum fits beside those that are promised, all of them on nodes that may be core nodes."""
+    minimum, usable = state.spec.min_nodes, draft.counts.usable_core
+    promised = draft.promised - (minimum if state.life in PROMISED else 0)
     if promised + minimum <= usable:
         return True
     alert = f"needs {minimum} nodes; {promised} of {usable} are promised to others"
@@ -71,46 +68,51 @@ def _deploy(draft: Draft, state: ClusterState, free: FreeNodes) -> None:
 
 
 def _make_room(draft: Draft, state: ClusterState, lacking: int) -> None:
-    """Shrink MR-clusters above their minimums until ``lacking`` more core-capable nodes are free or on their way."""
-    coming = sum(
-        1
-        for donor in draft.clusters()
-        for node in draft.nodes_of(donor.id)
-        if node.life in (NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING) and node.node.may_core
-    )
-    lacking -= coming
-    if lacking <= 0:
-        return
-    if draft.view.paused:
-        draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.view.paused)
-        return
-    donors = [c for c in draft.clusters() if c.active]
-    have = {c.id: counted(draft, c.id) for c in donors}
-    targets = _targets_without(draft, state, donors, have)
-    draft.change(_with_targets(draft, targets))
+    """Shrink MR-clusters above their minimums until ``lacking`` more core-capable nodes are free or on their way.
+
+    First as far as their weights say, then down to their minimums. Those that cannot be read do not shrink.
+    """
+    lacking -= draft.counts.coming_core
+    if lacking > 0 and not draft.paused:
+        lacking -= _shrink_others(draft, state, lacking)
+    alert = ""
+    if lacking > 0:
+        alert = f"waits for {lacking} more nodes" + (f"; no moves: {draft.paused}" if draft.paused else "")
+        if state.alert != alert:
+            draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
+    if state.life is not ClusterLife.ADMITTED or state.alert != alert:
+        draft.put_cluster(replace(state, life=ClusterLife.ADMITTED, alert=alert))
+
+
+def _shrink_others(draft: Draft, newcomer: ClusterState, lacking: int) -> int:
+    """How many nodes begin to leave, at most ``lacking``."""
+    donors = [c for c in draft.clusters() if c.active and c.unreadable_us is None]
+    spare = {c.id: draft.held(c.id).spare_core for c in donors}
+    if not any(spare.values()):
+        return 0
+    have = {c.id: draft.held(c.id).counted for c in donors}
+    targets = _targets_without(draft, newcomer, donors, have)
+    draft.change(replace(draft.tick, targets=targets, measured=False))
+    left = lacking
     for limit in (targets, {c.id: c.spec.min_nodes for c in donors}):
         for donor in sorted(donors, key=lambda c: (limit[c.id] - have[c.id], c.id)):
-            surplus = min(lacking, have[donor.id] - limit[donor.id])
+            surplus = min(left, have[donor.id] - limit[donor.id], spare[donor.id])
             if surplus > 0:
-                left = give(draft, donor, surplus, "shrink-to-admit", newcomer=state.id, target=limit[donor.id])
-                have[donor.id] -= len(left)
-                lacking -= len(left)
-    if lacking > 0:
-        draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused="")
+                given = give(draft, donor, surplus, TO_ADMIT, core=True, newcomer=newcomer.id, target=limit[donor.id])
+                have[donor.id] -= given
+                spare[donor.id] -= given
+                left -= given
+    return lacking - left
 
 
 def _targets_without(
     draft: Draft, newcomer: ClusterState, donors: list[ClusterState], have: dict[ClusterId, int]
 ) -> dict[ClusterId, int]:
     """Targets by weight over what is left beside the newcomer; by present size where weights are undefined."""
-    ids = {c.id for c in donors}
-    fixed = sum(len(draft.nodes_of(c.id)) for c in draft.clusters() if c.id not in ids)
-    total = max(0, draft.view.usable_nodes - newcomer.spec.min_nodes - fixed)
-    known = {c: draft.tick.weights.get(c, 0.0) for c in ids}
-    weights = known if sum(known.values()) > 0 else {c: float(have[c]) for c in ids}
+    fixed = sum(draft.held(c.id).nodes for c in draft.clusters() if c.id not in have)
+    fixed += sum(draft.held(c).parting for c in have)
+    total = max(0, draft.counts.usable - newcomer.spec.min_nodes - fixed)
+    known = {c: draft.tick.weights.get(c, 0.0) for c in have}
+    weights = known if sum(known.values()) > 0 else {c: float(nodes) for c, nodes in have.items()}
     bounds = {c.id: Bounds(c.spec.min_nodes, max(c.spec.min_nodes, have[c.id])) for c in donors}
     return whole_nodes(total, weights, bounds)
-
-
-def _with_targets(draft: Draft, targets: dict[ClusterId, int]) -> PutTick:
-    return replace(draft.tick, targets=targets, measured=False)

@@ -1,40 +1,32 @@
-"""The life of a MR-cluster after its admission, from deploying to gone, and its readings."""
+"""The life of a MR-cluster after its admission, from deploying to gone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import fsum
 
 from fawkes.core import jobs
 from fawkes.core.admission import admit
-from fawkes.core.decision import AddSample, PutPending
+from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Save
-from fawkes.core.events import Done, Failed, Sampled
+from fawkes.core.events import Done, Failed
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import (
-    ClusterId,
-    ClusterLife,
-    ClusterState,
-    JobId,
-    JobLife,
-    JobState,
-    NodeLife,
-    Reading,
-    Reason,
-    Sample,
-)
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, NodeLife, Reason
 from fawkes.core.moves import clean
 from fawkes.core.plan import hand_out
 
 
 def nodes_changed(draft: Draft) -> None:
-    """After anything that may have freed nodes: empty MR-clusters are gone, the queue and the needy are served."""
-    for cluster in draft.clusters():
-        if cluster.life is ClusterLife.RETIRING and not draft.nodes_of(cluster.id):
+    """After anything that may have freed nodes: empty MR-clusters are gone, the queue and the needy are served.
+
+    Nothing here depends on time alone: an event that changed no node, MR-cluster or target leaves nothing to do.
+    """
+    for cluster in draft.emptied():
+        if cluster.life is ClusterLife.RETIRING:
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
             draft.say("gone", cluster=cluster.id, failed=cluster.failed)
-    hand_out(draft, admit(draft))
+    if draft.moves_nodes:
+        hand_out(draft, admit(draft))
 
 
 def answered(draft: Draft, event: Done | Failed) -> None:
@@ -48,24 +40,26 @@ def answered(draft: Draft, event: Done | Failed) -> None:
         _not_reached(draft, cluster, pending, event)
     elif kind == "membership":
         draft.settle(event.effect)
+        if cluster.alert and cluster.active and cluster.unreadable_us is None:
+            draft.put_cluster(replace(cluster, alert=""))
     else:
         draft.settle(event.effect)
         _stage_done(draft, cluster, event)
 
 
 def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
+    """The next stage begins. Each has a version of its own: a second answer about the one before is history."""
     took_us = draft.at_us - cluster.since_us
     match cluster.life:
         case ClusterLife.DEPLOYING:
             draft.say("deployed", cluster=cluster.id, took_us=took_us, **event.facts)
             for node in draft.nodes_of(cluster.id):
                 if node.life is NodeLife.JOINING:
-                    draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us))
-            cluster = replace(cluster, life=ClusterLife.LOADING, deploy_us=took_us, alert="")
-            draft.put_cluster(cluster)
+                    draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))
+            version = cluster.version + 1
+            draft.put_cluster(replace(cluster, life=ClusterLife.LOADING, deploy_us=took_us, alert="", version=version))
             draft.touch(cluster.id)
-            effect = Load(cluster.id, cluster.version)
-            draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
+            draft.act(Load(cluster.id, version), within_us=draft.settings.transfer_us, version=version)
         case ClusterLife.LOADING:
             draft.say("loaded", cluster=cluster.id, took_us=took_us, **event.facts)
             cluster = replace(
@@ -105,25 +99,23 @@ def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
 
 
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:
-    """A deadline of a MR-cluster has passed: what should be is said again."""
+    """A deadline of a MR-cluster has passed: what should be is said again; its members as they are by now."""
     cluster = draft.cluster(ClusterId(pending.key.partition(":")[2]))
     if cluster is None or cluster.life not in WITH_MASTERS or pending.effect is None:
         draft.settle(pending.key)
         return
     draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
-    within_us = {
-        ClusterLife.DEPLOYING: draft.settings.deploy_us,
-        ClusterLife.LOADING: draft.settings.transfer_us,
-        ClusterLife.SAVING: draft.settings.transfer_us,
-    }.get(cluster.life, draft.settings.membership_us)
     if pending.key.startswith("membership:"):
-        within_us = draft.settings.membership_us * 2 ** min(pending.tries, 5)
+        draft.touch(cluster.id)
+        return
+    deploys = cluster.life is ClusterLife.DEPLOYING
+    within_us = draft.settings.deploy_us if deploys else draft.settings.transfer_us
     draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)
 
 
 def save(draft: Draft, cluster: ClusterState) -> None:
     """Save the outputs of a MR-cluster; it keeps its nodes until that was verified (3.1)."""
-    cluster = replace(cluster, life=ClusterLife.SAVING)
+    cluster = replace(cluster, life=ClusterLife.SAVING, version=cluster.version + 1)
     draft.put_cluster(cluster)
     if cluster.discard:
         draft.say("discarded", cluster=cluster.id)
@@ -134,7 +126,9 @@ def save(draft: Draft, cluster: ClusterState) -> None:
 
 
 def retire(draft: Draft, cluster: ClusterState) -> None:
-    """Stop and wipe all nodes of a MR-cluster; it is gone when all were seen clean."""
+    """Stop and wipe all nodes of a MR-cluster, with what still runs there; it is gone when all were seen clean."""
+    for job in draft.jobs_of(cluster.id):
+        jobs.end_with_cluster(draft, job)
     draft.put_cluster(replace(cluster, life=ClusterLife.RETIRING))
     draft.settle(f"cluster:{cluster.id}")
     draft.settle(f"membership:{cluster.id}")
@@ -144,81 +138,6 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
             clean(draft, node, why)
 
 
-def sampled(draft: Draft, event: Sampled) -> None:
-    """Keep the samples; freeze what cannot be read; notice idleness; release jobs."""
-    for reading in event.readings:
-        cluster = draft.cluster(reading.cluster)
-        if cluster is None or not cluster.active:
-            continue
-        if reading.error:
-            _unreadable(draft, cluster, reading)
-        else:
-            _readable(draft, cluster, reading)
-            jobs.release(draft, cluster.id)
-
-
-def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
-    latest = draft.view.latest(cluster.id)
-    seen_us = latest.at_us if latest else (cluster.active_us or draft.at_us)
-    if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=reading.error))
-        draft.say("unreadable", cluster=cluster.id, error=reading.error)
-
-
-def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
-    mine = draft.jobs_of(cluster.id)
-    sample = _sample(draft, reading, mine)
-    keep_from_us = draft.at_us - draft.settings.period_us
-    draft.change(
-        AddSample(
-            cluster.id, sample, keep_from_us, reading.tasks_waiting or 0, reading.node_bytes, reading.node_masters
-        )
-    )
-    busy = bool(mine) or bool(reading.jobs_running) or bool(reading.jobs_waiting)
-    idle_us = None if busy else (cluster.idle_us if cluster.idle_us is not None else draft.at_us)
-    if cluster.unreadable_us is not None:
-        draft.say("readable", cluster=cluster.id)
-        cluster = replace(cluster, unreadable_us=None, alert="")
-        draft.put_cluster(replace(cluster, idle_us=idle_us))
-    elif idle_us != cluster.idle_us:
-        draft.put_cluster(replace(cluster, idle_us=idle_us))
-
-
-def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
-    """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
-    queued = [job for job in mine if job.life is JobLife.QUEUED]
-    in_yarn = set(reading.waiting_tags)
-    begun = [job for job in mine if job.life is not JobLife.QUEUED]
-    waiting = queued + [job for job in begun if tag_of(job.id, job.attempt) in in_yarn]
-    known_bytes = [job.spec.input_bytes for job in waiting if job.spec.input_bytes is not None]
-    ratios = [
-        (draft.at_us - (job.submitted_us if job in waiting or job.started_us is None else job.started_us))
-        / job.spec.reference_us
-        for job in mine
-        if job.spec.reference_us
-    ]
-    return Sample(
-        at_us=draft.at_us,
-        jobs_waiting=_plus(reading.jobs_waiting, len(queued)),
-        jobs_running=reading.jobs_running,
-        tasks_waiting=_plus(reading.tasks_waiting, sum(job.spec.tasks for job in queued)),
-        tasks_running=reading.tasks_running,
-        bytes_waiting=sum(known_bytes) if len(known_bytes) == len(waiting) or known_bytes else None,
-        slots_used=reading.slots_used,
-        slots_total=reading.slots_total,
-        output_bytes=reading.output_bytes,
-        storage_bytes=reading.storage_bytes,
-        jobs_done=reading.jobs_done,
-        tasks_done=reading.tasks_done,
-        job_slowdown=fsum(ratios) / len(ratios) if ratios else (0.0 if not mine else None),
-        without_reference=sum(1 for job in mine if not job.spec.reference_us),
-    )
-
-
 def tag_of(job: JobId, attempt: int) -> str:
     """The application tag by which YARN knows an attempt of a job; YARN keeps tags in small letters."""
     return f"fawkes-{job}-{attempt}".lower()
-
-
-def _plus(reading: int | None, ours: int) -> int | None:
-    return None if reading is None else reading + ours

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from fawkes.core.counts import Held
 from fawkes.core.decision import (
     AddSample,
     Change,
@@ -12,13 +14,14 @@ from fawkes.core.decision import (
     PutCluster,
     PutJob,
     PutNode,
+    PutPause,
     PutPending,
     PutRules,
     PutTick,
     PutWake,
 )
 from fawkes.core.effects import Effect, Goal, Host, Member, Membership, Reply, WakeAt
-from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.lifecycle import ENDED_JOBS, PROMISED, QUEUED, WITH_MASTERS
 from fawkes.core.model import (
     ClusterId,
     ClusterLife,
@@ -32,7 +35,7 @@ from fawkes.core.model import (
     Role,
 )
 from fawkes.core.settings import Settings
-from fawkes.core.state import View
+from fawkes.core.view import View
 
 _WATCHING = (AddSample, PutTick, PutRules, PutWake)
 _GOALS = {
@@ -52,14 +55,21 @@ class Draft:
         self.at_us = at_us
         self.rules = rules
         self.reasons: list[Reason] = []
+        self.counts = view.counts.copy()
+        self.promised = view.promised
+        self.paused = view.paused
+        self.new_timer = False
         self._changes: list[Change] = []
         self._effects: list[Effect] = []
         self._nodes: dict[NodeId, NodeState] = {}
+        self._held: dict[ClusterId, Held] = {}
+        self._nodes_of: dict[ClusterId, dict[NodeId, None]] = {}
         self._clusters: dict[ClusterId, ClusterState] = {}
         self._jobs: dict[JobId, JobState] = {}
         self._pending: dict[str, PutPending | None] = {}
         self._tick: PutTick | None = None
         self._touched: dict[ClusterId, None] = {}
+        self._smaller: dict[ClusterId, None] = {}
 
     @property
     def settings(self) -> Settings:
@@ -71,36 +81,54 @@ class Draft:
         """What the last tick left behind."""
         return self._tick or self.view.last_tick
 
+    @property
+    def moves_nodes(self) -> bool:
+        """Whether anything changed on which nodes can be handed out or MR-clusters admitted."""
+        return bool(self._nodes or self._clusters or self._tick) or self.paused != self.view.paused
+
     def node(self, node: NodeId) -> NodeState:
         """A node as this decision has it so far."""
         return self._nodes.get(node) or self.view.nodes[node]
+
+    def changed_nodes(self) -> Mapping[NodeId, NodeState]:
+        """The nodes that this decision has changed so far."""
+        return self._nodes
 
     def cluster(self, cluster: ClusterId) -> ClusterState | None:
         """A MR-cluster as this decision has it so far; None when it is gone or was never requested."""
         state = self._clusters.get(cluster) or self.view.clusters.get(cluster)
         return None if state is None or state.life is ClusterLife.GONE else state
 
-    def clusters(self) -> list[ClusterState]:
-        """All MR-clusters as this decision has them so far, in the order of their requests."""
+    def clusters(self) -> Iterator[ClusterState]:
+        """All MR-clusters as this decision has them so far, in the order of their requests: for ticks and starts."""
         known = [*self.view.clusters, *(c for c in self._clusters if c not in self.view.clusters)]
-        return [state for state in map(self.cluster, known) if state is not None]
+        return (state for state in map(self.cluster, known) if state is not None)
+
+    def queue(self) -> list[ClusterState]:
+        """The MR-clusters that wait for nodes, first come first."""
+        ids = dict.fromkeys(self.view.queue) | dict.fromkeys(self._clusters)
+        return [state for state in map(self.cluster, ids) if state is not None and state.life in QUEUED]
+
+    def emptied(self) -> list[ClusterState]:
+        """The MR-clusters that lost their last node by this decision."""
+        smaller = (self.cluster(c) for c in self._smaller if self.held(c).nodes == 0)
+        return [state for state in smaller if state is not None]
+
+    def held(self, cluster: ClusterId) -> Held:
+        """How many nodes of a MR-cluster are what."""
+        return self._held.get(cluster) or self.view.held(cluster)
 
     def nodes_of(self, cluster: ClusterId) -> list[NodeState]:
         """The nodes that a MR-cluster holds physically, by id."""
-        ids = {n for n in self.view.nodes_of(cluster) if n not in self._nodes}
-        ids |= {n for n, state in self._nodes.items() if state.owner == cluster}
-        return [self.node(n) for n in sorted(ids)]
-
-    def free(self) -> list[NodeState]:
-        """The nodes that can be handed out, by id."""
-        ids = {n for n in self.view.free if n not in self._nodes}
-        ids |= {n for n, state in self._nodes.items() if state.life is NodeLife.FREE}
+        ids = [n for n in self.view.nodes_of(cluster) if n not in self._nodes]
+        ids += self._nodes_of.get(cluster, ())
         return [self.node(n) for n in sorted(ids)]
 
     def jobs_of(self, cluster: ClusterId) -> list[JobState]:
         """The jobs of a MR-cluster that have not ended, in the order of their submission."""
-        mine = {**self.view.jobs_of(cluster), **{j: s for j, s in self._jobs.items() if s.cluster == cluster}}
-        return sorted((s for s in mine.values() if s.finished_us is None), key=lambda s: s.order)
+        mine = dict(self.view.jobs_of(cluster))
+        mine.update((j, state) for j, state in self._jobs.items() if state.cluster == cluster)
+        return [state for state in mine.values() if state.life not in ENDED_JOBS]
 
     def pending(self, key: str) -> PutPending | None:
         """What is under way for this key."""
@@ -116,18 +144,43 @@ class Draft:
         """Any change that needs no overlay here."""
         if isinstance(change, PutTick):
             self._tick = change
+        elif isinstance(change, PutPause):
+            self.paused = change.reason
         self._changes.append(change)
 
     def put_node(self, state: NodeState) -> None:
         """A node is different from now on."""
-        self._nodes[state.node.id] = state
+        name = state.node.id
+        old = self._nodes.get(name) or self.view.nodes.get(name)
+        if old is not None:
+            self._count(old, -1)
+        self._count(state, +1)
+        self._nodes[name] = state
         self._changes.append(PutNode(state))
+
+    def _count(self, state: NodeState, sign: int) -> None:
+        self.counts.add(state, sign)
+        if state.owner is None:
+            return
+        held = self._held.get(state.owner)
+        if held is None:
+            held = self._held[state.owner] = self.view.held(state.owner).copy()
+        held.add(state, sign)
+        mine = self._nodes_of.setdefault(state.owner, {})
+        if sign > 0:
+            mine[state.node.id] = None
+        else:
+            mine.pop(state.node.id, None)
+            self._smaller[state.owner] = None
 
     def put_cluster(self, state: ClusterState) -> None:
         """A MR-cluster is different from now on; a new life begins at the time of the event."""
         old = self.cluster(state.id)
         if old is not None and old.life is not state.life:
             state = replace(state, since_us=self.at_us)
+        for known, sign in ((old, -1), (state, +1)):
+            if known is not None and known.life in PROMISED:
+                self.promised += sign * known.spec.min_nodes
         self._clusters[state.id] = state
         self._changes.append(PutCluster(state))
 
@@ -197,16 +250,21 @@ class Draft:
         """The decision: membership documents of all that was touched, and the timer, come last."""
         for cluster in self._touched:
             self._write_membership(cluster)
-        self._set_timer()
         if self.rules.shadow:
-            return self._only_watch()
+            self._only_watch()
+        self._set_timer()
         return Decision(tuple(self._changes), tuple(self._effects), tuple(self.reasons))
 
-    def _only_watch(self) -> Decision:
-        """What a shadow run keeps: what it saw and what it would have done, and its timer."""
-        kept = tuple(c for c in self._changes if isinstance(c, _WATCHING) or getattr(c, "key", "") == "tick")
-        heard = tuple(e for e in self._effects if isinstance(e, (Reply, WakeAt)))
-        return Decision(kept, heard, tuple(self.reasons))
+    def _only_watch(self) -> None:
+        """What a shadow run keeps: what it saw and what it would have done, new free nodes, answers, its tick."""
+        self._changes = [change for change in self._changes if self._is_watching(change)]
+        self._effects = [effect for effect in self._effects if isinstance(effect, Reply)]
+        self._pending = {key: pending for key, pending in self._pending.items() if key == "tick"}
+
+    def _is_watching(self, change: Change) -> bool:
+        if isinstance(change, PutNode):
+            return change.state.node.id not in self.view.nodes and change.state.life is NodeLife.FREE
+        return isinstance(change, _WATCHING) or (isinstance(change, PutPending) and change.key == "tick")
 
     def _write_membership(self, cluster: ClusterId) -> None:
         state = self.cluster(cluster)
@@ -215,12 +273,23 @@ class Draft:
         state = replace(state, version=state.version + 1)
         self.put_cluster(state)
         effect = Membership(cluster, state.version, self.members(cluster))
-        self.act(effect, within_us=self.settings.membership_us, version=state.version)
+        late = self.pending(effect.key)
+        tries = late.tries + 1 if late is not None and late.deadline_us <= self.at_us else 1
+        within_us = self.settings.membership_us * 2 ** min(tries - 1, 5)
+        self.act(effect, within_us=within_us, version=state.version, tries=tries)
 
     def _set_timer(self) -> None:
-        set_here = [p.deadline_us for p in self._pending.values() if p is not None]
-        stored = self.view.earliest_us(self._pending.keys())
-        due = min([*set_here, *([] if stored is None else [stored])], default=None)
-        if due is not None and due != self.view.wake_us:
+        """The earliest deadline; said again when the timer went off or may have been lost with its engine."""
+        due = min(self._deadlines(), default=None)
+        if due is not None and (self.new_timer or due != self.view.wake_us):
             self._changes.append(PutWake(due))
             self._effects.append(WakeAt(due))
+
+    def _deadlines(self) -> Iterable[int]:
+        yield from (pending.deadline_us for pending in self._pending.values() if pending is not None)
+        if self.rules.shadow:
+            stored = self.view.pending.get("tick") if "tick" not in self._pending else None
+            yield from () if stored is None else (stored.deadline_us,)
+            return
+        stored_us = self.view.earliest_us(self._pending.keys())
+        yield from () if stored_us is None else (stored_us,)

@@ -5,38 +5,63 @@ from __future__ import annotations
 from collections import Counter
 from math import fsum, isclose
 
+from fawkes.core.counts import Counts, Held
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
-from fawkes.core.lifecycle import CLUSTER_EDGES, HELD, JOB_EDGES, NODE_EDGES, WITH_MASTERS, allowed
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Role
-from fawkes.core.state import State, View
+from fawkes.core.lifecycle import CLUSTER_EDGES, HELD, JOB_EDGES, NODE_EDGES, PROMISED, QUEUED, WITH_MASTERS, allowed
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Role
+from fawkes.core.state import State
+from fawkes.core.view import View
 
 
 def broken(state: State) -> list[str]:
     """What is wrong with a state; empty when it is sound. Costs as much as the pool is large."""
     found = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
-    lives = Counter(node.life for node in state.nodes.values())
-    held = sum(len(state.nodes_of(c)) for c in state.clusters)
-    unowned_lost = sum(1 for n in state.nodes.values() if n.life is NodeLife.LOST and n.owner is None)
-    total = held + lives[NodeLife.FREE] + lives[NodeLife.OUT] + unowned_lost
-    if total != len(state.nodes):
-        found.append(f"held + free + out of service is {total}, the pool has {len(state.nodes)}")
-    if state.free != {n for n, s in state.nodes.items() if s.life is NodeLife.FREE}:
-        found.append("the index of free nodes is wrong")
-    for cluster in state.clusters:
-        if state.nodes_of(cluster) != {n for n, s in state.nodes.items() if s.owner == cluster}:
-            found.append(f"{cluster}: the index of its nodes is wrong")
+    found += _indexes(state)
     for c in state.clusters.values():
         core = sum(1 for n in state.nodes_of(c.id) if state.nodes[n].role is Role.CORE)
         if c.life in WITH_MASTERS and core < c.spec.min_nodes:
             found.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
         if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
             found.append(f"{c.id}: its master {c.master} is not its node")
+    found += [f"{job.id} belongs to {job.cluster}, which is gone" for job in state.jobs.values() if _stray(state, job)]
     weights = state.last_tick.weights
     if weights and not isclose(fsum(weights.values()), 1.0):
         found.append(f"the weights sum to {fsum(weights.values())}")
-    found += [f"{p.key} is pending since the past" for p in state.pending.values() if p.deadline_us < state.now_us]
+    if state.rules is None or not state.rules.shadow:
+        late = (p for p in state.pending.values() if p.deadline_us < state.now_us)
+        found += [f"{p.key} is pending since the past" for p in late]
     return found
+
+
+def _stray(state: State, job: JobState) -> bool:
+    return job.cluster not in state.clusters
+
+
+def _indexes(state: State) -> list[str]:
+    """Whether what `evolve` keeps is what counting anew gives."""
+    counts, held = Counts(), {c: Held() for c in state.clusters}
+    for node in state.nodes.values():
+        counts.add(node, +1)
+        if node.owner in held:
+            held[node.owner].add(node, +1)
+    lives = Counter(node.life for node in state.nodes.values())
+    homeless = sum(1 for n in state.nodes.values() if n.life is NodeLife.LOST and n.owner is None)
+    total = sum(each.nodes for each in held.values()) + lives[NodeLife.FREE] + lives[NodeLife.OUT] + homeless
+    checks = {
+        f"held + free + out of service is {total}, the pool has {len(state.nodes)}": total == len(state.nodes),
+        f"the counts are {state.counts}, not {counts}": state.counts == counts,
+        "the index of free nodes is wrong": sorted(n for ids in state.free_at.values() for n in ids)
+        == sorted(n for n, s in state.nodes.items() if s.life is NodeLife.FREE),
+        "the queue is wrong": set(state.queue) == {c.id for c in state.clusters.values() if c.life in QUEUED},
+        "the sum of promises is wrong": state.promised
+        == sum(c.spec.min_nodes for c in state.clusters.values() if c.life in PROMISED),
+    }
+    for c, each in held.items():
+        checks[f"{c}: the index of its nodes is wrong"] = state.held(c) == each and state.nodes_of(c) == {
+            n for n, s in state.nodes.items() if s.owner == c
+        }
+    return [wrong for wrong, holds in checks.items() if not holds]
 
 
 def _node(view: View, state: NodeState) -> str:
@@ -48,6 +73,8 @@ def _node(view: View, state: NodeState) -> str:
         return f"{name} is {state.life} as {state.role} and belongs to {state.owner}"
     if not owned and state.life in HELD - {NodeLife.LOST}:
         return f"{name} is {state.life} and belongs to nobody"
+    if state.life is NodeLife.FREE and state.kept_out:
+        return f"{name} is free, but kept out: {state.keep_out or 'unlisted'}"
     return ""
 
 
@@ -55,6 +82,8 @@ def unsound(view: View, decision: Decision) -> list[str]:
     """What is wrong with a decision; empty when it is sound. Costs as much as the decision is large."""
     found: list[str] = []
     nodes: dict[NodeId, NodeState] = {}
+    clusters: dict[ClusterId, ClusterState] = {}
+    jobs: dict[JobId, JobState] = {}
     for change in decision.changes:
         match change:
             case PutNode():
@@ -64,11 +93,13 @@ def unsound(view: View, decision: Decision) -> list[str]:
                 if old is not None:
                     found += _node_step(old, new)
             case PutCluster():
-                known = view.clusters.get(change.state.id)
-                if known is not None and not _cluster_step_allowed(known.life, change.state.life):
+                known = clusters.get(change.state.id) or view.clusters.get(change.state.id)
+                clusters[change.state.id] = change.state
+                if known is not None and not allowed(CLUSTER_EDGES, known.life, change.state.life):
                     found.append(f"{change.state.id} cannot go from {known.life} to {change.state.life}")
             case PutJob():
-                job = view.jobs.get(change.state.id)
+                job = jobs.get(change.state.id) or view.jobs.get(change.state.id)
+                jobs[change.state.id] = change.state
                 if job is not None and not allowed(JOB_EDGES, job.life, change.state.life):
                     found.append(f"{change.state.id} cannot go from {job.life} to {change.state.life}")
             case PutTick() if change.weights and not isclose(fsum(change.weights.values()), 1.0):
@@ -76,16 +107,6 @@ def unsound(view: View, decision: Decision) -> list[str]:
             case _:
                 pass
     return found + _goals(view, decision, nodes)
-
-
-def _cluster_step_allowed(old: ClusterLife, new: ClusterLife) -> bool:
-    """Whether a MR-cluster may go from ``old`` to ``new`` within one decision, over at most two lives between."""
-    reached = {old}
-    for _ in range(3):
-        if new in reached:
-            return True
-        reached |= {after for life in reached for after in CLUSTER_EDGES[life]}
-    return new in reached
 
 
 def _node_step(old: NodeState, new: NodeState) -> list[str]:
@@ -104,7 +125,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
     """Whether the effects say what the ledger says."""
     found = []
-    expected = {c.key for c in decision.changes if isinstance(c, PutPending)} | set(view.pending)
+    expected = {c.key for c in decision.changes if isinstance(c, PutPending)}
     for effect in decision.effects:
         if isinstance(effect, Host):
             state = nodes.get(effect.node) or view.nodes[effect.node]
@@ -112,7 +133,7 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
                 found.append(f"{effect.node} belongs to {state.owner}, {effect.cluster} wants it as {effect.role}")
         if isinstance(effect, Membership):
             found += _members(view, effect, nodes)
-        if isinstance(effect, (Host, Membership)) and effect.key not in expected:
+        if isinstance(effect, (Host, Membership)) and effect.key not in expected and effect.key not in view.pending:
             found.append(f"{effect.key} has no deadline")
     return found
 

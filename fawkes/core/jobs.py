@@ -16,50 +16,58 @@ _ENDS = {
     Progress.REFUSED: JobLife.FAILED,
     Progress.CANCELLED: JobLife.CANCELLED,
 }
+#: a running job has no deadline of its own; its effect is started again after a restart, to be watched
+_FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
+#: why a job is stopped that then counts as failed; any other stop is a cancellation
+_TOO_LONG = "its time limit has passed"
 
 
 def submitted(draft: Draft, event: Submitted) -> None:
-    """A job is queued; the first one of a dormant MR-cluster asks for its nodes."""
+    """A job is queued; the first one of a dormant MR-cluster asks for its nodes.
+
+    The id of a job that has ended stays taken: YARN would take the new one for the old.
+    """
     spec = event.spec
     cluster = draft.cluster(spec.cluster)
     if cluster is None or cluster.life in (ClusterLife.SAVING, ClusterLife.RETIRING):
         draft.reply(event.ask, Reason("no-such-cluster", {"cluster": spec.cluster}))
         return
-    if spec.id in draft.view.jobs:
+    if spec.id in draft.view.jobs or draft.view.had_job(spec.cluster, spec.id):
         draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))
         return
     order = max((j.order for j in draft.view.jobs_of(spec.cluster).values()), default=0) + 1
     draft.put_job(JobState(spec=spec, submitted_us=event.at_us, order=order))
     draft.say("job-queued", job=spec.id, cluster=spec.cluster, by=event.by)
-    if cluster.idle_us is not None:
-        draft.put_cluster(replace(cluster, idle_us=None))
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
+    elif cluster.idle_us is not None:
+        draft.put_cluster(replace(cluster, idle_us=None))
     draft.reply(event.ask, job=spec.id)
     release(draft, spec.cluster)
 
 
-def release(draft: Draft, cluster: ClusterId) -> None:
+def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = None) -> None:
     """Hand the head of the queue to YARN when nothing of an earlier job is pending and few enough jobs run.
 
-    Whether something is pending is known from a reading that is younger than the latest start.
+    Whether something is pending is known from a reading that is younger than the latest start: ``seen`` is the time of
+    a reading that this decision adds, and how many tasks wait by it.
     """
     state = draft.cluster(cluster)
     if state is None or not state.active:
         return
     jobs = draft.jobs_of(cluster)
     running = [j for j in jobs if j.life is not JobLife.QUEUED]
-    waiting = [j for j in jobs if j.life is JobLife.QUEUED]
-    if not waiting or len(running) >= state.spec.max_running_jobs:
+    if len(running) == len(jobs) or len(running) >= state.spec.max_running_jobs:
         return
     if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
         return
     if running:
         latest = draft.view.latest(cluster)
-        newest = max(j.started_us or 0 for j in running)
-        if latest is None or latest.at_us <= newest or latest.waiting_in_yarn > 0:
+        if seen is None and latest is not None:
+            seen = latest.sample.at_us, latest.waiting_in_yarn
+        if seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0:
             return
-    _start(draft, waiting[0])
+    _start(draft, next(j for j in jobs if j.life is JobLife.QUEUED))
 
 
 def _start(draft: Draft, job: JobState) -> None:
@@ -81,41 +89,38 @@ def observed(draft: Draft, event: JobObserved) -> None:
         return
     draft.settle(f"job:{job.id}")
     draft.settle(f"limit:{job.id}")
-    started_us = event.started_us or job.started_us or event.at_us
-    finished_us = max(event.finished_us or event.at_us, started_us)
     job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt <= job.spec.retries:
         draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None))
         draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
     else:
-        _end(draft, job, event, started_us, finished_us)
+        _end(draft, job, event)
     release(draft, job.cluster)
 
 
+def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
+    """YARN's own time of something, within what is possible: its clock may differ from ours."""
+    return max(after_us, min(at_us if said_us is None else said_us, at_us))
+
+
 def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
-    started_us = event.started_us or event.at_us
+    started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
     draft.put_job(replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application))
-    draft.settle(f"job:{job.id}")
-    draft.expect(
-        f"job:{job.id}",
-        _FOR_EVER_US,
-        effect=StartJob(job.id, job.cluster, job.attempt, job.spec),
-        version=job.attempt,
-    )
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
+    draft.expect(f"job:{job.id}", _FOR_EVER_US, effect=effect, version=job.attempt)
     if job.spec.time_limit_us is not None:
         draft.expect(f"limit:{job.id}", max(0, started_us + job.spec.time_limit_us - draft.at_us))
 
 
-#: a running job has no deadline of its own; its effect is started again after a restart, to be watched
-_FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
-
-
-def _end(draft: Draft, job: JobState, event: JobObserved, started_us: int, finished_us: int) -> None:
+def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
     life = _ENDS[event.progress]
-    if job.life is JobLife.CANCELLING and job.why:
+    if life is JobLife.CANCELLED and job.why == _TOO_LONG:
         life = JobLife.FAILED
-    why = job.why or event.error
+    why = "" if life is JobLife.SUCCEEDED else job.why or event.error
+    said_us = job.started_us if event.started_us is None else event.started_us
+    started_us = _seen_us(said_us, job.submitted_us, event.at_us)
+    finished_us = _seen_us(event.finished_us, started_us, event.at_us)
     draft.put_job(replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why))
     code = {JobLife.SUCCEEDED: "job-succeeded", JobLife.FAILED: "job-failed"}.get(life, "job-cancelled")
     draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
@@ -134,18 +139,28 @@ def cancel_asked(draft: Draft, event: CancelAsked) -> None:
 
 
 def cancel(draft: Draft, job: JobState, why: str) -> None:
-    """Stop a job; ``why`` makes its end a failure (a time limit), empty makes it a cancellation."""
+    """Stop a job, ``why`` it is (empty: somebody takes it back); one that waits ends at once."""
     if job.life is JobLife.QUEUED:
-        draft.put_job(
-            replace(
-                job, life=JobLife.CANCELLED, started_us=draft.at_us, finished_us=draft.at_us, why=why or "cancelled"
-            )
-        )
-        draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log="")
-        return
+        _cancelled(draft, job, why)
+    elif job.life is not JobLife.CANCELLING:
+        draft.settle(f"limit:{job.id}")
+        draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
+        effect = CancelJob(job.id, job.cluster, job.attempt)
+        draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+
+
+def end_with_cluster(draft: Draft, job: JobState) -> None:
+    """The nodes that a job ran on, or was to run on, are wiped: nobody will ever say what became of it."""
+    draft.settle(f"job:{job.id}")
     draft.settle(f"limit:{job.id}")
-    draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
-    draft.act(CancelJob(job.id, job.cluster, job.attempt), within_us=draft.settings.start_job_us, version=job.attempt)
+    _cancelled(draft, job, job.why or "its MR-cluster has ended")
+
+
+def _cancelled(draft: Draft, job: JobState, why: str) -> None:
+    started_us = draft.at_us if job.started_us is None else job.started_us
+    ended = replace(job, life=JobLife.CANCELLED, started_us=started_us, finished_us=draft.at_us, why=why or "cancelled")
+    draft.put_job(ended)
+    draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
 
 
 def over_time(draft: Draft, key: str) -> None:
@@ -157,7 +172,7 @@ def over_time(draft: Draft, key: str) -> None:
         draft.settle(key)
     elif kind == "limit":
         draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
-        cancel(draft, job, "its time limit has passed")
+        cancel(draft, job, _TOO_LONG)
     elif pending.effect is not None:
         draft.say("asked-again", effect=key, tries=pending.tries + 1)
         wait_us = draft.settings.start_job_us * 2 ** min(pending.tries, 5)

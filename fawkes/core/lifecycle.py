@@ -68,7 +68,13 @@ NODE_EDGES: Mapping[NodeLife, frozenset[NodeLife]] = {
 
 CLUSTER_EDGES: Mapping[ClusterLife, frozenset[ClusterLife]] = {
     ClusterLife.DORMANT: frozenset({ClusterLife.WAITING, ClusterLife.GONE}),  # first job; given back unused
-    ClusterLife.WAITING: frozenset({ClusterLife.ADMITTED, ClusterLife.GONE}),  # its minimum fits; given back
+    ClusterLife.WAITING: frozenset(
+        {
+            ClusterLife.DEPLOYING,  # its minimum is free
+            ClusterLife.ADMITTED,  # its minimum fits, and others shrink for it
+            ClusterLife.GONE,  # given back
+        }
+    ),
     ClusterLife.ADMITTED: frozenset(
         {
             ClusterLife.DEPLOYING,  # its minimum is free
@@ -125,6 +131,12 @@ HELD = frozenset(
 )
 #: lives in which a node counts for its MR-cluster when moves are planned: moves in flight count as done
 COUNTED = frozenset({NodeLife.JOINING, NodeLife.SERVING, NodeLife.LOST})
+#: lives in which a node is on its way out of its MR-cluster
+LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
+#: lives that end by themselves
+MOVING = LEAVING | {NodeLife.JOINING}
+#: lives of a MR-cluster in which it waits in the global queue
+QUEUED = frozenset({ClusterLife.WAITING, ClusterLife.ADMITTED})
 #: lives of a MR-cluster in which its masters run
 WITH_MASTERS = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
 #: lives of a MR-cluster in which its minimum is promised

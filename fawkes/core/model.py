@@ -91,6 +91,7 @@ class NodeState:
 
     ``generation`` counts the hand-overs of this node: answers about an older one are history. ``keep_out`` is the
     reason why the node shall go out of service as soon as it is clean, ``back_us`` when a quarantine ends.
+    ``failures`` counts how many times in a row it did not come up. ``unlisted``: the inventory does not name it.
     """
 
     node: Node
@@ -105,6 +106,12 @@ class NodeState:
     back_us: int | None = None
     failures: int = 0
     alert: str = ""
+    unlisted: bool = False
+
+    @property
+    def kept_out(self) -> bool:
+        """Whether the node goes out of service once it is clean, and stays there."""
+        return bool(self.keep_out) or self.unlisted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,10 +81,8 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
 def wiped(draft: Draft, state: NodeState) -> None:
     """A node was seen clean: it is free, or goes out of service when somebody keeps it out."""
     draft.settle(f"host:{state.node.id}")
-    life = NodeLife.OUT if state.keep_out else NodeLife.FREE
-    state = replace(
-        state, life=life, owner=None, role=None, since_us=draft.at_us, tick=draft.tick.tick, alert="", failures=0
-    )
+    life = NodeLife.OUT if state.kept_out else NodeLife.FREE
+    state = replace(state, life=life, owner=None, role=None, since_us=draft.at_us, tick=draft.tick.tick, alert="")
     draft.put_node(state)
     draft.say("freed" if life is NodeLife.FREE else "out-of-service", node=state.node.id, why=state.keep_out)
     if state.back_us is not None and life is NodeLife.OUT:
@@ -106,13 +104,21 @@ def lost(draft: Draft, state: NodeState, error: str) -> None:
 
 
 def quarantine(draft: Draft, state: NodeState, error: str) -> None:
-    """A node that did not come up is wiped and kept out for a while, twice as long each time."""
-    wait_us = draft.settings.quarantine_us * 2 ** min(state.failures, 6)
-    why = draft.say("quarantine", node=state.node.id, cluster=state.owner, error=error, until_us=draft.at_us + wait_us)
-    state = replace(state, failures=state.failures + 1, keep_out=f"quarantine: {error}", back_us=draft.at_us + wait_us)
+    """A node that did not come up is kept out for a while, twice as long each time in a row.
+
+    A transient-core node may hold blocks all the same (its NodeManager failed, or it was about to leave before): it
+    leaves as any other, its blocks first.
+    """
     cluster = _owner(state)
-    clean(draft, state, why)
-    draft.touch(cluster)
+    failures = state.failures + 1
+    wait_us = draft.settings.quarantine_us * 2 ** min(failures - JOIN_FAILURES, 6)
+    why = draft.say("quarantine", node=state.node.id, cluster=cluster, error=error, until_us=draft.at_us + wait_us)
+    state = replace(state, failures=failures, keep_out=f"quarantine: {error}", back_us=draft.at_us + wait_us)
+    if state.role is Role.TRANSIENT_CORE:
+        shrink(draft, state, why)
+    else:
+        clean(draft, state, why)
+        draft.touch(cluster)
 
 
 def _step(draft: Draft, state: NodeState, life: NodeLife, why: Reason) -> NodeState:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fawkes.core.draft import Draft
-from fawkes.core.lifecycle import COUNTED
+from fawkes.core.free import FreeNodes
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, shrink, undrain
+
+#: why a node leaves so that a MR-cluster can be admitted
+TO_ADMIT = "shrink-to-admit"
+#: why a node that was leaving stays
+UNDRAIN = "undrain"
 
 
 @dataclass(slots=True)
@@ -29,11 +33,6 @@ class Allowance:
         return given
 
 
-def counted(draft: Draft, cluster: ClusterId) -> int:
-    """The nodes of a MR-cluster when moves in flight count as done."""
-    return sum(1 for state in draft.nodes_of(cluster) if state.life in COUNTED)
-
-
 def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     """The nodes that a MR-cluster could give, best first.
 
@@ -47,12 +46,11 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
 
     def order(state: NodeState) -> tuple[bool, int, int, bool, str]:
         node = state.node
-        away = draft.settings.prefer_site and node.site != near
         return (
-            state.life is NodeLife.SERVING,
+            state.life is NodeLife.SERVING or state.why.code == UNDRAIN,
             masters.get(node.id, 0),
             data.get(node.id, 0) if state.role is Role.TRANSIENT_CORE else 0,
-            not away,
+            node.site == near,
             node.id,
         )
 
@@ -64,56 +62,39 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     return sorted(candidates, key=order)
 
 
-class FreeNodes:
-    """The free nodes in the order in which a MR-cluster gets them: at the site of its masters, then by site and id.
+def give(draft: Draft, cluster: ClusterState, count: int, code: str, *, core: bool = False, **facts: object) -> int:
+    """``count`` nodes of a MR-cluster begin to leave; fewer when it has no more to give. How many leave.
 
-    For transient nodes those that may not be core come first, so that core-capable ones stay for admissions.
+    ``core``: only nodes that may be core nodes help.
     """
-
-    def __init__(self, draft: Draft, *, core: bool = False) -> None:
-        self._sites: dict[str, deque[NodeState]] = {}
-        nodes = [state for state in draft.free() if state.node.may_core or not core]
-        for state in sorted(nodes, key=lambda s: (not core and s.node.may_core, s.node.id)):
-            self._sites.setdefault(state.node.site, deque()).append(state)
-        self._count = len(nodes)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def roomiest(self) -> str:
-        """The site with the most free nodes; ties go to the smaller name."""
-        return min(self._sites, key=lambda site: (-len(self._sites[site]), site), default="")
-
-    def take(self, home: str) -> NodeState:
-        """The next node, from ``home`` if it has one; call it only while there are any."""
-        site = home if self._sites.get(home) else min(s for s, nodes in self._sites.items() if nodes)
-        self._count -= 1
-        return self._sites[site].popleft()
-
-
-def give(draft: Draft, cluster: ClusterState, count: int, code: str, **facts: object) -> list[NodeState]:
-    """``count`` nodes of a MR-cluster begin to leave; fewer when it has no more to give. The nodes that leave."""
     latest = draft.view.latest(cluster.id)
-    chosen = leaving_order(draft, cluster)[:count]
+    chosen = [state for state in leaving_order(draft, cluster) if state.node.may_core or not core][:count]
     for state in chosen:
         data = latest.node_bytes.get(state.node.id, 0) if latest else 0
         why = draft.say(code, node=state.node.id, cluster=cluster.id, role=state.role, data_bytes=data, **facts)
         shrink(draft, state, why)
     if len(chosen) < count:
         draft.say("nothing-to-give", cluster=cluster.id, wanted=count, given=len(chosen))
-    return chosen
+    return len(chosen)
 
 
 def take_back(draft: Draft, cluster: ClusterState, count: int, **facts: object) -> int:
-    """Undrain up to ``count`` of the nodes that are leaving this MR-cluster; how many."""
+    """Undrain up to ``count`` of the nodes that are leaving this MR-cluster; how many.
+
+    Nodes that leave for an admission are not taken back while somebody waits for it: each time they were, others would
+    have to begin to leave.
+    """
+    admitting = any(state.life is ClusterLife.ADMITTED for state in draft.queue())
     leaving = [
         state
         for state in draft.nodes_of(cluster.id)
-        if state.life in (NodeLife.DRAINING, NodeLife.EVACUATING) and not state.keep_out
+        if state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
+        and not state.kept_out
+        and not (admitting and state.why.code == TO_ADMIT)
     ]
     leaving.sort(key=lambda s: (s.life is NodeLife.EVACUATING, -s.since_us, s.node.id))
     for state in leaving[:count]:
-        why = draft.say("undrain", node=state.node.id, cluster=cluster.id, role=state.role, **facts)
+        why = draft.say(UNDRAIN, node=state.node.id, cluster=cluster.id, role=state.role, **facts)
         undrain(draft, state, why)
     return min(count, len(leaving))
 
@@ -123,7 +104,7 @@ def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[Cluste
 
     Growing from free nodes is `hand_out`, which also serves the nodes that come free later.
     """
-    have = {c: counted(draft, c) for c in targets}
+    have = {c: draft.held(c).counted for c in targets}
     for c in reversed(order):
         state = draft.cluster(c)
         missing = targets[c] - have[c]
@@ -143,22 +124,21 @@ def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[Cluste
 def hand_out(draft: Draft, reserved: int) -> None:
     """Give free nodes to the MR-clusters that are below their targets, the one that lacks most first.
 
-    ``reserved`` nodes are left for an admission. Ties go to the smaller id.
+    ``reserved`` nodes that may be core nodes are left for an admission. Ties go to the smaller id.
     """
-    if draft.view.paused or not draft.tick.targets:
+    targets = draft.tick.targets
+    if draft.paused or not targets or not draft.counts.free:
         return
-    free = FreeNodes(draft)
-    queue = [
-        (-missing / draft.tick.targets[c], c, missing)
-        for c, missing in ((c, _missing(draft, c)) for c in draft.tick.targets)
-        if missing > 0 and len(free) > reserved
-    ]
+    queue = [(-missing / targets[c], c, missing) for c in targets if (missing := _missing(draft, c)) > 0]
+    if not queue:
+        return
+    free = FreeNodes(draft, reserved=reserved)
     heapq.heapify(queue)
-    while queue and len(free) > reserved:
+    while queue and len(free):
         _, c, missing = heapq.heappop(queue)
         grow(draft, c, free.take(home(draft, c)), missing)
         if missing > 1:
-            heapq.heappush(queue, (-(missing - 1) / draft.tick.targets[c], c, missing - 1))
+            heapq.heappush(queue, (-(missing - 1) / targets[c], c, missing - 1))
 
 
 def grow(draft: Draft, cluster: ClusterId, state: NodeState, missing: int) -> None:
@@ -180,12 +160,14 @@ def grow(draft: Draft, cluster: ClusterId, state: NodeState, missing: int) -> No
 
 def _missing(draft: Draft, cluster: ClusterId) -> int:
     state = draft.cluster(cluster)
-    if state is None or state.life is not ClusterLife.RUNNING or state.unreadable_us is not None:
+    if state is None or not state.active or state.unreadable_us is not None:
         return 0
-    return draft.tick.targets[cluster] - counted(draft, cluster)
+    return draft.tick.targets[cluster] - draft.held(cluster).counted
 
 
 def home(draft: Draft, cluster: ClusterId) -> str:
-    """The site of the masters of a MR-cluster; empty before it has any."""
+    """The site of the masters of a MR-cluster; empty where sites do not matter, and before it has any."""
     state = draft.cluster(cluster)
-    return draft.node(state.master).node.site if state is not None and state.master is not None else ""
+    if not draft.settings.prefer_site or state is None or state.master is None:
+        return ""
+    return draft.node(state.master).node.site

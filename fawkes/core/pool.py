@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from fawkes.core import jobs, requests
 from fawkes.core.admission import admit
-from fawkes.core.clusters import answered, cluster_over_time, nodes_changed, sampled, save
-from fawkes.core.decision import Decision, PutRules
+from fawkes.core.clusters import answered, cluster_over_time, nodes_changed, save
+from fawkes.core.decision import Decision, PutPending, PutRules
 from fawkes.core.draft import Draft
 from fawkes.core.events import (
     CancelAsked,
@@ -32,8 +32,9 @@ from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import NodeId, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import JOIN_FAILURES, clean, evacuate, leave_key, lost, quarantine, wiped
 from fawkes.core.plan import hand_out
-from fawkes.core.state import View
+from fawkes.core.readings import sampled
 from fawkes.core.tick import retire_idle, tick
+from fawkes.core.view import View
 from fawkes.core.weights import Measure
 
 
@@ -49,10 +50,16 @@ def decide(view: View, event: Event, measure: Measure) -> Decision:
     draft = Draft(view, event.at_us, view.rules)
     if isinstance(event, Woke):
         _woke(draft, measure)
-    elif isinstance(event, (NodeObserved, Sampled, Done, Failed, JobObserved)):
+    elif isinstance(event, Sampled):
+        sampled(draft, event)
+    elif view.rules.shadow:
+        _only_answer(draft, event)
+    elif isinstance(event, (NodeObserved, Done, Failed, JobObserved)):
         _seen(draft, event)
     else:
         _asked(draft, event)
+    if not view.rules.shadow:
+        nodes_changed(draft)
     return draft.finish()
 
 
@@ -60,26 +67,28 @@ def _started(view: View, event: Started) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
     rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow)
     draft = Draft(view, event.at_us, rules)
+    draft.new_timer = True
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
     _read_inventory(draft, event)
     for pending in list(view.pending.values()):
-        if pending.key != "tick":
-            draft.again(pending)
-            if pending.deadline_us <= event.at_us:
-                draft.expect(
-                    pending.key,
-                    draft.settings.membership_us,
-                    effect=pending.effect,
-                    version=pending.version,
-                    tries=pending.tries,
-                )
+        _take_over(draft, pending)
     for cluster in view.clusters.values():
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
     hand_out(draft, admit(draft))
     return draft.finish()
+
+
+def _take_over(draft: Draft, pending: PutPending) -> None:
+    """What an earlier engine began; members are written anew, as they are by now."""
+    if pending.key == "tick" or pending.key.startswith("membership:"):
+        return
+    draft.again(pending)
+    if pending.deadline_us <= draft.at_us:
+        wait_us = draft.settings.membership_us
+        draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
 def _read_inventory(draft: Draft, event: Started) -> None:
@@ -89,17 +98,22 @@ def _read_inventory(draft: Draft, event: Started) -> None:
         old = view.nodes.get(node.id)
         if old is None:
             draft.put_node(NodeState(node=node, since_us=event.at_us))
+        elif old.unlisted:
+            requests.listed(draft, replace(old, node=node))
         elif old.node != node:
             draft.put_node(replace(old, node=node))
     for state in list(view.nodes.values()):
-        if state.node.id not in listed and not state.keep_out:
-            requests.keep_out(draft, draft.node(state.node.id), "no longer in the inventory")
+        if state.node.id not in listed and not state.unlisted:
+            requests.unlisted(draft, state)
 
 
 def _woke(draft: Draft, measure: Measure) -> None:
-    """Deadlines first, the tick last: it should see what they led to."""
+    """Deadlines first, the tick last: it should see what they led to. A shadow run has no deadlines of its own."""
+    draft.new_timer = True
     due = draft.view.due(draft.at_us)
     for pending in due:
+        if draft.rules.shadow:
+            break
         kind, _, name = pending.key.partition(":")
         if kind in ("host", "leave", "back"):
             _node_over_time(draft, kind, NodeId(name))
@@ -112,7 +126,13 @@ def _woke(draft: Draft, measure: Measure) -> None:
             draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
             save(draft, cluster)
         tick(draft, measure)
-    nodes_changed(draft)
+
+
+def _only_answer(draft: Draft, event: Event) -> None:
+    """A shadow run changes nothing, and says so to whoever asks for something."""
+    ask = getattr(event, "ask", "")
+    if ask:
+        draft.reply(ask, Reason("shadow", {"asked": type(event).__name__}))
 
 
 def _asked(draft: Draft, event: Event) -> None:
@@ -129,22 +149,16 @@ def _asked(draft: Draft, event: Event) -> None:
             requests.pause(draft, event)
         case DrainAsked() | UndrainAsked():
             requests.drain(draft, event)
-    nodes_changed(draft)
 
 
-def _seen(draft: Draft, event: NodeObserved | Sampled | Done | Failed | JobObserved) -> None:
+def _seen(draft: Draft, event: NodeObserved | Done | Failed | JobObserved) -> None:
     match event:
-        case Sampled():
-            sampled(draft, event)
-            return
         case JobObserved():
             jobs.observed(draft, event)
-            return
         case NodeObserved():
             _node_observed(draft, event)
         case Done() | Failed():
             answered(draft, event)
-    nodes_changed(draft)
 
 
 def _node_observed(draft: Draft, event: NodeObserved) -> None:
@@ -155,10 +169,7 @@ def _node_observed(draft: Draft, event: NodeObserved) -> None:
         return
     match event.condition, state.life:
         case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
-            draft.settle(f"host:{event.node}")
-            why = Reason("serves", {"node": event.node, "cluster": state.owner, "role": state.role})
-            draft.reasons.append(why)
-            draft.put_node(replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert=""))
+            _serves(draft, state)
         case Condition.DRAINED, NodeLife.DRAINING:
             _drained(draft, state)
         case Condition.EVACUATED, NodeLife.EVACUATING:
@@ -174,6 +185,16 @@ def _node_observed(draft: Draft, event: NodeObserved) -> None:
             _failed(draft, state, event.error)
         case Condition.LOST, NodeLife.JOINING | NodeLife.SERVING | NodeLife.DRAINING | NodeLife.EVACUATING:
             lost(draft, state, event.error)
+
+
+def _serves(draft: Draft, state: NodeState) -> None:
+    """A node came up; one that was to leave when it was lost leaves now."""
+    draft.settle(f"host:{state.node.id}")
+    draft.say("serves", node=state.node.id, cluster=state.owner, role=state.role)
+    state = replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="")
+    draft.put_node(state)
+    if state.kept_out:
+        requests.leave_service(draft, state, state.keep_out or "no longer in the inventory")
 
 
 def _drained(draft: Draft, state: NodeState) -> None:

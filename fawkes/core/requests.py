@@ -28,7 +28,7 @@ def requested(draft: Draft, event: Requested) -> None:
 
 def _never(draft: Draft, event: Requested) -> Reason | None:
     spec = event.spec
-    able = sum(1 for state in draft.view.nodes.values() if state.node.may_core and state.life is not NodeLife.OUT)
+    able = draft.counts.usable_core
     facts = {"cluster": spec.id, "minimum": spec.min_nodes, "able": able}
     if draft.cluster(spec.id) is not None:
         return Reason("cluster-exists", facts)
@@ -91,32 +91,58 @@ def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
 
 
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
+    if state.unlisted:
+        draft.reply(event.ask, Reason("not-in-inventory", {"node": event.node}))
+        return
     if not state.keep_out:
         draft.reply(event.ask, Reason("not-drained", {"node": event.node}))
         return
     draft.reply(event.ask, node=event.node)
-    bring_back(draft, state, f"undrained by {event.by or 'an operator'}")
+    bring_back(draft, replace(state, failures=0), f"undrained by {event.by or 'an operator'}")
+
+
+def listed(draft: Draft, state: NodeState) -> None:
+    """The inventory names a node again that it did not."""
+    state = replace(state, unlisted=False)
+    if state.keep_out:
+        draft.put_node(state)
+    else:
+        bring_back(draft, state, "in the inventory again")
+
+
+def unlisted(draft: Draft, state: NodeState) -> None:
+    """The inventory does not name a node any more; whatever else keeps it out stays in force."""
+    _leave(draft, replace(state, unlisted=True), "no longer in the inventory")
 
 
 def keep_out(draft: Draft, state: NodeState, reason: str) -> None:
     """A node goes out of service as soon as it is clean; a core node when its MR-cluster is gone."""
-    state = replace(state, keep_out=reason)
+    _leave(draft, replace(state, keep_out=reason), reason)
+
+
+def _leave(draft: Draft, state: NodeState, reason: str) -> None:
     if state.life is NodeLife.FREE:
         draft.put_node(replace(state, life=NodeLife.OUT, since_us=draft.at_us))
         draft.say("out-of-service", node=state.node.id, why=reason)
         return
     draft.put_node(state)
-    leaving = state.life in (NodeLife.JOINING, NodeLife.SERVING) and state.role is not Role.CORE
-    if leaving:
+    if state.life in (NodeLife.JOINING, NodeLife.SERVING):
+        leave_service(draft, state, reason)
+
+
+def leave_service(draft: Draft, state: NodeState, reason: str) -> None:
+    """A node that somebody keeps out leaves its MR-cluster; a core node does when its MR-cluster is gone."""
+    if state.role is not Role.CORE:
         why = draft.say("leaves-for-operator", node=state.node.id, cluster=state.owner, reason=reason)
         shrink(draft, state, why)
 
 
 def bring_back(draft: Draft, state: NodeState, why: str) -> None:
-    """A node is in service again."""
+    """A node is in service again, unless the inventory does not name it."""
     draft.settle(f"back:{state.node.id}")
     state = replace(state, keep_out="", back_us=None)
-    if state.life is NodeLife.OUT:
+    if state.life is NodeLife.OUT and not state.unlisted:
         state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
     draft.put_node(state)
-    draft.say("back-in-service", node=state.node.id, why=why)
+    if not state.unlisted:
+        draft.say("back-in-service", node=state.node.id, why=why)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
+from fawkes.core.counts import Counts, FreeIds, Held, Place, place
 from fawkes.core.decision import (
     AddSample,
     Change,
@@ -25,7 +25,7 @@ from fawkes.core.decision import (
     PutTick,
     PutWake,
 )
-from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.lifecycle import ENDED_JOBS, PROMISED, QUEUED
 from fawkes.core.model import (
     ClusterId,
     ClusterLife,
@@ -37,9 +37,10 @@ from fawkes.core.model import (
     NodeState,
     Role,
 )
+from fawkes.core.view import Latest, View
 from fawkes.core.window import Window
 
-MOVING = frozenset({NodeLife.JOINING, NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
+__all__ = ["NO_TICK", "State", "View", "evolve"]
 
 NO_TICK = PutTick(
     tick=0,
@@ -53,16 +54,19 @@ NO_TICK = PutTick(
     measured=False,
 )
 
+_NOTHING_HELD = Held()
+
 
 @dataclass(slots=True)
 class Holding:
     """What one MR-cluster holds: its nodes, their capacity, and the integral of it since ``since_us`` (eq. 2)."""
 
-    nodes: set[NodeId]
+    since_us: int
+    at_us: int
+    nodes: set[NodeId] = field(default_factory=set)
+    held: Held = field(default_factory=Held)
     capacity_milli: int = 0
     area: int = 0
-    since_us: int = 0
-    at_us: int = 0
 
     def advance(self, at_us: int) -> None:
         """Integrate the capacity held up to ``at_us`` (thousandths times microseconds, exact)."""
@@ -70,127 +74,9 @@ class Holding:
             self.area += self.capacity_milli * (at_us - self.at_us)
             self.at_us = at_us
 
-
-@dataclass(slots=True)
-class Latest:
-    """The latest reading of a MR-cluster, as far as node choice and job release need it."""
-
-    at_us: int
-    waiting_in_yarn: int
-    node_bytes: Mapping[NodeId, int]
-    node_masters: Mapping[NodeId, int]
-
-
-class View(Protocol):
-    """The state as deciding sees it: to be read, never changed."""
-
-    @property
-    def now_us(self) -> int:
-        """The time of the last event."""
-        ...
-
-    @property
-    def rules(self) -> PutRules | None:
-        """Settings and identity of the running engine; None before the first `Started`."""
-        ...
-
-    @property
-    def nodes(self) -> Mapping[NodeId, NodeState]:
-        """All nodes of the pool."""
-        ...
-
-    @property
-    def clusters(self) -> Mapping[ClusterId, ClusterState]:
-        """All MR-clusters that are not gone, in the order of their requests."""
-        ...
-
-    @property
-    def jobs(self) -> Mapping[JobId, JobState]:
-        """All jobs that have not ended."""
-        ...
-
-    @property
-    def pending(self) -> Mapping[str, PutPending]:
-        """What is under way, by key."""
-        ...
-
-    @property
-    def free(self) -> Set[NodeId]:
-        """Nodes that can be handed out."""
-        ...
-
-    @property
-    def capacity_milli(self) -> int:
-        """C: the capacity of the nodes in service, in thousandths."""
-        ...
-
-    @property
-    def usable_nodes(self) -> int:
-        """How many nodes are in service."""
-        ...
-
-    @property
-    def lost(self) -> int:
-        """How many nodes are lost."""
-        ...
-
-    @property
-    def moving(self) -> int:
-        """How many nodes are joining, leaving or being wiped."""
-        ...
-
-    @property
-    def grown_us(self) -> int:
-        """When a transient or transient-core node last began to serve."""
-        ...
-
-    @property
-    def shrunk_us(self) -> int:
-        """When a node was last seen clean."""
-        ...
-
-    @property
-    def last_tick(self) -> PutTick:
-        """What the last tick left behind."""
-        ...
-
-    @property
-    def paused(self) -> str:
-        """Why voluntary moves are stopped; empty when they are not."""
-        ...
-
-    @property
-    def wake_us(self) -> int | None:
-        """When the timer is set to go off."""
-        ...
-
-    def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
-        ...
-
-    def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
-        """The mean capacity held since the last tick, in thousandths (numerator of mean c_i, eq. 2)."""
-        ...
-
-    def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
-        ...
-
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
-        ...
-
-    def latest(self, cluster: ClusterId) -> Latest | None:
-        """The latest reading; None before the first."""
-        ...
-
-    def due(self, at_us: int) -> list[PutPending]:
-        """What is pending with a deadline not after ``at_us``, earliest first."""
-        ...
-
-    def earliest_us(self, without: Set[str]) -> int | None:
-        """The earliest deadline of what is pending, less the keys in ``without``."""
-        ...
+    def restart(self, at_us: int) -> None:
+        """Begin a new interval."""
+        self.area, self.since_us, self.at_us = 0, at_us, at_us
 
 
 class State:
@@ -203,11 +89,10 @@ class State:
         self.clusters: dict[ClusterId, ClusterState] = {}
         self.jobs: dict[JobId, JobState] = {}
         self.pending: dict[str, PutPending] = {}
-        self.free: set[NodeId] = set()
-        self.capacity_milli = 0
-        self.usable_nodes = 0
-        self.lost = 0
-        self.moving = 0
+        self.counts = Counts()
+        self.free_at: dict[Place, FreeIds] = {}
+        self.queue: dict[ClusterId, None] = {}
+        self.promised = 0
         self.grown_us = 0
         self.shrunk_us = 0
         self.last_tick = NO_TICK
@@ -215,6 +100,7 @@ class State:
         self.wake_us: int | None = None
         self._holdings: dict[ClusterId, Holding] = {}
         self._jobs_of: dict[ClusterId, dict[JobId, JobState]] = {}
+        self._job_ids: dict[ClusterId, set[str]] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, Latest] = {}
         self._deadlines: list[tuple[int, str]] = []
@@ -223,6 +109,11 @@ class State:
         """The nodes that a MR-cluster holds physically."""
         holding = self._holdings.get(cluster)
         return holding.nodes if holding else frozenset()
+
+    def held(self, cluster: ClusterId) -> Held:
+        """How many nodes of a MR-cluster are what."""
+        holding = self._holdings.get(cluster)
+        return holding.held if holding else _NOTHING_HELD
 
     def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
         """The mean capacity held since the last tick, in thousandths."""
@@ -238,6 +129,10 @@ class State:
         """The jobs of a MR-cluster that have not ended, in the order of their submission."""
         return self._jobs_of.get(cluster, {})
 
+    def had_job(self, cluster: ClusterId, job: JobId) -> bool:
+        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        return job.lower() in self._job_ids.get(cluster, ())
+
     def window(self, cluster: ClusterId, since_us: int) -> Window:
         """The samples after ``since_us``."""
         kept = self._windows.get(cluster, ())
@@ -250,15 +145,13 @@ class State:
     def due(self, at_us: int) -> list[PutPending]:
         """What is pending with a deadline not after ``at_us``, earliest first."""
         found: dict[str, PutPending] = {}
-        rest = []
         while self._deadlines and self._deadlines[0][0] <= at_us:
             deadline, key = heapq.heappop(self._deadlines)
             pending = self.pending.get(key)
             if pending is not None and pending.deadline_us == deadline:
                 found[key] = pending
-                rest.append((deadline, key))
-        for entry in rest:
-            heapq.heappush(self._deadlines, entry)
+        for key, pending in found.items():
+            heapq.heappush(self._deadlines, (pending.deadline_us, key))
         return list(found.values())
 
     def earliest_us(self, without: Set[str]) -> int | None:
@@ -279,11 +172,10 @@ class State:
             heapq.heappush(self._deadlines, entry)
         return earliest
 
-    def holding(self, cluster: ClusterId) -> Holding:
-        """The holding of a MR-cluster, made when there is none."""
+    def _holding(self, cluster: ClusterId) -> Holding:
         holding = self._holdings.get(cluster)
         if holding is None:
-            holding = self._holdings[cluster] = Holding(set(), since_us=self.now_us, at_us=self.now_us)
+            holding = self._holdings[cluster] = Holding(self.now_us, self.now_us)
         return holding
 
     def put_node(self, new: NodeState) -> None:
@@ -299,36 +191,49 @@ class State:
         self._count(new, +1)
 
     def _count(self, state: NodeState, sign: int) -> None:
-        node = state.node
-        if state.life is not NodeLife.OUT and (state.life is not NodeLife.LOST or state.owner is not None):
-            self.capacity_milli += sign * node.capacity_milli
-            self.usable_nodes += sign
-        self.lost += sign * (state.life is NodeLife.LOST)
-        self.moving += sign * (state.life in MOVING)
+        self.counts.add(state, sign)
         if state.life is NodeLife.FREE:
-            (self.free.add if sign > 0 else self.free.discard)(node.id)
+            free = self.free_at.setdefault(place(state.node), FreeIds())
+            (free.add if sign > 0 else free.discard)(state.node.id)
         if state.owner is not None:
-            holding = self.holding(state.owner)
+            holding = self._holding(state.owner)
             holding.advance(self.now_us)
-            holding.capacity_milli += sign * node.capacity_milli
-            (holding.nodes.add if sign > 0 else holding.nodes.discard)(node.id)
+            holding.capacity_milli += sign * state.node.capacity_milli
+            holding.held.add(state, sign)
+            (holding.nodes.add if sign > 0 else holding.nodes.discard)(state.node.id)
 
     def put_cluster(self, new: ClusterState) -> None:
         """Replace a MR-cluster; one that is gone leaves with all that was kept for it."""
         old = self.clusters.get(new.id)
+        self.promised += _promise(new) - (0 if old is None else _promise(old))
+        if new.life not in QUEUED:
+            self.queue.pop(new.id, None)
+        elif new.id not in self.queue:
+            self.queue[new.id] = None
         if new.life is ClusterLife.GONE:
-            self.clusters.pop(new.id, None)
-            for kept in (self._holdings, self._jobs_of, self._windows, self._latest):
-                kept.pop(new.id, None)
+            self._forget(new.id)
             return
         self.clusters[new.id] = new
         if new.active and not (old and old.active):
-            holding = self.holding(new.id)
-            holding.area, holding.since_us, holding.at_us = 0, self.now_us, self.now_us
+            self._holding(new.id).restart(self.now_us)
+
+    def _forget(self, cluster: ClusterId) -> None:
+        """A later MR-cluster of the same name must not find targets or a memory of this one."""
+        self.clusters.pop(cluster, None)
+        for kept in (self._holdings, self._jobs_of, self._job_ids, self._windows, self._latest):
+            kept.pop(cluster, None)
+        last = self.last_tick
+        if cluster in last.targets or cluster in last.memory:
+            self.last_tick = replace(
+                last,
+                targets={c: n for c, n in last.targets.items() if c != cluster},
+                memory={c: kept for c, kept in last.memory.items() if c != cluster},
+            )
 
     def put_job(self, new: JobState) -> None:
-        """Replace a job; one that has ended leaves."""
+        """Replace a job; one that has ended leaves, but its id stays taken while its MR-cluster lives."""
         mine = self._jobs_of.setdefault(new.cluster, {})
+        self._job_ids.setdefault(new.cluster, set()).add(new.id.lower())
         if new.life in ENDED_JOBS:
             self.jobs.pop(new.id, None)
             mine.pop(new.id, None)
@@ -336,9 +241,12 @@ class State:
             self.jobs[new.id] = mine[new.id] = new
 
     def put_pending(self, new: PutPending) -> None:
-        """Note a deadline; the heap forgets the older one of the key when it comes up."""
+        """Note a deadline; the heap forgets older ones of the key when they come up, or when they are too many."""
         self.pending[new.key] = new
         heapq.heappush(self._deadlines, (new.deadline_us, new.key))
+        if len(self._deadlines) > 2 * len(self.pending) + 64:
+            self._deadlines = [(pending.deadline_us, key) for key, pending in self.pending.items()]
+            heapq.heapify(self._deadlines)
 
     def drop_pending(self, change: DropPending) -> None:
         """Forget what was pending under this key."""
@@ -351,7 +259,7 @@ class State:
         while kept and kept[0].sample.at_us < change.keep_from_us:
             kept.popleft()
         self._latest[change.cluster] = Latest(
-            change.sample.at_us, change.waiting_in_yarn, change.node_bytes, change.node_masters
+            change.sample, change.waiting_in_yarn, change.node_bytes, change.node_masters
         )
 
     def put_tick(self, change: PutTick) -> None:
@@ -359,7 +267,7 @@ class State:
         self.last_tick = change
         if change.measured:
             for holding in self._holdings.values():
-                holding.area, holding.since_us, holding.at_us = 0, self.now_us, self.now_us
+                holding.restart(self.now_us)
 
     def apply(self, change: Change) -> None:
         """Apply one change."""
@@ -391,10 +299,9 @@ class State:
             case PutWake():
                 self.wake_us = change.at_us
 
-    def samples_kept(self) -> Iterable[AddSample]:
-        """Every sample that a window still holds, for a snapshot."""
-        for kept in self._windows.values():
-            yield from kept
+
+def _promise(cluster: ClusterState) -> int:
+    return cluster.spec.min_nodes if cluster.life in PROMISED else 0
 
 
 def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:

@@ -10,9 +10,8 @@ from fawkes.core.admission import admit
 from fawkes.core.decision import PutTick
 from fawkes.core.draft import Draft
 from fawkes.core.fairness import discrimination, global_discrimination, share_error
-from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Plain
-from fawkes.core.plan import Allowance, counted, hand_out, rebalance
+from fawkes.core.plan import Allowance, hand_out, rebalance
 from fawkes.core.settings import Discrimination
 from fawkes.core.targets import Bounds, whole_nodes
 from fawkes.core.weights import Measure, Measured, measure_all, weights
@@ -47,7 +46,7 @@ def tick(draft: Draft, measure: Measure) -> None:
     weight = weights(measured.values)
     balance = _balance(draft, active, measured, weight)
     verdict, moves = _verdict(draft, measured, balance)
-    over = last.over + 1 if _exceeds(draft, balance) else 0
+    over = last.over + 1 if _unbalanced(draft, measured, balance) else 0
     begun = tuple(t for t in last.moved_us if t > draft.at_us - settings.max_moves_window_us)
     allowance = _allowance(draft, len(begun))
     this = PutTick(
@@ -72,19 +71,19 @@ def tick(draft: Draft, measure: Measure) -> None:
     hand_out(draft, admit(draft))
     if any(reason.code in MOVES for reason in draft.reasons[said:]):
         moved_us = begun + (draft.at_us,) * allowance.used
-        draft.change(replace(this, reconfigurations=last.reconfigurations + 1, moved_us=moved_us))
+        draft.change(replace(draft.tick, reconfigurations=last.reconfigurations + 1, moved_us=moved_us))
 
 
 def _balance(
     draft: Draft, active: list[ClusterState], measured: Measured, weight: Mapping[ClusterId, float]
 ) -> Balance:
     period_s = draft.settings.period_us / SECOND_US
-    capacity = draft.view.capacity_milli
+    capacity = max(1, draft.counts.capacity_milli)
     shares = {c: draft.view.mean_held_milli(c, draft.at_us) / capacity for c in weight}
     values = {c: discrimination(shares[c], w, period_s) for c, w in weight.items()}
-    held = {c.id: counted(draft, c.id) for c in active}
+    held = {c.id: draft.held(c.id).counted for c in active}
     targets = _targets(draft, active, measured, weight)
-    nodes = max(1, draft.view.usable_nodes)
+    nodes = max(1, draft.counts.usable)
     moved = [c for c in targets if c in weight or c in measured.pinned]
     reducible = global_discrimination((held[c] - targets[c]) / nodes * period_s for c in moved)
     return Balance(weight, shares, values, targets, held, global_discrimination(values.values()), reducible)
@@ -98,33 +97,39 @@ def _targets(
     targets = {c: by_id[c].spec.min_nodes for c in measured.pinned}
     if not weight:
         return targets
-    total = draft.view.usable_nodes - sum(targets.values()) - _fixed_nodes(draft, set(weight) | set(targets))
+    total = draft.counts.usable - sum(targets.values()) - _fixed_nodes(draft, set(weight) | set(targets))
     bounds = {c: _bounds(draft, by_id[c]) for c in weight}
     return {**whole_nodes(total, weight, bounds), **targets}
 
 
 def _bounds(draft: Draft, cluster: ClusterState) -> Bounds:
-    most = draft.view.usable_nodes if cluster.spec.max_nodes is None else cluster.spec.max_nodes
+    most = draft.counts.usable if cluster.spec.max_nodes is None else cluster.spec.max_nodes
     return Bounds(cluster.spec.min_nodes, max(cluster.spec.min_nodes, most))
 
 
 def _fixed_nodes(draft: Draft, moving: set[ClusterId]) -> int:
-    """The nodes that are not to be divided: held by others, kept out soon, or reserved for the head of the queue."""
+    """The nodes that are not to be divided: held by others, on their way out, or promised to the head of the queue."""
     fixed = 0
     for cluster in draft.clusters():
-        nodes = [s for s in draft.nodes_of(cluster.id) if s.life in HELD]
+        held = draft.held(cluster.id)
         if cluster.id in moving:
-            fixed += sum(1 for s in nodes if s.keep_out)
+            fixed += held.parting
         elif cluster.life is ClusterLife.ADMITTED:
             fixed += cluster.spec.min_nodes
         else:
-            fixed += len(nodes)
+            fixed += held.nodes
     return fixed
 
 
 def _exceeds(draft: Draft, balance: Balance) -> bool:
     raw = draft.settings.discrimination is Discrimination.RAW
     return (balance.raw if raw else balance.reducible) > draft.settings.tau
+
+
+def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
+    """Whether the threshold is exceeded; a policy that answers `minimum` knows none."""
+    pinned = any(balance.targets[c] != balance.held[c] for c in measured.pinned)
+    return pinned or _exceeds(draft, balance)
 
 
 def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, bool]:
@@ -134,9 +139,9 @@ def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, b
     checks = (
         ("policy-failed", bool(measured.failed)),
         ("no-weights", not balance.weights and not measured.pinned),
-        ("balanced", not measured.pinned and not _exceeds(draft, balance)),
+        ("balanced", not _unbalanced(draft, measured, balance)),
         ("as-balanced-as-possible", not moved),
-        ("paused", bool(draft.view.paused)),
+        ("paused", bool(draft.paused)),
         ("halted", _halted(draft)),
         ("confirming", draft.tick.over + 1 < settings.confirmations),
         ("settling", _settling(draft)),
@@ -149,7 +154,7 @@ def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, b
 
 def _halted(draft: Draft) -> bool:
     """Whether so many nodes are lost that no voluntary move should be made on what is known."""
-    return draft.view.lost > max(3, draft.settings.halt_lost_fraction * len(draft.view.nodes))
+    return draft.counts.lost > max(3, draft.settings.halt_lost_fraction * len(draft.view.nodes))
 
 
 def _settling(draft: Draft) -> bool:
@@ -157,14 +162,14 @@ def _settling(draft: Draft) -> bool:
     grow, shrink = settings.settle_after_grow_us, settings.settle_after_shrink_us
     if not grow and not shrink:
         return False
-    return view.moving > 0 or draft.at_us < max(view.grown_us + grow, view.shrunk_us + shrink)
+    return draft.counts.moving > 0 or draft.at_us < max(view.grown_us + grow, view.shrunk_us + shrink)
 
 
 def _allowance(draft: Draft, begun: int) -> Allowance:
     fraction = draft.settings.max_moves_fraction
     if fraction is None:
         return Allowance()
-    movable = draft.view.usable_nodes - sum(c.spec.min_nodes for c in draft.clusters() if c.active)
+    movable = draft.counts.usable - sum(c.spec.min_nodes for c in draft.clusters() if c.active)
     return Allowance(max(0, max(1, int(fraction * movable)) - begun))
 
 
@@ -197,20 +202,25 @@ def _report(draft: Draft, this: PutTick, measured: Measured, balance: Balance, v
         reducible=balance.reducible,
         share_error=sqrt(max(balance.raw, 0.0)) / period_s,
         share_error_allowed=share_error(settings.tau, period_s),
-        usable=draft.view.usable_nodes,
+        usable=draft.counts.usable,
         over=this.over,
         failed=measured.failed,
-        paused=draft.view.paused,
+        paused=draft.paused,
         clusters=rows,
     )
 
 
 def retire_idle(draft: Draft) -> list[ClusterState]:
-    """The MR-clusters that have had nothing waiting and nothing running for their idle time (3.1)."""
+    """The MR-clusters that were seen with nothing waiting and nothing running for their idle time (3.1).
+
+    Only readings count: one that cannot be read may be busy.
+    """
     found = []
     for cluster in draft.clusters():
         limit = cluster.spec.idle_us if cluster.spec.idle_us is not None else draft.settings.idle_us
-        idle = cluster.active and cluster.idle_us is not None and limit is not None
-        if idle and draft.at_us - (cluster.idle_us or 0) >= (limit or 0) and not draft.jobs_of(cluster.id):
+        latest = draft.view.latest(cluster.id)
+        if limit is None or latest is None or cluster.idle_us is None or not cluster.active:
+            continue
+        if latest.sample.at_us - cluster.idle_us >= limit and not draft.jobs_of(cluster.id):
             found.append(cluster)
     return found

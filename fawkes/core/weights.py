@@ -18,6 +18,8 @@ class Minimum(Enum):
 
 
 MINIMUM = Minimum.MINIMUM
+#: how deep a policy's memory may be nested
+DEEPEST = 20
 
 #: A policy: a window and what it remembered of this MR-cluster -> y_i (or MINIMUM, or None: cannot tell) and a memory.
 Measure = Callable[[Window, Plain], tuple[float | Minimum | None, Plain]]
@@ -49,31 +51,50 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
             unreadable.add(cluster)
             continue
         try:
-            answer, kept = measure(window, memory.get(cluster))
+            # A copy: a policy that changed its memory in place would change what is stored of earlier ticks.
+            answer, kept = measure(window, _plain(memory.get(cluster)))
+            if kept is not None:
+                remembered[cluster] = _plain(kept)
+            value = answer if answer is None or isinstance(answer, Minimum) else _demand(answer)
         except Exception as error:
-            return _failed(f"{cluster}: {type(error).__name__}: {error}")
-        if kept is not None:
-            remembered[cluster] = kept
-        if answer is None:
+            return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {type(error).__name__}: {error}")
+        if value is None:
             unreadable.add(cluster)
-        elif isinstance(answer, Minimum):
+        elif isinstance(value, Minimum):
             pinned.add(cluster)
-        elif not isinstance(answer, (int, float)):
-            return _failed(f"{cluster}: {answer!r} is no number")
-        elif not isfinite(answer) or answer < 0:
-            return _failed(f"{cluster}: {answer} is no demand: a finite number of at least 0 is")
         else:
-            values[cluster] = float(answer)
+            values[cluster] = value
     return Measured(values, frozenset(pinned), frozenset(unreadable), remembered)
 
 
-def _failed(why: str) -> Measured:
-    return Measured({}, frozenset(), frozenset(), {}, failed=why)
+def _demand(answer: object) -> float:
+    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+        raise ValueError(f"{answer!r} is no number")
+    value = float(answer)
+    if not isfinite(value) or value < 0:
+        raise ValueError(f"{answer} is no demand: a finite number of at least 0 is")
+    return value
+
+
+def _plain(value: Plain, depth: int = 0) -> Plain:
+    """A copy of a policy's memory as the ledger gives it back: lists, mappings with string keys, finite numbers."""
+    if depth > DEEPEST:
+        raise ValueError("the memory is nested too deeply")
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, depth + 1) for each in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(each, depth + 1) for key, each in value.items()}
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
+        return value
+    raise ValueError(f"the memory holds {value!r}: plain data is numbers, texts, lists and mappings of them")
 
 
 def weights(values: Mapping[ClusterId, float]) -> dict[ClusterId, float]:
     """w_i = y_i / sum of all y (eq. 4); empty when all are 0: then the present shares are kept."""
-    total = fsum(values.values())
-    if total <= 0:
+    most = max(values.values(), default=0.0)
+    if most <= 0:
         return {}
-    return {cluster: value / total for cluster, value in values.items()}
+    # Divided by the largest first: the sum of very large demands would be an infinity, of very small ones 0.
+    scaled = {cluster: value / most for cluster, value in values.items()}
+    total = fsum(scaled.values())
+    return {cluster: value / total for cluster, value in scaled.items()}

@@ -1,0 +1,132 @@
+"""What is counted of nodes, so that no step walks the pool: the state keeps these sums, a draft works on copies."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fawkes.core.lifecycle import COUNTED, LEAVING, MOVING
+from fawkes.core.model import Node, NodeId, NodeLife, NodeState, Role
+
+#: free nodes are kept by site and by whether they may be core nodes
+Place = tuple[str, bool]
+
+
+def place(node: Node) -> Place:
+    """Among which free nodes a node is found."""
+    return node.site, node.may_core
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over the whole pool.
+
+    ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
+    ``coming_core`` nodes may be core nodes and will be free: they leave a MR-cluster and nobody keeps them out.
+    ``moving`` nodes join, leave or are wiped, and nothing holds them up.
+    """
+
+    usable: int = 0
+    usable_core: int = 0
+    capacity_milli: int = 0
+    free: int = 0
+    free_core: int = 0
+    coming_core: int = 0
+    lost: int = 0
+    moving: int = 0
+
+    def copy(self) -> Counts:
+        """The same numbers, to be changed by somebody else."""
+        return Counts(
+            self.usable,
+            self.usable_core,
+            self.capacity_milli,
+            self.free,
+            self.free_core,
+            self.coming_core,
+            self.lost,
+            self.moving,
+        )
+
+    def add(self, state: NodeState, sign: int) -> None:
+        """Count a node in (+1) or out (-1)."""
+        life, core = state.life, state.node.may_core
+        lost = life is NodeLife.LOST
+        if life is not NodeLife.OUT and not (lost and state.owner is None):
+            self.usable += sign
+            self.usable_core += sign * core
+            self.capacity_milli += sign * state.node.capacity_milli
+        if life is NodeLife.FREE:
+            self.free += sign
+            self.free_core += sign * core
+        elif lost:
+            self.lost += sign
+        if life in LEAVING and core and not state.kept_out:
+            self.coming_core += sign
+        if life in MOVING and not state.alert:
+            self.moving += sign
+
+
+@dataclass(slots=True)
+class Held:
+    """Sums over the nodes that one MR-cluster holds.
+
+    ``nodes`` are all, ``counted`` those that count when moves in flight count as done, ``parting`` those that leave it
+    and go out of service, ``spare_core`` those that it could give to an admission: no core nodes, but they may be.
+    """
+
+    nodes: int = 0
+    counted: int = 0
+    parting: int = 0
+    spare_core: int = 0
+
+    def copy(self) -> Held:
+        """The same numbers, to be changed by somebody else."""
+        return Held(self.nodes, self.counted, self.parting, self.spare_core)
+
+    def add(self, state: NodeState, sign: int) -> None:
+        """Count a node in (+1) or out (-1)."""
+        self.nodes += sign
+        self.counted += sign * (state.life in COUNTED)
+        if state.life in LEAVING:
+            self.parting += sign * state.kept_out
+        elif state.role is not Role.CORE and state.life is not NodeLife.LOST:
+            self.spare_core += sign * state.node.may_core
+
+
+@dataclass(slots=True)
+class FreeIds:
+    """The free nodes of one place, to be read in the order of their ids without sorting them all."""
+
+    ids: set[NodeId] = field(default_factory=set)
+    _heap: list[NodeId] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(self, node: NodeId) -> None:
+        """A node is free."""
+        self.ids.add(node)
+        heapq.heappush(self._heap, node)
+        if len(self._heap) > 2 * len(self.ids) + 64:
+            self._heap = sorted(self.ids)
+
+    def discard(self, node: NodeId) -> None:
+        """A node is no longer free; the heap forgets it when it comes up."""
+        self.ids.discard(node)
+        while self._heap and self._heap[0] not in self.ids:
+            heapq.heappop(self._heap)
+
+    def __iter__(self) -> Iterator[NodeId]:
+        """The ids in their order; the first k of them cost k log k."""
+        heap, last = self._heap, None
+        ahead = [(heap[0], 0)] if heap else []
+        while ahead:
+            node, at = heapq.heappop(ahead)
+            for below in (2 * at + 1, 2 * at + 2):
+                if below < len(heap):
+                    heapq.heappush(ahead, (heap[below], below))
+            if node != last and node in self.ids:
+                last = node
+                yield node

@@ -1,0 +1,101 @@
+"""From readings to samples: what is kept, which MR-clusters cannot be read, which are idle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import fsum
+
+from fawkes.core import jobs
+from fawkes.core.clusters import tag_of
+from fawkes.core.decision import AddSample
+from fawkes.core.draft import Draft
+from fawkes.core.events import Sampled
+from fawkes.core.model import ClusterState, JobLife, JobState, Reading, Sample
+
+
+def sampled(draft: Draft, event: Sampled) -> None:
+    """Keep the samples; freeze what cannot be read; notice idleness; release jobs."""
+    for reading in event.readings:
+        cluster = draft.cluster(reading.cluster)
+        if cluster is None or not cluster.active:
+            continue
+        if reading.error:
+            _unreadable(draft, cluster, reading)
+        else:
+            _readable(draft, cluster, reading)
+
+
+def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
+    latest = draft.view.latest(cluster.id)
+    seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
+    if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
+        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=reading.error))
+        draft.say("unreadable", cluster=cluster.id, error=reading.error)
+
+
+def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
+    mine = draft.jobs_of(cluster.id)
+    idle_us = _idle_us(draft, cluster, reading, bool(mine))
+    sample = _sample(draft, reading, mine)
+    waiting = 1 if reading.tasks_waiting is None else reading.tasks_waiting
+    keep_from_us = draft.at_us - draft.settings.period_us
+    draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
+    if cluster.unreadable_us is not None:
+        draft.say("readable", cluster=cluster.id)
+        draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
+    elif idle_us != cluster.idle_us:
+        draft.put_cluster(replace(cluster, idle_us=idle_us))
+    if mine and not draft.rules.shadow:
+        jobs.release(draft, cluster.id, (sample.at_us, waiting))
+
+
+def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:
+    """Since when it does nothing, as far as was seen; what ended since the reading before was not nothing."""
+    if has_jobs or reading.jobs_running or reading.jobs_waiting:
+        return None
+    latest = draft.view.latest(cluster.id)
+    before = latest.sample if latest else None
+    ended = before is not None and (
+        _differ(before.jobs_done, reading.jobs_done) or _differ(before.tasks_done, reading.tasks_done)
+    )
+    return draft.at_us if ended or cluster.idle_us is None else cluster.idle_us
+
+
+def _differ(before: int | None, now: int | None) -> bool:
+    return before is not None and now is not None and before != now
+
+
+def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
+    """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
+    queued = [job for job in mine if job.life is JobLife.QUEUED]
+    in_yarn = set(reading.waiting_tags)
+    waiting = {job.id for job in queued}
+    if in_yarn:
+        waiting |= {job.id for job in mine if tag_of(job.id, job.attempt) in in_yarn}
+    known_bytes = [j.spec.input_bytes for j in mine if j.id in waiting and j.spec.input_bytes is not None]
+    ratios = [
+        (draft.at_us - (job.submitted_us if job.id in waiting or job.started_us is None else job.started_us))
+        / job.spec.reference_us
+        for job in mine
+        if job.spec.reference_us
+    ]
+    return Sample(
+        at_us=draft.at_us,
+        jobs_waiting=_plus(reading.jobs_waiting, len(queued)),
+        jobs_running=reading.jobs_running,
+        tasks_waiting=_plus(reading.tasks_waiting, sum(job.spec.tasks for job in queued)),
+        tasks_running=reading.tasks_running,
+        bytes_waiting=sum(known_bytes) if known_bytes or not waiting else None,
+        slots_used=reading.slots_used,
+        slots_total=reading.slots_total,
+        output_bytes=reading.output_bytes,
+        storage_bytes=reading.storage_bytes,
+        jobs_done=reading.jobs_done,
+        tasks_done=reading.tasks_done,
+        job_slowdown=fsum(ratios) / len(ratios) if ratios else (0.0 if not mine else None),
+        without_reference=sum(1 for job in mine if not job.spec.reference_us),
+    )
+
+
+def _plus(reading: int | None, ours: int) -> int | None:
+    return None if reading is None else reading + ours

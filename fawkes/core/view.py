@@ -1,0 +1,137 @@
+"""The state as deciding sees it: to be read, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Protocol
+
+from fawkes.core.counts import Counts, FreeIds, Held, Place
+from fawkes.core.decision import PutPending, PutRules, PutTick
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Sample
+from fawkes.core.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The latest reading of a MR-cluster, as far as node choice, job release and idleness need it."""
+
+    sample: Sample
+    waiting_in_yarn: int
+    node_bytes: Mapping[NodeId, int]
+    node_masters: Mapping[NodeId, int]
+
+
+class View(Protocol):
+    """The state of one pool, with its indexes."""
+
+    @property
+    def now_us(self) -> int:
+        """The time of the last event."""
+        ...
+
+    @property
+    def rules(self) -> PutRules | None:
+        """Settings and identity of the running engine; None before the first `Started`."""
+        ...
+
+    @property
+    def nodes(self) -> Mapping[NodeId, NodeState]:
+        """All nodes of the pool."""
+        ...
+
+    @property
+    def clusters(self) -> Mapping[ClusterId, ClusterState]:
+        """All MR-clusters that are not gone, in the order of their requests."""
+        ...
+
+    @property
+    def jobs(self) -> Mapping[JobId, JobState]:
+        """All jobs that have not ended."""
+        ...
+
+    @property
+    def pending(self) -> Mapping[str, PutPending]:
+        """What is under way, by key."""
+        ...
+
+    @property
+    def counts(self) -> Counts:
+        """How many nodes of the pool are what."""
+        ...
+
+    @property
+    def free_at(self) -> Mapping[Place, FreeIds]:
+        """The nodes that can be handed out, by place."""
+        ...
+
+    @property
+    def queue(self) -> Iterable[ClusterId]:
+        """The MR-clusters that wait for nodes, first come first."""
+        ...
+
+    @property
+    def promised(self) -> int:
+        """The sum of the minimums that are promised."""
+        ...
+
+    @property
+    def grown_us(self) -> int:
+        """When a transient or transient-core node last began to serve."""
+        ...
+
+    @property
+    def shrunk_us(self) -> int:
+        """When a node was last seen clean."""
+        ...
+
+    @property
+    def last_tick(self) -> PutTick:
+        """What the last tick left behind."""
+        ...
+
+    @property
+    def paused(self) -> str:
+        """Why voluntary moves are stopped; empty when they are not."""
+        ...
+
+    @property
+    def wake_us(self) -> int | None:
+        """When the timer is set to go off."""
+        ...
+
+    def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
+        """The nodes that a MR-cluster holds physically."""
+        ...
+
+    def held(self, cluster: ClusterId) -> Held:
+        """How many nodes of a MR-cluster are what."""
+        ...
+
+    def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
+        """The mean capacity held since the last tick, in thousandths (numerator of mean c_i, eq. 2)."""
+        ...
+
+    def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
+        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        ...
+
+    def had_job(self, cluster: ClusterId, job: JobId) -> bool:
+        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        ...
+
+    def window(self, cluster: ClusterId, since_us: int) -> Window:
+        """The samples after ``since_us``."""
+        ...
+
+    def latest(self, cluster: ClusterId) -> Latest | None:
+        """The latest reading; None before the first."""
+        ...
+
+    def due(self, at_us: int) -> list[PutPending]:
+        """What is pending with a deadline not after ``at_us``, earliest first."""
+        ...
+
+    def earliest_us(self, without: Set[str]) -> int | None:
+        """The earliest deadline of what is pending, less the keys in ``without``."""
+        ...
