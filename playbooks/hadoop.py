@@ -71,7 +71,8 @@ fact changed yes
     )
 
 
-# `why DAEMON`: what its logs say about its end, since its last start; a port in use is the commonest reason.
+# `why DAEMON`: what its logs say about its end, since its last start; a port in use is the commonest reason. Where no
+# error stands, what it wrote before it had a log tells (a Java that is not there); else it was killed.
 _WHY = r"""
 run={run}; logs={logs}
 why() {
@@ -83,8 +84,8 @@ why() {
         tail -n 1 | cut -c 1-300)
     printf '%s\n' "$last" | tail -n 20 >&2
     if [ -n "$port" ]; then fact "port.$1" "$port"; reason="port $port is in use"; fi
-    [ -n "$reason" ] || reason=$(printf '%s\n' "$last" | grep . | tail -n 1 | cut -c 1-300)
-    [ -n "$reason" ] || reason="its log says nothing"
+    [ -n "$reason" ] || reason=$(grep . "$logs/$1.out" 2>/dev/null | tail -n 1 | cut -c 1-300)
+    [ -n "$reason" ] || reason="its log ends without an error: it was killed"
     fact "why.$1" "$reason"
     echo "$1 ended: $reason" >&2
 }
@@ -241,7 +242,9 @@ class Members:
     """Who belongs to a MR-cluster, by address, as HDFS and YARN are told.
 
     ``leaving_data`` are DataNodes to decommission; ``leaving`` maps a NodeManager to the seconds that its running
-    tasks have (0: none; -1: without limit).
+    tasks have (0: none; -1: without limit). ``names`` maps an address to the name by which the ResourceManager calls
+    the node (``nodeHostName``), where that is another: it looks for time limits under that name alone, and a node
+    whose limit it does not find drains for an hour.
     """
 
     version: int
@@ -249,6 +252,11 @@ class Members:
     leaving_data: Sequence[str] = ()
     compute: Sequence[str]
     leaving: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def both(self, address: str) -> tuple[str, ...]:
+        """The address, and the name if there is another."""
+        return (address, self.names[address]) if self.names.get(address, address) != address else (address,)
 
 
 def members_files(members: Members) -> dict[str, str]:
@@ -262,12 +270,13 @@ def members_files(members: Members) -> dict[str, str]:
         )
     rows = (
         f"  <host><name>{escape(host)}</name><timeout>{seconds}</timeout></host>\n"
-        for host, seconds in sorted(members.leaving.items())
+        for address, seconds in sorted(members.leaving.items())
+        for host in members.both(address)
     )
     return {
         Folders.DFS_INCLUDE: _lines(members.data),
         Folders.DFS_EXCLUDE: _lines(members.leaving_data),
-        Folders.YARN_INCLUDE: _lines(members.compute),
+        Folders.YARN_INCLUDE: _lines(host for address in members.compute for host in members.both(address)),
         Folders.YARN_EXCLUDE: f'<?xml version="1.0"?>\n<hosts>\n{"".join(rows)}</hosts>\n',
     }
 

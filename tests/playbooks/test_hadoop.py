@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,12 @@ def pid_of(lease: Lease, name: str = "datanode") -> int:
     pid = state(lease, name).number(f"pid.{name}")
     assert pid
     return pid
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
 
 
 def environment(pid: int) -> dict[str, str]:
@@ -104,7 +113,8 @@ def test_stop_kills_what_ignores_it(lease: Lease) -> None:
 def test_a_daemon_that_was_killed_is_dead_not_absent(lease: Lease) -> None:
     ok(hadoop.start(lease, [sleeper()]))
     os.kill(pid_of(lease), signal.SIGKILL)
-    assert state(lease)["daemon.datanode"] == "dead"
+    wait_for(lambda: state(lease)["daemon.datanode"] == "dead")
+    assert "it was killed" in state(lease)["why.datanode"]
     assert ok(hadoop.start(lease, [sleeper()]))["daemon.datanode"] == "started"
 
 
@@ -198,6 +208,26 @@ def test_refresh_writes_the_lists_then_runs_the_commands(lease: Lease) -> None:
     assert files["dfs.include.seen"] == files["dfs.include"] == "10.0.0.1\n10.0.0.2\n"
     assert "<host><name>node03</name><timeout>3600</timeout></host>" in files["yarn.exclude.xml.seen"]
     assert files["dfs.exclude"] == ""
+
+
+def test_yarn_is_told_names_as_well_for_it_finds_time_limits_under_them_alone() -> None:
+    files = hadoop.members_files(
+        Members(
+            version=1,
+            data=["10.0.0.1"],
+            compute=["10.0.0.1", "10.0.0.2"],
+            leaving={"10.0.0.1": 0, "10.0.0.2": -1},
+            names={"10.0.0.1": "node01.example.org", "10.0.0.2": "10.0.0.2"},
+        )
+    )
+    assert files["yarn.include"] == "10.0.0.1\n10.0.0.2\nnode01.example.org\n"
+    assert files["dfs.include"] == "10.0.0.1\n"
+    root = ET.fromstring(files["yarn.exclude.xml"])
+    assert [(host.findtext("name"), host.findtext("timeout")) for host in root] == [
+        ("10.0.0.1", "0"),
+        ("node01.example.org", "0"),
+        ("10.0.0.2", "-1"),
+    ]
 
 
 def test_an_older_version_does_not_come_back(lease: Lease) -> None:
