@@ -7,6 +7,7 @@ MR-cluster and for a role (`overrides`), but not those by which Fawkes decides w
 from __future__ import annotations
 
 import re
+import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,7 +128,7 @@ def files(conf: NodeConf) -> dict[str, str]:
     """The texts of all files by name; the same for the same values. UserError names a key that must not be set."""
     sites = settings(conf)
     texts = {f"{site}.xml": to_xml(values) for site, values in sites.items()}
-    return {**texts, "log4j.properties": _LOG4J}
+    return {**texts, "log4j.properties": _LOG4J, "hadoop-env.sh": _shell_settings(conf)}
 
 
 def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
@@ -377,6 +378,12 @@ def _policy(conf: NodeConf) -> dict[str, str]:
 def _class_path(conf: NodeConf) -> str:
     """Resolved on the node where a container starts: the release may lie elsewhere there."""
     return ",".join(["$HADOOP_CONF_DIR", *(f"$HADOOP_COMMON_HOME/{entry}" for entry in conf.task_class_path)])
+
+
+def _shell_settings(conf: NodeConf) -> str:
+    """What Hadoop's own commands read on the node: logins there often have no JAVA_HOME."""
+    homes = {"JAVA_HOME": conf.java_home, "HADOOP_HOME": conf.hadoop_home}
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in homes.items())
 
 
 def _java_opts(memory_mb: int, quick: bool) -> str:
