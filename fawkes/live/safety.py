@@ -18,7 +18,8 @@ from fawkes.live.rest import Deadline, UnreadableError, get_lines
 from fawkes.units import show_bytes
 
 _FILE = re.compile(r"(/.*) \d+ bytes, (replicated: replication=(\d+)|erasure-coded: .*), \d+ block\(s\)(.*)")
-_REPLICA = re.compile(r"\[([^],]+),[^]]*\]\(([A-Z_ ]+)\)")
+_REPLICA = re.compile(r"DatanodeInfoWithStorage\[([^][,]+),[^]]*\]\(([A-Z_ ]+)\)")
+_ANY_REPLICA = "DatanodeInfoWithStorage["
 _OPEN = "OPENFORWRITE"
 _LIVE = "LIVE"
 _HEALTHY = "is HEALTHY"
@@ -156,6 +157,10 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
         if match := _FILE.match(line):
             file, is_open, replication = match[1], _OPEN in match[4], int(match[3] or 0)
         elif "_repl=" in line and replication:
-            yield BlockSeen(file, is_open, replication, tuple(_REPLICA.findall(line)))
+            replicas = tuple(_REPLICA.findall(line))
+            # A replica that is overlooked is one that is lost.
+            if len(replicas) != line.count(_ANY_REPLICA):
+                raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
+            yield BlockSeen(file, is_open, replication, replicas)
     if not last.endswith((_HEALTHY, _ABSENT)):
         raise UnreadableError(url, f"the report on {path} ends with {last!r}")
