@@ -1,6 +1,7 @@
 """A World in memory: the same events and effects as on real nodes, by an event heap and a plain model of MR-clusters.
 
-Ties at one time: completions first, then requests and readings, then the timer; then the order of their making.
+Ties at one time: completions first, then requests and readings, then the timer; then the order of their making. What
+is on the heap is plain values, so that a world can be copied in the middle of a run.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fawkes.core.effects import (
     CancelJob,
@@ -24,8 +25,8 @@ from fawkes.core.effects import (
     WakeAt,
 )
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
-from fawkes.core.model import ClusterId, NodeId, Role
-from fawkes.sim.cluster import SimCluster, SimJob
+from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.sim.cluster import Attempt, End, SimCluster
 from fawkes.units import SECOND_US
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
@@ -44,45 +45,97 @@ class Delays:
     evacuate_us: int = 3 * SECOND_US
     clean_us: int = 1 * SECOND_US
     job_start_us: int = 3 * SECOND_US
+    job_cancel_us: int = 1 * SECOND_US
     sample_us: int = 2 * SECOND_US
 
 
-#: asked before an effect succeeds: (kind, name) -> why it fails instead, or None. Kinds: deploy, load, save, join,
-#: clean, membership, evacuate, job
+#: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
+#: Kinds: deploy, load, save, join, clean, membership, evacuate, job, read
 Faults = Callable[[str, str], str | None]
+
+
+def no_faults(kind: str, name: str) -> str | None:
+    """Nothing ever fails."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """What runs on a node."""
+
+    cluster: ClusterId
+    role: Role
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The tasks, or the blocks, of a leaving member are gone, unless a later document says otherwise."""
+
+    key: str
+    node: NodeId
+    generation: int
+    goal: Goal
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnds:
+    """A task has run for its time."""
+
+    cluster: SimCluster
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFails:
+    """A node is off."""
+
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """It is time to read all MR-clusters."""
+
+
+Step = Effect | Leaves | TaskEnds | PowerFails | Reads
 
 
 @dataclass(slots=True)
 class SimWorld:
-    """The simulated world. ``until_us`` ends the run; ``replies`` and ``started`` are for whoever watches."""
+    """The simulated world. ``until_us`` ends the run; ``replies`` are for whoever watches."""
 
     until_us: int
     delays: Delays = field(default_factory=Delays)
-    faults: Faults = lambda kind, name: None
+    faults: Faults = no_faults
     slots: int = 2
     clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
-    hosts: dict[NodeId, tuple[ClusterId, Role]] = field(default_factory=dict)
+    hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
+    starts: dict[Attempt, int] = field(default_factory=dict)
     now_us: int = 0
-    _heap: list[tuple[int, int, int, Event | Callable[[], Event | None]]] = field(default_factory=list)
+    _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
     _goals: dict[str, Effect] = field(default_factory=dict)
-    _wake: int = -1
 
     def __post_init__(self) -> None:
-        self._later(self.delays.sample_us, self._sample, _REQUEST)
+        self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
     def script(self, events: Iterable[Event]) -> None:
         """Events from outside, each at its own time."""
         for event in events:
             self._push(event.at_us, _REQUEST, event)
 
+    def lose(self, node: NodeId, at_us: int) -> None:
+        """A node will lose its power: its tasks are gone, and that is observed."""
+        self._push(at_us, _COMPLETION, PowerFails(node))
+
     def next_event(self) -> Event | None:
         """The next event of the heap; None at the end of the run."""
         while self._heap and self._heap[0][0] <= self.until_us:
             at_us, _, _, what = heapq.heappop(self._heap)
             self.now_us = max(self.now_us, at_us)
-            event = what() if callable(what) else what
+            event = self._happen(what)
             if event is not None:
                 return event
         return None
@@ -93,188 +146,238 @@ class SimWorld:
             self._goals[effect.key] = effect
             match effect:
                 case WakeAt():
-                    self._push(max(effect.at_us, self.now_us), _TIMER, lambda e=effect: self._woke(e))  # type: ignore[misc]
+                    self._push(max(effect.at_us, self.now_us), _TIMER, effect)
                 case Reply():
                     self.replies.append(effect)
-                case Deploy() | Load() | Save():
-                    self._later(self._stage_us(effect), lambda e=effect: self._stage(e))  # type: ignore[misc]
-                case Membership():
-                    self._later(self.delays.membership_us, lambda e=effect: self._membership(e))  # type: ignore[misc]
-                case Host():
-                    wait = self.delays.clean_us if effect.role is None else self.delays.join_us
-                    self._later(wait, lambda e=effect: self._host(e))  # type: ignore[misc]
-                case StartJob():
-                    self._later(self.delays.job_start_us, lambda e=effect: self._start_job(e))  # type: ignore[misc]
-                case CancelJob():
-                    self._later(SECOND_US, lambda e=effect: self._cancel_job(e))  # type: ignore[misc]
+                case _:
+                    self._push(self.now_us + self._takes_us(effect), _COMPLETION, effect)
 
     def close(self) -> None:
         """Nothing is left outside."""
 
-    def lose(self, node: NodeId, at_us: int, generation: int) -> None:
-        """A node loses its power: its tasks are gone, and that is observed."""
+    def orphaned(self, away_us: int) -> SimWorld:
+        """What a new controller finds ``away_us`` after the death of the old one: Hadoop and its tasks went on, and
+        nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
+        """
+        left = SimWorld(self.until_us, self.delays, self.faults, self.slots, self.clusters, self.hosts)
+        left.replies, left.starts, left._count = self.replies, self.starts, self._count
+        left.now_us = self.now_us + away_us
+        left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
+        for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
+            if isinstance(what, TaskEnds) and at_us <= left.now_us:
+                what.cluster.finish(what.run, at_us)
+                left._run_tasks(what.cluster, at_us)
+            elif isinstance(what, (TaskEnds, PowerFails)) or (order == _REQUEST and not isinstance(what, Reads)):
+                late_us = max(at_us, left.now_us)
+                later = replace(what, at_us=late_us) if isinstance(what, Event) else what
+                heapq.heappush(left._heap, (late_us, order, count, later))
+        return left
 
-        def gone() -> Event:
-            owner = self.hosts.pop(node, None)
-            if owner is not None:
-                self.clusters[owner[0]].leave(node)
-            return NodeObserved(
-                at_us=self.now_us, node=node, generation=generation, condition=Condition.LOST, error="no answer"
-            )
-
-        self._push(at_us, _COMPLETION, gone)
-
-    def _push(self, at_us: int, priority: int, what: Event | Callable[[], Event | None]) -> None:
+    def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
         self._count += 1
         heapq.heappush(self._heap, (at_us, priority, self._count, what))
 
-    def _later(self, after_us: int, what: Callable[[], Event | None], priority: int = _COMPLETION) -> None:
-        self._push(self.now_us + after_us, priority, what)
-
-    def _woke(self, effect: WakeAt) -> Event | None:
-        return Woke(at_us=self.now_us) if self._goals.get(effect.key) is effect else None
-
-    def _sample(self) -> Event:
-        self._later(self.delays.sample_us, self._sample, _REQUEST)
-        readings = tuple(cluster.read() for _, cluster in sorted(self.clusters.items()))
-        return Sampled(at_us=self.now_us, readings=readings)
-
-    def _stage_us(self, effect: Deploy | Load | Save) -> int:
+    def _takes_us(self, effect: Effect) -> int:
+        delays = self.delays
         match effect:
+            case Host():
+                return delays.clean_us if effect.role is None else delays.join_us
             case Deploy():
-                return self.delays.deploy_us
+                return delays.deploy_us
             case Load():
-                return self.delays.load_us
-        return self.delays.save_us
+                return delays.load_us
+            case Save():
+                return delays.save_us
+            case StartJob():
+                return delays.job_start_us
+            case CancelJob():
+                return delays.job_cancel_us
+        return delays.membership_us
+
+    def _happen(self, what: Event | Step) -> Event | None:
+        match what:
+            case TaskEnds():
+                return self._task_ends(what)
+            case Leaves():
+                return self._leaves(what)
+            case PowerFails():
+                return self._power_fails(what.node)
+            case Reads():
+                self._push(self.now_us + self.delays.sample_us, _REQUEST, what)
+                return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
+        if not isinstance(what, Effect):
+            return what
+        return self._reach(what) if self._goals.get(what.key) == what else None
+
+    def _reach(self, effect: Effect) -> Event | None:
+        match effect:
+            case WakeAt():
+                del self._goals[effect.key]
+                return Woke(at_us=self.now_us)
+            case Deploy() | Load() | Save():
+                return self._stage(effect)
+            case Membership():
+                return self._membership(effect)
+            case Host():
+                return self._host(effect)
+            case StartJob():
+                return self._start_job(effect)
+            case CancelJob():
+                return self._cancel_job(effect)
+        return None
+
+    def _read(self, cluster: ClusterId) -> Reading:
+        error = self.faults("read", cluster)
+        return self.clusters[cluster].read() if error is None else Reading(cluster=cluster, error=error or "no answer")
 
     def _stage(self, effect: Deploy | Load | Save) -> Event | None:
-        if self._goals.get(effect.key) is not effect:
-            return None
         error = self.faults(type(effect).__name__.lower(), effect.cluster)
         if error is not None:
-            return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error)
+            return self._failed(effect, error)
         if isinstance(effect, Deploy):
             cluster = self.clusters.setdefault(effect.cluster, SimCluster(effect.cluster, self.slots))
             for node, member in effect.members.items():
-                self.hosts[node] = (effect.cluster, member.role)
+                self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 cluster.join(node, member.role)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
+
+    def _failed(self, effect: Deploy | Load | Save | Membership, error: str) -> Event | None:
+        return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error) if error else None
 
     def _membership(self, effect: Membership) -> Event | None:
-        if self._goals.get(effect.key) is not effect or effect.cluster not in self.clusters:
-            return None
+        cluster = self.clusters.get(effect.cluster)
         error = self.faults("membership", effect.cluster)
-        if error is not None:
-            return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error)
-        cluster = self.clusters[effect.cluster]
+        if cluster is None or error is not None:
+            return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
+        for node in [n for n in cluster.nodes if n not in effect.members]:
+            cluster.leave(node)
         for node, member in effect.members.items():
-            if member.goal is Goal.DRAINING:
-                cluster.drain(node)
-                wait = self.delays.drain_us + min(member.leave_us, cluster.longest_task_us(node))
-                self._later(wait, self._left(effect, node, member.generation, Condition.DRAINED))
-            elif member.goal is Goal.EVACUATING:
-                self._later(self.delays.evacuate_us, self._left(effect, node, member.generation, Condition.EVACUATED))
-            elif node in self.hosts and self.hosts[node][0] == effect.cluster:
+            hosted = self.hosts.get(node)
+            if member.goal is not Goal.SERVING:
+                self._begin_to_leave(effect, cluster, node)
+            elif hosted is not None and hosted.cluster == effect.cluster:
                 cluster.join(node, member.role)
-        self._run_tasks(cluster)
+        self._run_tasks(cluster, self.now_us)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
-    def _left(
-        self, effect: Membership, node: NodeId, generation: int, condition: Condition
-    ) -> Callable[[], Event | None]:
-        """The end of a departure, unless a later document says otherwise."""
+    def _begin_to_leave(self, effect: Membership, cluster: SimCluster, node: NodeId) -> None:
+        member = effect.members[node]
+        cluster.drain(node)
+        wait_us = self.delays.evacuate_us
+        if member.goal is Goal.DRAINING:
+            wait_us = self.delays.drain_us + min(member.leave_us, cluster.longest_task_us(node))
+        leaves = Leaves(effect.key, node, member.generation, member.goal)
+        self._push(self.now_us + wait_us, _COMPLETION, leaves)
 
-        def event() -> Event | None:
-            latest = self._goals.get(effect.key)
-            member = latest.members.get(node) if isinstance(latest, Membership) else None
-            goal = Goal.DRAINING if condition is Condition.DRAINED else Goal.EVACUATING
-            if member is None or member.goal is not goal or member.generation != generation:
-                return None
-            error = self.faults("evacuate", node) if condition is Condition.EVACUATED else None
-            if error is not None:
-                self._later(self.delays.evacuate_us, event)
-                return NodeObserved(
-                    at_us=self.now_us, node=node, generation=generation, condition=Condition.HELD, error=error
-                )
-            self.clusters[effect.cluster].leave(node)
-            self._run_tasks(self.clusters[effect.cluster])
-            return NodeObserved(at_us=self.now_us, node=node, generation=generation, condition=condition)
+    def _leaves(self, what: Leaves) -> Event | None:
+        latest = self._goals.get(what.key)
+        member = latest.members.get(what.node) if isinstance(latest, Membership) else None
+        if latest is None or member is None or (member.goal, member.generation) != (what.goal, what.generation):
+            return None
+        error = self.faults("evacuate", what.node) if what.goal is Goal.EVACUATING else None
+        condition = Condition.DRAINED if what.goal is Goal.DRAINING else Condition.EVACUATED
+        if error is not None:
+            self._push(self.now_us + self.delays.evacuate_us, _COMPLETION, what)
+            condition = Condition.HELD
+        else:
+            self._take_off(what.node, latest.cluster)  # type: ignore[union-attr]
+        return self._seen(what.node, what.generation, condition, error)
 
-        return event
+    def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
+        """A node does nothing for a MR-cluster any more; that is gone with its last node."""
+        found = self.clusters.get(cluster)
+        if found is None:
+            return
+        found.leave(node)
+        if found.nodes:
+            self._run_tasks(found, self.now_us)
+        elif not any(hosted.cluster == cluster for hosted in self.hosts.values()):
+            del self.clusters[cluster]
+
+    def _seen(self, node: NodeId, generation: int, condition: Condition, error: str | None) -> Event | None:
+        if error == "":
+            return None
+        return NodeObserved(at_us=self.now_us, node=node, generation=generation, condition=condition, error=error or "")
 
     def _host(self, effect: Host) -> Event | None:
-        if self._goals.get(effect.key) is not effect:
-            return None
+        hosted = self.hosts.get(effect.node)
         error = self.faults("clean" if effect.role is None else "join", effect.node)
-        condition = Condition.CLEAN if effect.role is None else Condition.SERVING
+        if hosted is not None and hosted.generation > effect.generation:
+            error = f"it is leased to {hosted.cluster} since"
         if error is not None:
-            condition = Condition.FAILED
-        elif effect.role is None:
+            return self._seen(effect.node, effect.generation, Condition.FAILED, error)
+        if effect.role is None:
             self.hosts.pop(effect.node, None)
-            if effect.cluster in self.clusters:
-                self.clusters[effect.cluster].leave(effect.node)
-        else:
-            self.hosts[effect.node] = (effect.cluster, effect.role)
-            if effect.cluster in self.clusters:
-                self.clusters[effect.cluster].join(effect.node, effect.role)
-                self._run_tasks(self.clusters[effect.cluster])
-        return NodeObserved(
-            at_us=self.now_us,
-            node=effect.node,
-            generation=effect.generation,
-            condition=condition,
-            error=error or "",
-        )
+            self._take_off(effect.node, effect.cluster)
+            return self._seen(effect.node, effect.generation, Condition.CLEAN, None)
+        self.hosts[effect.node] = Hosted(effect.cluster, effect.role, effect.generation)
+        cluster = self.clusters.get(effect.cluster)
+        if cluster is not None:
+            cluster.join(effect.node, effect.role)
+            self._run_tasks(cluster, self.now_us)
+        return self._seen(effect.node, effect.generation, Condition.SERVING, None)
+
+    def _power_fails(self, node: NodeId) -> Event | None:
+        hosted = self.hosts.get(node)
+        if hosted is None:
+            return None
+        if hosted.cluster in self.clusters:
+            self.clusters[hosted.cluster].leave(node)
+            self._run_tasks(self.clusters[hosted.cluster], self.now_us)
+        return self._seen(node, hosted.generation, Condition.LOST, "no answer")
 
     def _start_job(self, effect: StartJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
-        if self._goals.get(effect.key) is not effect or cluster is None:
+        if cluster is None:
             return None
-        error = self.faults("job", effect.job)
+        attempt = (effect.job, effect.attempt)
+        known = attempt in cluster.jobs or attempt in cluster.ended
+        error = None if known else self.faults("job", effect.job)
         if error is not None:
-            progress = Progress.FAILED
-            return JobObserved(
-                at_us=self.now_us, job=effect.job, attempt=effect.attempt, progress=progress, error=error
-            )
-        cluster.submit(effect, _durations(effect.spec.details, effect.spec.tasks))
-        self._run_tasks(cluster)
+            return self._ended(attempt, cluster.refuse(attempt, error, self.now_us)) if error else None
+        if not known:
+            self.starts[attempt] = self.starts.get(attempt, 0) + 1
+        found = cluster.submit(effect, _durations(effect.spec.details, effect.spec.tasks), self.now_us)
+        if isinstance(found, End):
+            return self._ended(attempt, found)
+        self._run_tasks(cluster, self.now_us)
         return JobObserved(
             at_us=self.now_us,
             job=effect.job,
             attempt=effect.attempt,
             progress=Progress.RUNNING,
             application=f"application_{effect.job}_{effect.attempt}",
-            started_us=self.now_us,
+            started_us=found.since_us,
         )
 
     def _cancel_job(self, effect: CancelJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
-        if cluster is None or not cluster.cancel(effect.job, effect.attempt):
+        if cluster is None:
             return None
-        self._run_tasks(cluster)
-        return JobObserved(at_us=self.now_us, job=effect.job, attempt=effect.attempt, progress=Progress.CANCELLED)
+        attempt = (effect.job, effect.attempt)
+        ended = cluster.cancel(attempt, self.now_us)
+        self._run_tasks(cluster, self.now_us)
+        return self._ended(attempt, ended)
 
-    def _run_tasks(self, cluster: SimCluster) -> None:
-        for node, job, duration_us, run in cluster.assign():
-            self._later(duration_us, self._task_end(cluster, node, job, run))
+    def _ended(self, attempt: Attempt, end: End) -> Event:
+        return JobObserved(
+            at_us=self.now_us,
+            job=attempt[0],
+            attempt=attempt[1],
+            progress=end.progress,
+            started_us=end.started_us,
+            finished_us=end.finished_us,
+            error=end.error,
+        )
 
-    def _task_end(self, cluster: SimCluster, node: NodeId, job: SimJob, run: int) -> Callable[[], Event | None]:
-        def event() -> Event | None:
-            if not cluster.finish(node, run):
-                return None
-            self._run_tasks(cluster)
-            if not job.ended:
-                return None
-            cluster.end(job)
-            return JobObserved(
-                at_us=self.now_us,
-                job=job.effect.job,
-                attempt=job.effect.attempt,
-                progress=Progress.SUCCEEDED,
-                finished_us=self.now_us,
-            )
+    def _run_tasks(self, cluster: SimCluster, at_us: int) -> None:
+        for run, duration_us in cluster.assign():
+            self._push(at_us + duration_us, _COMPLETION, TaskEnds(cluster, run))
 
-        return event
+    def _task_ends(self, what: TaskEnds) -> Event | None:
+        job = what.cluster.finish(what.run, self.now_us)
+        self._run_tasks(what.cluster, self.now_us)
+        return None if job is None else self._ended(job.attempt, what.cluster.ended[job.attempt])
 
 
 def _durations(details: Mapping[str, object], tasks: int) -> deque[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Requested, Started, Submitted
 from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Role
 from fawkes.core.settings import Discrimination, Settings
 from fawkes.core.state import State, View
 from fawkes.engine import Engine
@@ -85,27 +86,52 @@ def submit(name: str, number: int, at_s: float, tasks: int = 10, task_s: float =
 
 
 class Checked(Engine):
-    """An engine whose state is checked for every invariant after every event."""
+    """An engine whose state, and the simulated nodes, are checked after every event."""
 
-    def __init__(self, world: SimWorld, store: MemoryStore) -> None:
-        self.state = State()
-        self.store = store
+    def __init__(self, world: SimWorld, store: MemoryStore | None = None, state: State | None = None) -> None:
+        self.state = State() if state is None else state
+        self.store = MemoryStore() if store is None else store
         self.world = world
-        super().__init__(world, store, compile_policy, self.state)
+        super().__init__(world, self.store, compile_policy, self.state)
 
-    def step(self, event: Event) -> object:  # type: ignore[override]
+    def step(self, event: Event) -> Decision:
         """One turn, then the invariants."""
         decision = super().step(event)
-        wrong = broken(self.state)
+        wrong = broken(self.state) + two_owners(self.world)
         assert not wrong, (event, wrong)
         return decision
+
+    def reasons(self, code: str) -> list[tuple[float, Facts]]:
+        """When (in seconds) a reason of this code was given, and its facts."""
+        return [
+            (entry.event.at_us / SECOND_US, reason.facts)
+            for entry in self.store.entries()
+            for reason in entry.decision.reasons
+            if reason.code == code
+        ]
+
+    def last_tick(self) -> Facts:
+        """The facts of the latest tick."""
+        return self.reasons("tick")[-1][1]
+
+
+def two_owners(world: SimWorld) -> list[str]:
+    """The simulated nodes on which two MR-clusters compute at once."""
+    seen: dict[NodeId, ClusterId] = {}
+    found = []
+    for cluster in world.clusters.values():
+        for node in cluster.nodes:
+            if node in seen:
+                found.append(f"{node} works for {seen[node]} and {cluster.id}")
+            seen[node] = cluster.id
+    return found
 
 
 def run(events: Iterable[Event], until_s: float, **world: object) -> Checked:
     """A whole run in a simulated world."""
     simulated = SimWorld(until_us=int(until_s * SECOND_US), **world)  # type: ignore[arg-type]
     simulated.script(events)
-    engine = Checked(simulated, MemoryStore())
+    engine = Checked(simulated)
     engine.run()
     return engine
 
