@@ -17,7 +17,7 @@ from fawkes.lab.blueprint import CONTROL
 COMMIT = b"commit\n"
 """The word after which a lab outlives the `lab up` that started it."""
 
-_LIMIT_S = 30.0
+_LIMIT_S = 90.0
 _KINDS: dict[str, Callable[..., FawkesError]] = {kind.__name__: kind for kind in (UserError, RefusedError, BrokenError)}
 
 

@@ -24,7 +24,7 @@ from fawkes.lab.permission import explain
 from fawkes.lab.prepare import BLUEPRINT, Plan, prepare
 from fawkes.lab.spec import LabSpec, check_name, name_of_site
 
-_BUILD_LIMIT_S = 60.0
+_BUILD_LIMIT_S = 120.0
 _DOWN_LIMIT_S = 30.0
 _ENTER = Path(__file__).with_name("enter.py")
 _FIRST_PROCESS = 1
@@ -118,6 +118,9 @@ class Lab:
 
     def _environment(self, given: Mapping[str, str] | None) -> dict[str, str]:
         environment = dict(os.environ if given is None else given)
+        # At the end, so that it hides nothing: `lab exec -- fawkes check` works without an activated venv.
+        search = [*filter(None, environment.get("PATH", os.defpath).split(os.pathsep)), os.path.dirname(sys.executable)]
+        environment["PATH"] = os.pathsep.join(dict.fromkeys(search))
         environment.setdefault("FAWKES_SITE", str(self.site))
         return environment
 

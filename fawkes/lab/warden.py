@@ -28,7 +28,7 @@ from fawkes.lab.host import begin
 from fawkes.lab.network import Switch
 from fawkes.lab.spec import CONTROLLER_ADDRESS, Host
 
-_READY_LIMIT_S = 20.0
+_READY_LIMIT_S = 60.0
 _CONNECT_LIMIT_S = 0.1
 _RETRY_S = 0.005
 

@@ -114,6 +114,11 @@ def test_the_command_line_passes_input_and_code_on(lab: Lab) -> None:
     assert "/no/such/program: No such file" in missing.stderr
 
 
+def test_fawkes_itself_is_found_inside(lab: Lab) -> None:
+    done = lab.exec(["fawkes", "--version"], env={"PATH": "/usr/bin:/bin"})
+    assert done.stdout.startswith("fawkes, version "), done.stderr
+
+
 def test_signals_reach_the_command_and_a_kill_ends_it(lab: Lab) -> None:
     trap = "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.05; done"
     with lab.popen(["sh", "-c", trap], stdout=subprocess.PIPE, text=True) as process:
