@@ -75,7 +75,7 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
 
 def read_policy(found: Found, settings: Settings) -> PolicyText:
     """The policy of a file, compiled and tried once in a process of its own, which is ended when it takes too long."""
-    text = policy_text(found.name, str(found.path), found.text())
+    text = policy_text(found.title, str(found.path), found.text())
     compile_policy(text, settings)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)

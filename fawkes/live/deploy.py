@@ -74,7 +74,7 @@ class Deployer:
         members = self._membership.members(document)
         script = hadoop.refresh(self._lease(cluster, effect.master), members)
         self._ground.run(effect.master, script, "writing the members")
-        self._membership.told(effect.cluster, hadoop.members_files(members))
+        self._membership.told(effect.cluster, self._membership.documents(cluster, members))
 
     def _start(self, cluster: LiveCluster) -> None:
         """All daemons at once; the NameNode's is the only one that must wait, for its first format."""

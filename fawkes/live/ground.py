@@ -13,7 +13,7 @@ from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError
 from fawkes.live.ssh import Result
-from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
+from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts, reading
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class Ground:
         self.names: Mapping[str, NodeId] = {
             key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
         }
+        self._seen: dict[NodeId, str] = {}
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
@@ -102,6 +103,13 @@ class Ground:
     def addresses(self, nodes: Iterable[NodeId]) -> list[str]:
         """The addresses on which Hadoop speaks, sorted."""
         return sorted(self.nodes[node].data_address for node in nodes)
+
+    def seen_from(self, node: NodeId) -> str:
+        """The address that this controller has for a node; empty when the node's sshd does not tell."""
+        if node not in self._seen:
+            facts, _ = self.look(node, reading('fact peer "${SSH_CONNECTION%% *}"'))
+            self._seen[node] = facts.get("peer", "")
+        return self._seen[node]
 
     def close(self) -> None:
         """Start nothing more."""

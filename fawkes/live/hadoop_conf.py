@@ -264,6 +264,8 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         "yarn.nodemanager.log-dirs": str(folders.nm_logs),
         "yarn.nodemanager.resource.memory-mb": str(conf.memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(conf.vcores),
+        # By default anybody may refresh the members or kill an application.
+        "yarn.admin.acl": conf.user,
         "yarn.scheduler.minimum-allocation-mb": str(sizes.step_mb),
         "yarn.scheduler.maximum-allocation-mb": str(conf.max_memory_mb or conf.memory_mb),
         "yarn.scheduler.maximum-allocation-vcores": str(conf.max_vcores or conf.vcores),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 from fawkes.core.effects import Goal, Membership
 from fawkes.core.model import ClusterId, Facts, Role
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import RpcError, call
 from fawkes.live.playbooks import hadoop
+from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
-from fawkes.playbook import Folders
+from fawkes.playbook import Folders, Lease
 from fawkes.units import SECOND_US
+
+_log = logging.getLogger(__name__)
+_ANSWER_S = 10.0
 
 
 class MembershipKeeper:
@@ -30,15 +36,20 @@ class MembershipKeeper:
         if cluster is None:
             return None
         members = self.members(effect)
-        files = hadoop.members_files(members)
+        documents = self.documents(cluster, members)
         with self._lock:
             told = self._told.get(effect.cluster, {})
-        names = [name for name, listed in _LISTS.items() if any(told.get(file) != files[file] for file in listed)]
+        names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]
         if names:
             self._refresh(cluster, members, names)
             with self._lock:
-                self._told[effect.cluster] = files
+                self._told[effect.cluster] = documents
         return {"refreshed": names}
+
+    def documents(self, cluster: LiveCluster, members: hadoop.Members) -> dict[str, str]:
+        """Everything that the masters are told about the members: lists, and whose RPC they take."""
+        policy = self._setup.files(cluster, cluster.master, Role.CORE)[POLICY]
+        return {**hadoop.members_files(members), POLICY: policy}
 
     def forget(self, cluster: ClusterId) -> None:
         """What the masters know is in doubt: the next document is told in full."""
@@ -65,12 +76,32 @@ class MembershipKeeper:
     def _refresh(self, cluster: LiveCluster, members: hadoop.Members, names: list[str]) -> None:
         master = cluster.members[cluster.master]
         right = self._ground.lease(cluster.master, cluster.id, master.generation)
-        commands = {name: self._setup.refresh_argv(cluster, name) for name in names}
-        script = hadoop.refresh(right, members, commands, self._setup.environment(cluster, cluster.master))
-        self._ground.run(cluster.master, script, "refreshing the members")
+        if "policy" in names:
+            files = self._setup.files(cluster, cluster.master, Role.CORE)
+            self._ground.run(cluster.master, hadoop.configure(right, files), "writing whose RPC is taken")
+        self._ground.run(cluster.master, hadoop.refresh(right, members), "writing the members")
+        for name in sorted(names, key=list(_READERS).index):
+            for which in _ORDERS[name]:
+                self._order(cluster, right, members, which)
+
+    def _order(self, cluster: LiveCluster, right: Lease, members: hadoop.Members, which: str) -> None:
+        """By RPC; by the client on the master where the masters do not take it (Kerberos)."""
+        address, port, order = self._setup.order(cluster, which)
+        user = self._ground.nodes[cluster.master].user
+        try:
+            call(address, port, order, user, Deadline.after(_ANSWER_S))
+        except RpcError as error:
+            _log.info("%s: %s; the client on the master is asked instead", cluster.id, error)
+            commands = {which: self._setup.refresh_argv(cluster, which)}
+            script = hadoop.refresh(right, members, commands, self._setup.environment(cluster, cluster.master))
+            self._ground.run(cluster.master, script, "refreshing the members")
 
 
-_LISTS = {
+POLICY = "hadoop-policy.xml"
+#: what each kind of refresh makes a master read; whose RPC is taken comes before who is a member
+_READERS = {
+    "policy": (POLICY,),
     "hdfs": (Folders.DFS_INCLUDE, Folders.DFS_EXCLUDE),
     "yarn": (Folders.YARN_INCLUDE, Folders.YARN_EXCLUDE),
 }
+_ORDERS = {"policy": ("hdfs-policy", "yarn-policy"), "hdfs": ("hdfs",), "yarn": ("yarn",)}

@@ -19,6 +19,13 @@ from fawkes.dist.spread import spread
 from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import (
+    REFRESH_HDFS,
+    REFRESH_HDFS_POLICY,
+    REFRESH_YARN,
+    REFRESH_YARN_POLICY,
+    Order,
+)
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.measure import Target
 from fawkes.live.playbooks import hadoop
@@ -37,7 +44,12 @@ _DAEMONS = {
     Role.TRANSIENT_CORE: ("datanode", "nodemanager"),
     Role.TRANSIENT: ("nodemanager",),
 }
-_REFRESH = {"hdfs": ("dfsadmin", ("-refreshNodes",)), "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"))}
+_REFRESH = {
+    "hdfs": ("dfsadmin", ("-refreshNodes",), REFRESH_HDFS),
+    "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"), REFRESH_YARN),
+    "hdfs-policy": ("dfsadmin", ("-refreshServiceAcl",), REFRESH_HDFS_POLICY),
+    "yarn-policy": ("rmadmin", ("-refreshServiceAcl",), REFRESH_YARN_POLICY),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +161,15 @@ class Setup:
         return self._argv(cluster, cluster.master, "namenode-format")
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        """The command that makes a master (``hdfs`` or ``yarn``) read its lists of members."""
-        program, words = _REFRESH[which]
+        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy)."""
+        program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
+
+    def order(self, cluster: LiveCluster, which: str) -> tuple[str, int, Order]:
+        """The same as an order over RPC: address, port, order."""
+        ports = hadoop_conf.Ports()
+        port = ports.namenode if which.startswith("hdfs") else ports.admin
+        return self._ground.nodes[cluster.master].data_address, port, _REFRESH[which][2]
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
         """What the launcher of an attempt runs on the master."""
@@ -203,12 +221,18 @@ class Setup:
             task_class_path=release.task_class_path,
             max_memory_mb=biggest.memory_bytes // MB,
             max_vcores=max(n.cores for n in self._ground.nodes.values()),
+            allowed=self._allowed(cluster) if node == cluster.master else None,
             quick=self._small(cluster.master),
             overrides=(
                 *([details.overrides(role)] if details.hadoop or details.roles else []),
                 *([own] if own else []),
             ),
         )
+
+    def _allowed(self, cluster: LiveCluster) -> list[str]:
+        """Whose RPC the masters take: that of their own nodes and of the controller."""
+        controller = self._ground.seen_from(cluster.master)
+        return [*self._ground.addresses(cluster.members), *([controller] if controller else [])]
 
     def _argv(self, cluster: LiveCluster, node: NodeId, program: str, extra: Sequence[str] = ()) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()
