@@ -97,9 +97,11 @@ def _tick(store: Reader, found: Tick) -> Explanation:
     others = [reason for reason in found.reasons if reason.code != "tick"]
     lines += lines_of([reason for reason in found.reasons if reason.code == "tick"], found.at_us, found.seq)
     lines += lines_of(others, found.at_us, found.seq)
-    settings = history.settings_at(store, found.seq)
-    if settings is not None and any(reason.code == "shrink" for reason in others):
-        lines.append(Line(f"Which nodes leave first: {', then '.join(_leaving_order(settings))}"))
+    started = history.started_before(store, found.seq)
+    if started is not None and any(reason.code == "shrink" for reason in others):
+        lines.append(Line(f"Which nodes leave first: {', then '.join(_leaving_order(started.settings))}"))
+    if started is not None and started.shadow:
+        lines.append(Line("The controller runs in shadow: this is what it would do, and nothing was done"))
     lines += _followed(store, found)
     return Explanation(title, tuple(lines), tuple(_rows(found)))
 
@@ -141,13 +143,13 @@ def _rows(found: Tick) -> list[Row]:
 
 
 def _followed(store: Reader, found: Tick) -> list[Line]:
-    """Nodes that joined later because of this tick: they had to be left, wiped and verified first."""
+    """Nodes that joined until the next tick: they had to be left, wiped and verified first."""
     joined: list[Reason] = []
     for entry in history.steps(store, (seq for seq in store.mentions(NODE) if seq > found.seq)):
         if (later := history.tick_of(entry)) is not None and later.number != found.number:
             break
-        joined += [r for r in entry.decision.reasons if r.code == "grow" and r.facts.get("tick") == found.number]
-    return lines_of(joined)
+        joined += [reason for reason in entry.decision.reasons if reason.code == "grow"]
+    return [Line("Until the next tick:"), *lines_of(joined)] if joined else []
 
 
 def explain_node(store: Reader, name: str) -> Explanation:
@@ -183,10 +185,14 @@ def _speaks_of(reason: Reason, name: str) -> bool:
 
 
 def _tick_behind(store: Reader, move: Move) -> Tick | None:
+    """The tick that set the targets of a move: the latest one that moved nodes, not after the one in its reasons."""
     for reason in move.reasons:
         number = reason.facts.get("tick")
-        if isinstance(number, int):
-            return next(history.ticks(store, number), None)
+        while isinstance(number, int) and number > 0:
+            found = next(history.ticks(store, number), None)
+            if found is not None and found.moved:
+                return found
+            number -= 1
     return None
 
 

@@ -42,7 +42,7 @@ def moments(store: Reader, points: Sequence[Mark] = ()) -> Moments:
     start_us = history.first_us(store)
     return Moments(
         tuple(((state.requested_us - start_us) / SECOND_US, state.id) for state in history.clusters(store)),
-        tuple((t.at_us - start_us) / SECOND_US for t in history.ticks(store) if t.verdict == "unbalanced"),
+        tuple((t.at_us - start_us) / SECOND_US for t in history.ticks(store) if t.moved),
         tuple(points),
     )
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
 from fawkes.core.events import Started
 from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
-from fawkes.core.settings import Settings
+from fawkes.core.tick import MOVES
 from fawkes.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
@@ -62,6 +62,11 @@ class Tick:
     def verdict(self) -> str:
         """The code of the verdict."""
         return str(self.facts.get("verdict", ""))
+
+    @property
+    def moved(self) -> bool:
+        """Whether it was a reconfiguration: balancing began to move at least one node."""
+        return self.verdict == "unbalanced" and any(reason.code in MOVES for reason in self.reasons)
 
     @property
     def clusters(self) -> dict[str, dict[str, Any]]:
@@ -178,7 +183,7 @@ def last_tick(store: Reader, *, moving: bool = False) -> Tick | None:
     for number in reversed(store.mentions(TICK)):
         entry = store.entry(number)
         found = None if entry is None else tick_of(entry)
-        if found is not None and (not moving or found.verdict == "unbalanced"):
+        if found is not None and (not moving or found.moved):
             return found
     return None
 
@@ -221,13 +226,13 @@ def rules(store: Reader) -> PutRules | None:
     return found[0] if found else None
 
 
-def settings_at(store: Reader, seq: int) -> Settings | None:
-    """The settings in force at a step; None before the first start."""
+def started_before(store: Reader, seq: int) -> Started | None:
+    """The start of the engine that took a step: settings, policy, shadow; None before the first."""
     found = None
     for entry in store.entries(kinds=(Started.__name__,)):
         if entry.seq > seq:
             break
-        found = entry.event.settings if isinstance(entry.event, Started) else found
+        found = entry.event if isinstance(entry.event, Started) else found
     return found
 
 

@@ -172,7 +172,7 @@ def _no_weights(facts: Facts) -> str:
 
 #: the last sentence about a tick: what its figures led to
 VERDICTS: Mapping[str, Template] = {
-    "unbalanced": "The discrimination exceeds the threshold: nodes move",
+    "unbalanced": "The discrimination exceeds the threshold: nodes are to move",
     "balanced": "The discrimination is within the threshold: balanced, so no node moves",
     "as-balanced-as-possible": "Minimums and whole nodes allow nothing better than what is held: no node moves",
     "confirming": "The threshold is exceeded, but not for enough ticks in a row ({over} so far): a single peak moves "
@@ -261,4 +261,6 @@ SENTENCES: Mapping[str, Template] = {
     "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them, or force it",
     "core-node": "{node} is a core node of {cluster} and stays as long as {cluster} lives",
     "not-drained": "{node} is not out of service",
+    "not-in-inventory": "{node} is no longer in the inventory: put it back there and start the controller again",
+    "shadow": "The controller runs in shadow: it decides and does nothing, so that {asked} has no effect",
 }

@@ -1,12 +1,21 @@
-"""A small run of the real engine in the simulated world: three MR-clusters on ten nodes, with some trouble."""
+"""A small run of the real engine in the simulated world: three MR-clusters on ten nodes, with some trouble.
+
+`play` runs it now; `recorded` is a run as it once was, so that what reports say of it stays the same when the engine
+decides otherwise. ``python -m tests.report.played`` records it anew.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fawkes.core.events import (
+    Condition,
     DrainAsked,
     Event,
+    NodeObserved,
     PauseAsked,
     ReleaseAsked,
     Requested,
@@ -16,17 +25,21 @@ from fawkes.core.events import (
     UndrainAsked,
 )
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.record import decision_of, decision_plain, dumps, event_of, to_plain
 from fawkes.core.settings import Discrimination, Settings
 from fawkes.engine import Engine
 from fawkes.policy import compile_policy, policy_text
+from fawkes.ports import Entry
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
+from fawkes.store.memory import MemoryStore
 
 SECOND = 1_000_000
 START_US = 1_700_000_000 * SECOND
 #: points A to E of the paper's section 7.1 have their counterparts about here
 POINTS = [(1.0, "A"), (41.0, "B"), (60.0, "C"), (81.0, "D"), (230.0, "E")]
 
+_RECORDED = Path(__file__).with_name("run.jsonl.gz")
 _POLICY = Path(__file__).parents[2] / "policies" / "weighting" / "td.py"
 _SETTINGS = Settings(
     preset="demo",
@@ -53,10 +66,33 @@ def play(store: Writer, until_s: int = 320) -> Engine:
     """Fill a store; the engine as it is at the end."""
     world = SimWorld(until_us=at(until_s), now_us=START_US, faults=_faults)
     world.script(_script())
-    world.lose(NodeId("node10"), at(150), 2)
     engine = Engine(world, store, compile_policy)
     engine.run()
     return engine
+
+
+def recorded() -> Iterator[Entry]:
+    """The steps of the recorded run."""
+    with gzip.open(_RECORDED, "rt", encoding="utf-8") as lines:
+        for seq, line in enumerate(lines, 1):
+            plain = json.loads(line)
+            yield Entry(seq, event_of(plain["event"]), decision_of(plain["decision"]))
+
+
+def fill(store: Writer, entries: Iterable[Entry]) -> None:
+    """Put steps into a store."""
+    for entry in entries:
+        store.append(entry.event, entry.decision)
+
+
+def _record() -> None:
+    store = MemoryStore()
+    play(store)
+    text = "".join(
+        dumps({"event": to_plain(entry.event), "decision": decision_plain(entry.decision)}) + "\n"
+        for entry in store.entries()
+    )
+    _RECORDED.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def _faults(kind: str, name: str) -> str | None:
@@ -83,6 +119,8 @@ def _script() -> list[Event]:
         *events,
         PauseAsked(at_us=at(105), reason="a visit", by="bob"),
         ResumeAsked(at_us=at(125), by="bob"),
+        # Its second hand-over is the one to c-3.
+        NodeObserved(at_us=at(150), node=NodeId("node10"), generation=2, condition=Condition.LOST, error="no answer"),
         DrainAsked(at_us=at(200), node=NodeId("node08"), reason="new disk", by="bob"),
         UndrainAsked(at_us=at(230), node=NodeId("node08"), by="bob"),
         ReleaseAsked(at_us=at(290), cluster=ClusterId("c-1"), by="ann"),
@@ -93,3 +131,7 @@ def _job(cluster: str, number: int) -> JobSpec:
     details = {"task_us": 10 * SECOND}
     name = JobId(f"{cluster}-job{number}")
     return JobSpec(id=name, cluster=ClusterId(cluster), tasks=12, reference_us=20 * SECOND, details=details)
+
+
+if __name__ == "__main__":
+    _record()

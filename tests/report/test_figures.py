@@ -20,9 +20,9 @@ _OTHER_PROCESS = """
 import hashlib
 from fawkes.report.figures import nodes_over_time, rendered
 from fawkes.store.memory import MemoryStore
-from tests.report.played import POINTS, play
+from tests.report.played import POINTS, fill, recorded
 store = MemoryStore()
-play(store)
+fill(store, recorded())
 for form in ("png", "pdf"):
     print(hashlib.sha256(rendered(nodes_over_time(store, POINTS, "WKLD-A"), form)).hexdigest())
 """

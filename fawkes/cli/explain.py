@@ -1,0 +1,86 @@
+"""`fawkes explain`: why a node moved, or why nothing did."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, NOTHING, Column, output_option
+from fawkes.config.site import Site
+from fawkes.units import show_time
+
+if TYPE_CHECKING:
+    from fawkes.report.explain import Explanation
+    from fawkes.store.base import Reader
+
+
+@click.command()
+@click.argument("tick", required=False, type=int)
+@click.option("--node", help="The latest move of this node, step by step.")
+@click.option("--cluster", help="How this MR-cluster stands, and what happened to it lately.")
+@click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
+@output_option
+@click.pass_obj
+def explain(site: Site, tick: int | None, node: str | None, cluster: str | None, last: bool, output: str) -> None:
+    """Explain a TICK by its number, without one the latest: what was measured, the weights, the discrimination against
+    the threshold, the verdict, and which nodes moved or were refused.
+    """
+    from fawkes.cli.ledger import ledger_of
+
+    given = sum((tick is not None, node is not None, cluster is not None, last))
+    if given > 1:
+        raise click.UsageError("Give one of TICK, --node, --cluster and --last.")
+    with ledger_of(site) as ledger:
+        _write(_explained(ledger, tick, node, cluster, last), output)
+
+
+def _explained(ledger: Reader, tick: int | None, node: str | None, cluster: str | None, last: bool) -> Explanation:
+    from fawkes.report import explain as why
+
+    if node is not None:
+        return why.explain_node(ledger, node)
+    if cluster is not None:
+        return why.explain_cluster(ledger, cluster)
+    return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+
+
+def _write(explanation: Explanation, output: str) -> None:
+    from fawkes.cli.show import show
+    from fawkes.report.explain import as_plain
+
+    plain = as_plain(explanation)
+    if output == JSON:
+        click.echo(json.dumps({"version": JSON_VERSION, **plain}, indent=2, allow_nan=False))
+    elif output == CSV:
+        show(plain["lines"], _LINES, output)
+    else:
+        click.echo(explanation.title)
+        for line in explanation.lines:
+            time = f"{show_time(line.at_us)}  " if line.at_us is not None else ""
+            click.echo(f"  {time}{line.text}")
+        if explanation.figures:
+            click.echo()
+            show(explanation.figures, _FIGURES, output)
+
+
+def _real(form: str) -> Any:
+    return lambda value: format(value, form)
+
+
+def _sum_of(value: object) -> str:
+    return NOTHING if value is None else str(value)
+
+
+_LINES = (Column("seq"), Column("at_us"), Column("code"), Column("text"))
+_FIGURES = (
+    Column("cluster", "MR-cluster"),
+    Column("y", "y", _real(".4g"), right=True),
+    Column("weight", "weight w", _real(".3f"), right=True),
+    Column("share", "mean share c", _real(".3f"), right=True),
+    Column("discrimination", "D = (c - w) T", _real("+.3g"), right=True),
+    Column("held", "nodes held", _sum_of, right=True),
+    Column("target", "target", _sum_of, right=True),
+    Column("min", "minimum", _sum_of, right=True),
+)

@@ -1,0 +1,43 @@
+"""How reading commands come to the ledger: also when no controller runs, and then they say so."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fawkes.cli.show import note
+from fawkes.errors import UserError
+
+if TYPE_CHECKING:
+    from fawkes.config.site import Site
+    from fawkes.store.sqlite import LedgerReader
+
+
+@contextmanager
+def ledger_of(site: Site) -> Iterator[LedgerReader]:
+    """The ledger of a site, for reading. A note on stderr when no controller writes to it; UserError without one."""
+    from fawkes.report.history import last_us
+    from fawkes.store.lock import holder
+    from fawkes.store.sqlite import LedgerReader
+    from fawkes.units import show_time
+
+    reader = LedgerReader(site.state_dir)
+    try:
+        if holder(site.state_dir) is None:
+            end_us = last_us(reader)
+            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none ever did"
+            note(f"no controller runs for this site: {since}")
+        yield reader
+    finally:
+        reader.close()
+
+
+def known(name: str, names: Collection[str], what: str) -> str:
+    """``name``, if it is one of ``names``; else a UserError that suggests one."""
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(names)) or 'none'}"
+    raise UserError(f"there is no {what} {name!r}", hint=hint)

@@ -1,0 +1,261 @@
+"""Nodes, MR-clusters, jobs and steps as rows: the same keys in every command, from the ledger or from a controller."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fawkes.core.decision import PutTick
+from fawkes.core.events import (
+    CancelAsked,
+    Done,
+    DrainAsked,
+    Event,
+    Failed,
+    JobObserved,
+    NodeObserved,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    Sampled,
+    Started,
+    Submitted,
+    UndrainAsked,
+    Woke,
+)
+from fawkes.core.model import ClusterLife, ClusterState, JobState, NodeLife, NodeState, Role, Sample
+from fawkes.core.record import to_plain
+from fawkes.ports import Entry
+from fawkes.report import history
+from fawkes.report.explain import lines_of
+from fawkes.report.sentences import sentence
+from fawkes.store.base import Reader
+from fawkes.units import show_time
+
+Row = dict[str, Any]
+
+GREEN, YELLOW, RED = "green", "yellow", "red"
+
+
+def node_row(state: NodeState) -> Row:
+    """A node: owner, role, life, since when and why, and until when it is kept out."""
+    return {
+        "node": state.node.id,
+        "site": state.node.site,
+        "capacity": state.node.capacity_milli / 1000,
+        "life": state.life.value,
+        "cluster": state.owner,
+        "role": None if state.role is None else state.role.value,
+        "since": show_time(state.since_us),
+        "generation": state.generation,
+        "tick": state.tick,
+        "code": state.why.code,
+        "why": sentence(state.why),
+        "keep_out": state.keep_out,
+        "back": None if state.back_us is None else show_time(state.back_us),
+        "alert": state.alert,
+    }
+
+
+def job_row(state: JobState) -> Row:
+    """A job: life, attempt, the paper's w^J and s^J, slowdown, and why and where to look when it failed."""
+    return {
+        "job": state.id,
+        "cluster": state.cluster,
+        "life": state.life.value,
+        "attempt": state.attempt,
+        "submitted": show_time(state.submitted_us),
+        "wait_us": state.wait_us,
+        "run_us": state.run_us,
+        "slowdown": state.slowdown,
+        "application": state.application,
+        "why": state.why,
+        "log": state.log,
+    }
+
+
+def cluster_row(
+    state: ClusterState,
+    nodes: Iterable[NodeState],
+    sample: Sample | None,
+    tick: PutTick | None,
+    usable_milli: int,
+) -> Row:
+    """A MR-cluster: its nodes by role (those that come and go apart), share, weight, target, queue, times, health.
+
+    ``nodes`` are those that it holds, ``usable_milli`` is the capacity in service, in thousandths.
+    """
+    held = list(nodes)
+    roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
+    active = state.active and tick is not None
+    health, reason = _health(state, held)
+    return {
+        "cluster": state.id,
+        "life": state.life.value,
+        "health": health,
+        "reason": reason,
+        "nodes": len(held),
+        "core": roles[Role.CORE],
+        "transient_core": roles[Role.TRANSIENT_CORE],
+        "transient": roles[Role.TRANSIENT],
+        "joining": sum(1 for node in held if node.life is NodeLife.JOINING),
+        "leaving": sum(1 for node in held if node.life in history.LEAVING),
+        "lost": sum(1 for node in held if node.life is NodeLife.LOST),
+        "min_nodes": state.spec.min_nodes,
+        "target": tick.targets.get(state.id) if tick is not None and active else None,
+        "share": sum(node.node.capacity_milli for node in held) / usable_milli if usable_milli else None,
+        "weight": tick.weights.get(state.id) if tick is not None and active else None,
+        "jobs_waiting": None if sample is None or not state.active else sample.jobs_waiting,
+        "jobs_running": None if sample is None or not state.active else sample.jobs_running,
+        "tasks_waiting": None if sample is None or not state.active else sample.tasks_waiting,
+        "tasks_running": None if sample is None or not state.active else sample.tasks_running,
+        "requested": show_time(state.requested_us),
+        "since": show_time(state.since_us),
+        "wait_us": state.wait_us,
+        "deploy_us": state.deploy_us,
+        "load_us": state.load_us,
+        "save_us": state.save_us,
+        "failed": state.failed,
+        "alert": state.alert,
+    }
+
+
+def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
+    """Red: it does not do its work. Yellow: it does, but somebody should look."""
+    lost = [node for node in nodes if node.life is NodeLife.LOST]
+    core = [node.node.id for node in lost if node.role is Role.CORE]
+    if state.failed:
+        return RED, state.failed
+    if core:
+        return RED, f"core nodes do not answer: {', '.join(core)}"
+    if state.alert:
+        return YELLOW, state.alert
+    if lost:
+        return YELLOW, f"nodes do not answer: {', '.join(node.node.id for node in lost)}"
+    held = [node for node in nodes if node.alert]
+    if held:
+        return YELLOW, f"{held[0].node.id}: {held[0].alert}"
+    return GREEN, ""
+
+
+def cluster_rows(store: Reader) -> list[Row]:
+    """All MR-clusters of a store, those that are gone included, in the order of their requests."""
+    nodes = history.nodes(store)
+    usable = sum(node.node.capacity_milli for node in nodes if in_service(node))
+    samples, tick = history.samples(store), history.balance(store)
+    owned: dict[str, list[NodeState]] = {}
+    for node in nodes:
+        if node.owner is not None:
+            owned.setdefault(node.owner, []).append(node)
+    return [
+        cluster_row(state, owned.get(state.id, ()), samples.get(state.id), tick, usable)
+        for state in history.clusters(store)
+    ]
+
+
+def in_service(node: NodeState) -> bool:
+    """Whether the capacity of a node counts (C of the paper)."""
+    return node.life is not NodeLife.OUT and (node.life is not NodeLife.LOST or node.owner is not None)
+
+
+def pool_row(store: Reader) -> Row:
+    """The pool as a whole: who is or was in charge, nodes by how they stand, the latest tick and its verdict."""
+    rules, tick = history.rules(store), history.last_tick(store)
+    lives = Counter(node.life.value for node in history.nodes(store))
+    held = sum(count for life, count in lives.items() if life not in ("free", "out"))
+    verdict = [] if tick is None else lines_of([reason for reason in tick.reasons if reason.code == "tick"])
+    return {
+        "pool": None if rules is None else rules.pool,
+        "controller": None if rules is None else rules.controller,
+        "version": None if rules is None else rules.version,
+        "shadow": rules is not None and rules.shadow,
+        "policy": None if rules is None else rules.settings.policy,
+        "as_of": show_time(history.last_us(store)),
+        "nodes": sum(lives.values()),
+        "held": held,
+        "free": lives["free"],
+        "out": lives["out"],
+        "lost": lives["lost"],
+        "paused": history.paused(store),
+        "tick": None if tick is None else tick.number,
+        "tick_at": None if tick is None else show_time(tick.at_us),
+        "tick_facts": {} if tick is None else dict(tick.facts),
+        "verdict": verdict[0].text if verdict else None,
+    }
+
+
+def gone(row: Mapping[str, Any]) -> bool:
+    """Whether the MR-cluster of a row exists no more."""
+    return bool(row["life"] == ClusterLife.GONE)
+
+
+def step_row(entry: Entry) -> Row:
+    """A step of the ledger: what happened, in words and whole, and what was decided, in words, reasons and goals."""
+    at_us = entry.event.at_us
+    lines = lines_of(entry.decision.reasons, at_us, entry.seq)
+    return {
+        "seq": entry.seq,
+        "at": show_time(at_us),
+        "kind": type(entry.event).__name__,
+        "what": event_in_words(entry.event),
+        "decided": [line.text for line in lines],
+        "reasons": [to_plain(reason) for reason in entry.decision.reasons],
+        "effects": [to_plain(effect) for effect in entry.decision.effects],
+        "event": to_plain(entry.event),
+    }
+
+
+def event_in_words(event: Event) -> str:
+    """What happened, in a few words."""
+    said = _seen_in_words(event)
+    return _asked_in_words(event) if said is None else said
+
+
+def _seen_in_words(event: Event) -> str | None:
+    match event:
+        case Started():
+            return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
+        case Woke():
+            return "the timer"
+        case Sampled():
+            failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
+            return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])
+        case NodeObserved():
+            return f"{event.node} is {event.condition.value}" + _after_colon(event.error)
+        case JobObserved():
+            return f"{event.job} (attempt {event.attempt}) is {event.progress.value}" + _after_colon(event.error)
+        case Done():
+            return f"{event.effect} is reached"
+        case Failed():
+            return f"{event.effect} is not reached" + _after_colon(event.error)
+    return None
+
+
+def _asked_in_words(event: Event) -> str:
+    what: str
+    match event:
+        case Requested() | Submitted():
+            what = event.spec.id
+        case ReleaseAsked():
+            what = event.cluster
+        case CancelAsked():
+            what = event.job
+        case DrainAsked():
+            what = f"{event.node}: {event.reason}"
+        case UndrainAsked():
+            what = event.node
+        case PauseAsked():
+            what = event.reason
+        case _:
+            what = ""
+    by = event.by if isinstance(event, _ASKED) else ""
+    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+
+
+_ASKED = (Requested, Submitted, ReleaseAsked, CancelAsked, DrainAsked, UndrainAsked, PauseAsked, ResumeAsked)
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""
