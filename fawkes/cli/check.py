@@ -1,0 +1,198 @@
+"""`fawkes check`: are the nodes fit?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import TABLE, Column, note, output_option, progress
+from fawkes.config.site import Site
+from fawkes.errors import ExitStatus
+
+if TYPE_CHECKING:
+    from fawkes.config.inventory import Inventory, InventoryNode
+    from fawkes.dist.pins import Pin
+    from fawkes.live.fitness import Seen, Verdict
+    from fawkes.live.fleet import Fleet
+
+
+@click.command()
+@click.argument("nodes", required=False, metavar="[NODES]")
+@click.option("--trust", is_flag=True, help="Show the host keys that are not known yet, and accept them.")
+@click.option("--yes", is_flag=True, help="With --trust: do not ask.")
+@output_option
+@click.pass_obj
+def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
+    """Look whether NODES, such as node[01-08], are fit to serve; without NODES, all of the inventory.
+
+    Looks at SSH and host keys, names, Java, clock, disk, Hadoop's ports, what other pools left behind, tools, the start
+    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Ends with 0
+    when all hosts fit, 4 when some do not, 1 when none does; warnings do not count.
+    """
+    from fawkes.live.check import Examination, fleet_of
+    from fawkes.live.fitness import judge
+
+    inventory, ssh = site.inventory(), site.settings().ssh
+    chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
+    with fleet_of(inventory, chosen, ssh) as fleet:
+
+        def look() -> list[Seen]:
+            with progress("looking at", len(chosen)) as step:
+                return Examination(fleet, chosen, hadoop, threads=ssh.fanout).look(step)
+
+        seen = look()
+        if trust and _pin(fleet, seen, inventory, yes):
+            seen = look()
+    verdicts = judge(seen, inventory.pool)
+    _show(verdicts, output)
+    fit = sum(verdict.fits for verdict in verdicts)
+    note(f"{fit} of {len(verdicts)} hosts fit")
+    if fit == len(verdicts):
+        return ExitStatus.DONE
+    return ExitStatus.PARTIAL if fit else ExitStatus.FAILED
+
+
+def _chosen(inventory: Inventory, nodes: str | None) -> list[InventoryNode]:
+    from fawkes.cli.drain import node_names
+    from fawkes.config.nodeset import fold
+    from fawkes.errors import UserError
+
+    if nodes is None:
+        return list(inventory.nodes)
+    known = {node.name: node for node in inventory.nodes}
+    names = node_names(nodes)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise UserError(f"the inventory has no node {fold(missing)}", hint=f"It has {fold(known)}")
+    return [known[name] for name in names]
+
+
+def _hadoop(site: Site) -> list[Pin]:
+    """The Hadoop versions of the MR-cluster files, or the default where there is none."""
+    from fawkes.config.loader import read_toml
+    from fawkes.dist.pins import DEFAULT_VERSION, pin
+
+    versions: set[str] = set()
+    for file in sorted(site.clusters_dir.glob("*.toml")):
+        said = read_toml(file)
+        if "release_dir" not in said:
+            versions.add(str(said.get("hadoop_version", DEFAULT_VERSION)))
+    return [pin(version) for version in sorted(versions or {DEFAULT_VERSION})]
+
+
+def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) -> bool:
+    """Accept the keys of hosts that are not known yet, once somebody has looked at them; whether there were any."""
+    from fawkes.cli.acting import confirm
+    from fawkes.errors import HostError
+    from fawkes.live.check import unknown_keys
+
+    keys = unknown_keys(fleet, seen)
+    shown = {name: key for name, key in keys.items() if not isinstance(key, HostError)}
+    if not shown:
+        note("there is no host whose key is unknown")
+        return False
+    for name, key in shown.items():
+        note(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
+    confirm("yes", what=f"These keys go into {inventory.known_hosts}. Are they those of your hosts?", yes=yes)
+    for name, key in shown.items():
+        fleet.trust(name, key)
+    return True
+
+
+def _show(verdicts: Sequence[Verdict], output: str) -> None:
+    from fawkes.cli.show import show
+
+    rows = [_row(verdict) for verdict in verdicts]
+    if output != TABLE:
+        show(rows, _COLUMNS, output)
+        return
+    show([_short(row) for row in rows], _SHORT, output)
+    lines = _problems(verdicts)
+    if lines:
+        click.echo()
+    for line in lines:
+        click.echo(line)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    from fawkes.live.fitness import CHECKS, free_bytes
+
+    seen = verdict.seen
+    worst: dict[str, str] = {}
+    for problem in verdict.problems:
+        worst[problem.check] = min(problem.level.value, worst.get(problem.check, problem.level.value))
+    reached = seen.error is None
+    return {
+        "node": seen.node.name,
+        "address": seen.node.address,
+        "result": verdict.result,
+        **{name: worst.get(name, "ok" if reached or name in ("ssh", "key") else None) for name in CHECKS},
+        "java_home": seen.java and seen.java.home,
+        "java_version": seen.java and seen.java.major,
+        "clock_us": seen.clock_us,
+        "free_bytes": free_bytes(seen),
+        "shell_us": seen.shell_us,
+        "problems": [
+            {"check": one.check, "level": one.level.value, "what": one.what, "hint": one.hint}
+            for one in verdict.problems
+        ],
+    }
+
+
+def _problems(verdicts: Sequence[Verdict]) -> list[str]:
+    """One line for each problem, with all hosts that have it."""
+    from fawkes.config.nodeset import fold
+
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for verdict in verdicts:
+        for one in verdict.problems:
+            level = "warning: " if one.level.value == "warning" else ""
+            found.setdefault((one.check, f"{level}{one.what}", one.hint), []).append(verdict.seen.node.name)
+    return [
+        f"{fold(nodes)}: {check_}: {what}" + (f". {hint}" if hint else "")
+        for (check_, what, hint), nodes in found.items()
+    ]
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for a terminal: what there is instead of ``ok`` where that says more."""
+    from fawkes.units import show_bytes
+
+    short = {name: None if value is None else str(value) for name, value in row.items()}
+    more = {
+        "java": row["java_version"] and f"{row['java_version']}",
+        "clock": row["clock_us"] is not None and f"{row['clock_us'] / 1e6:+.1f} s",
+        "disk": row["free_bytes"] is not None and show_bytes(row["free_bytes"]),
+    }
+    return short | {name: text for name, text in more.items() if text and row[name] == "ok"}
+
+
+_CHECKED = (
+    Column("ssh", "SSH"),
+    Column("key", "host key"),
+    Column("names"),
+    Column("java", "Java"),
+    Column("clock"),
+    Column("disk"),
+    Column("memory"),
+    Column("ports"),
+    Column("left"),
+    Column("tools"),
+    Column("shell"),
+    Column("logout"),
+)
+_SHORT = (Column("node"), Column("result"), *_CHECKED)
+_COLUMNS = (
+    Column("node"),
+    Column("address"),
+    Column("result"),
+    *_CHECKED,
+    Column("java_home"),
+    Column("java_version"),
+    Column("clock_us"),
+    Column("free_bytes"),
+    Column("shell_us"),
+    Column("problems"),
+)

@@ -1,0 +1,329 @@
+"""Whether a host is fit to serve: what was seen of it, held against the inventory and what Hadoop needs. Pure.
+
+First contact fails on names, SSH and silent hangs, so each problem says what is wrong and what to do about it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fawkes.config.inventory import InventoryNode
+from fawkes.config.nodeset import fold
+from fawkes.dist.java import Java
+from fawkes.errors import HostError
+from fawkes.live.hadoop_conf import Ports
+from fawkes.live.ssh import ConnectionState, SshError
+from fawkes.playbook import Facts
+from fawkes.units import SECOND_US, show_bytes, show_duration
+
+CLOCK_LIMIT_US = SECOND_US
+SHELL_LIMIT_US = SECOND_US
+#: a disk with less than this share free, or less than so many bytes, is full
+_FULL_SHARE = 0.01
+_FULL_BYTES = 10_000_000
+#: more of a disk or a memory may be promised than df and meminfo show, for these count in other ways
+_TOLERANCE = 1.1
+_KEY_STATES = (ConnectionState.KEY_UNKNOWN, ConnectionState.KEY_CHANGED)
+_PACKAGES = {
+    "awk": "mawk",
+    "find": "findutils",
+    "flock": "util-linux",
+    "setsid": "util-linux",
+    "getent": "libc-bin",
+    "gzip": "gzip",
+    "grep": "grep",
+    "tar": "tar",
+}
+
+CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
+"""What is looked at, in the order in which it is told."""
+
+
+class Level(StrEnum):
+    """How bad a problem is: the host cannot serve, or it can and somebody should look."""
+
+    BAD = "bad"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a host (``check`` is one of CHECKS), and what to do about it."""
+
+    check: str
+    what: str
+    hint: str = ""
+    level: Level = Level.BAD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What was seen of a host: ``error`` is why it could not be used, and then the rest says nothing.
+
+    ``java`` is the one that Hadoop would run on, ``java_error`` why there is none. ``clock_us`` is how far its clock is
+    ahead of ours, beyond what the way there explains; ``shell_us`` what its login shell takes to start; ``lingers``
+    whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder. None:
+    it could not be told.
+    """
+
+    node: InventoryNode
+    error: HostError | None = None
+    facts: Facts = field(default_factory=lambda: Facts([]))
+    java: Java | None = None
+    java_error: HostError | None = None
+    clock_us: int | None = None
+    shell_us: int | None = None
+    lingers: bool | None = None
+    sees: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A host and what is wrong with it."""
+
+    seen: Seen
+    problems: tuple[Problem, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can serve; warnings do not count."""
+        return all(problem.level is not Level.BAD for problem in self.problems)
+
+    @property
+    def result(self) -> str:
+        """In one word: ``fits``, ``warnings``, ``unfit``, ``unreachable``."""
+        if self.seen.error is not None:
+            return "unreachable"
+        if not self.fits:
+            return "unfit"
+        return "warnings" if self.problems else "fits"
+
+
+def judge(hosts: Sequence[Seen], pool: str) -> list[Verdict]:
+    """The verdict on each host of a pool, in the order given."""
+    reached = [seen for seen in hosts if seen.error is None]
+    names = _Names(reached)
+    return [Verdict(seen, tuple(_problems(seen, pool, names))) for seen in hosts]
+
+
+def _problems(seen: Seen, pool: str, names: _Names) -> Iterator[Problem]:
+    if seen.error is not None:
+        key = isinstance(seen.error, SshError) and seen.error.state in _KEY_STATES
+        yield Problem("key" if key else "ssh", seen.error.what, seen.error.hint)
+        return
+    yield from names.problems(seen)
+    if seen.java_error is not None:
+        yield Problem("java", seen.java_error.what, seen.java_error.hint)
+    yield from _clock(seen)
+    yield from _disk(seen, pool)
+    yield from _memory(seen)
+    yield from _ports(seen, pool)
+    yield from _left(seen, pool)
+    yield from _tools(seen)
+    yield from _ways(seen)
+
+
+class _Names:
+    """Names of hosts, as all that were reached see them together."""
+
+    def __init__(self, reached: Sequence[Seen]) -> None:
+        self._by_hostname: dict[str, list[str]] = {}
+        self._by_name = {seen.node.name: seen for seen in reached}
+        said: dict[str, dict[str, int]] = {}
+        for seen in reached:
+            self._by_hostname.setdefault(seen.facts.get("hostname", ""), []).append(seen.node.name)
+            for name, address in seen.facts.under("name").items():
+                if address and not _is_loopback(address):
+                    counts = said.setdefault(name, {})
+                    counts[address] = counts.get(address, 0) + 1
+        self._usual = {name: max(counts, key=lambda a: (counts[a], a)) for name, counts in said.items()}
+
+    def problems(self, seen: Seen) -> Iterator[Problem]:
+        """What is wrong with the names of one host, and with what it makes of the others'."""
+        yield from self._own(seen)
+        resolved = seen.facts.under("name")
+        needed = {one.node.data_address for one in self._by_name.values()}
+        lacking = sorted(name for name, address in resolved.items() if not address)
+        hadoops = [name for name in lacking if name in needed]
+        others = [name for name in lacking if name not in needed]
+        if hadoops:
+            yield Problem(
+                "names",
+                f"it does not know {fold(hadoops)}, by which Hadoop's daemons find each other",
+                "Put the names into DNS or its /etc/hosts, or give addresses as data_address in inventory.toml",
+            )
+        if others:
+            yield Problem(
+                "names",
+                f"it does not know the names {fold(others)}",
+                "Hadoop gets addresses and does without; other programs on it may not",
+                Level.WARNING,
+            )
+        yield from self._wrong_addresses(seen, {n: a for n, a in resolved.items() if a and n in needed})
+
+    def _own(self, seen: Seen) -> Iterator[Problem]:
+        name, hostname = seen.node.name, seen.facts.get("hostname", "")
+        same = [other for other in self._by_hostname.get(hostname, ()) if other != name]
+        if same and set(same) & set(seen.sees):
+            what = f"it is the same machine as {fold(same)}: both call themselves {hostname!r} and share a disk"
+            yield Problem("names", what, "Give each node its own address in inventory.toml")
+        elif _short(hostname) != _short(name):
+            taken = _short(hostname) in {_short(other) for other in self._by_name}
+            yield Problem(
+                "names",
+                f"it calls itself {hostname!r}" + (", which is the name of another node" if taken else ""),
+                "Correct its address in inventory.toml, or set its hostname there (hostnamectl set-hostname)",
+                Level.BAD if taken else Level.WARNING,
+            )
+
+    def _wrong_addresses(self, seen: Seen, resolved: Mapping[str, str]) -> Iterator[Problem]:
+        for name, address in sorted(resolved.items()):
+            usual = self._usual.get(name, address)
+            if _is_loopback(address):
+                yield Problem(
+                    "names",
+                    f"for it {name} is {address}, where no other host can reach it",
+                    f"Take {name} out of the line of {address} in its /etc/hosts",
+                )
+            elif address != usual:
+                yield Problem(
+                    "names",
+                    f"for it {name} is {address}, for others {usual}",
+                    "Make DNS and /etc/hosts of all hosts agree",
+                )
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _short(name: str) -> str:
+    return name.split(".", 1)[0].lower()
+
+
+def _clock(seen: Seen) -> Iterator[Problem]:
+    off = seen.clock_us
+    if off is not None and abs(off) > CLOCK_LIMIT_US:
+        yield Problem(
+            "clock",
+            f"its clock is {show_duration(abs(off))} {'ahead of' if off > 0 else 'behind'} this machine's",
+            "Let chrony or ntpd set both",
+            Level.WARNING,
+        )
+
+
+def free_bytes(seen: Seen) -> int | None:
+    """The free space of the work folder's disk."""
+    free = seen.facts.number("disk.free_kb")
+    return None if free is None else free * 1024
+
+
+def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
+    folder, free = seen.node.work_dir, free_bytes(seen)
+    total = (seen.facts.number("disk.total_kb") or 0) * 1024
+    if free is not None and (free < _FULL_BYTES or free < _FULL_SHARE * total):
+        yield Problem("disk", f"the disk of {folder} is full: {show_bytes(free)} free", "Make room, or move work_dir")
+    elif seen.facts.get("disk.write") == "no":
+        yield Problem(
+            "disk",
+            f"user {seen.facts.get('user')!r} cannot write into {folder}",
+            f"As root there: install -d -o {seen.facts.get('user')} {folder}",
+        )
+    elif free is not None and free * _TOLERANCE < seen.node.disk_bytes and not _serves(seen, pool):
+        yield Problem(
+            "disk",
+            f"the inventory promises {show_bytes(seen.node.disk_bytes)}, {show_bytes(free)} are free in {folder}",
+            "Correct `disk` in inventory.toml, or make room",
+            Level.WARNING,
+        )
+    others = sorted(set(seen.sees) - {seen.node.name})
+    if others:
+        yield Problem(
+            "disk",
+            f"its work folder {folder} is also that of {fold(others)}",
+            "Give each node a work_dir on its own disk: daemons would overwrite each other's files",
+        )
+
+
+def _memory(seen: Seen) -> Iterator[Problem]:
+    there = (seen.facts.number("memory_kb") or 0) * 1024
+    if there and seen.node.memory_bytes > there:
+        yield Problem(
+            "memory",
+            f"the inventory promises {show_bytes(seen.node.memory_bytes)} of memory, it has {show_bytes(there)}",
+            "Correct `memory` in inventory.toml: less than there is, for the daemons need some as well",
+        )
+
+
+def _serves(seen: Seen, pool: str) -> bool:
+    """Whether it belongs to a MR-cluster of this pool now."""
+    lease = seen.facts.under("lease")
+    return lease.get("pool") == pool and bool(lease.get("cluster"))
+
+
+def _ports(seen: Seen, pool: str) -> Iterator[Problem]:
+    used = sorted(int(port) for port in seen.facts.all("listen"))
+    if used and not _serves(seen, pool):
+        names = {port: name for name, port in vars(Ports()).items()}
+        said = ", ".join(f"{port} ({names[port].replace('_', ' ')})" for port in used)
+        yield Problem(
+            "ports",
+            f"somebody listens on {'a port' if len(used) == 1 else 'ports'} of Hadoop: {said}",
+            "`ss -ltnp` there tells who: stop it",
+        )
+
+
+def _left(seen: Seen, pool: str) -> Iterator[Problem]:
+    lease = seen.facts.under("lease")
+    owner = lease.get("pool", pool)
+    if owner != pool:
+        yield Problem(
+            "left",
+            f"it belongs to the pool {owner!r}",
+            f"`fawkes down` of that pool gives it back; if that pool is no more, remove {seen.node.work_dir}/lease",
+        )
+    elif lease.get("node", seen.node.name) != seen.node.name:
+        yield Problem(
+            "left",
+            f"the lease in its work folder is that of {lease['node']}",
+            f"Its name has changed, or {seen.node.work_dir} was copied: remove {seen.node.work_dir}/lease",
+        )
+    strangers: dict[str, int] = {}
+    for text in seen.facts.under("left").values():
+        its_pool, cluster, _, daemon = (*text.split(" "), "", "", "")[:4]
+        if (its_pool, cluster) != (owner, lease.get("cluster") or None):
+            who = f"{daemon or 'a process'} of {cluster or 'no MR-cluster'} of pool {its_pool or 'unknown'}"
+            strangers[who] = strangers.get(who, 0) + 1
+    if strangers:
+        said = ", ".join(f"{count} x {who}" if count > 1 else who for who, count in sorted(strangers.items()))
+        yield Problem("left", f"left behind there: {said}", "Run the controller of that pool, or end them by hand")
+
+
+def _tools(seen: Seen) -> Iterator[Problem]:
+    missing = sorted(seen.facts.all("missing"))
+    if missing:
+        packages = " ".join(sorted({_PACKAGES.get(tool, "coreutils") for tool in missing}))
+        yield Problem("tools", f"there is no {', '.join(missing)}", f"On Debian: apt-get install {packages}")
+
+
+def _ways(seen: Seen) -> Iterator[Problem]:
+    if seen.shell_us is not None and seen.shell_us > SHELL_LIMIT_US:
+        yield Problem(
+            "shell",
+            f"its login shell takes {show_duration(seen.shell_us)} to start, before each command",
+            "Look at ~/.bashrc and /etc/profile there: what is for people belongs behind `[ -t 0 ]`",
+            Level.WARNING,
+        )
+    if seen.lingers is False:
+        user = seen.facts.get("user", seen.node.user)
+        yield Problem(
+            "logout",
+            "processes end when their user logs out, and daemons would",
+            f"As root there: loginctl enable-linger {user}, or KillUserProcesses=no; with Slurm see pam_slurm_adopt",
+        )

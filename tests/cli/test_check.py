@@ -1,0 +1,180 @@
+"""`fawkes check` against an SSH server in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.cli.main import cli
+from fawkes.errors import ExitStatus
+from tests.live.sshd import Sshd, write_key
+
+Check = Callable[..., Result]
+
+
+@pytest.fixture
+def servers() -> Iterator[list[Sshd]]:
+    with Sshd() as first, Sshd() as second:
+        yield [first, second]
+
+
+@pytest.fixture
+def site(tmp_path: Path, servers: list[Sshd]) -> Path:
+    groups = []
+    for number, server in enumerate(servers, 1):
+        key = write_key(server.authorized, tmp_path / f"id{number}")
+        (tmp_path / f"work{number}").mkdir()
+        groups.append(f"""
+[[group]]
+name = "g{number}"
+nodes = "node{number}"
+address = "127.0.0.1"
+data_address = "127.0.0.{number}"
+port = {server.port}
+key = "{key.name}"
+work_dir = "{tmp_path}/work{number}"
+""")
+    defaults = 'user = "tester"\ncores = 1\nmemory = "1MB"\ndisk = "1MB"\n'
+    (tmp_path / "inventory.toml").write_text(
+        'pool = "p"\n[ssh]\nuser = "tester"\n' + "".join(group + defaults for group in groups)
+    )
+    (tmp_path / "known_hosts").write_text("".join(server.known_line() for server in servers))
+    (tmp_path / "fawkes.toml").write_text('[ssh]\nconnect_timeout = "2s"\n')
+    return tmp_path
+
+
+@pytest.fixture
+def check(site: Path) -> Check:
+    def run_check(*words: str, answers: str | None = None) -> Result:
+        return CliRunner().invoke(cli, ["--site", str(site), "check", *words], input=answers)
+
+    return run_check
+
+
+def rows(result: Result) -> dict[str, dict[str, Any]]:
+    return {row["node"]: row for row in json.loads(result.stdout)["rows"]}
+
+
+def problems(row: dict[str, Any], check: str) -> list[str]:
+    return [one["what"] for one in row["problems"] if one["check"] == check]
+
+
+def test_each_host_has_a_row_and_each_problem_a_line_with_a_hint(check: Check, site: Path) -> None:
+    (site / "work2").rmdir()
+    (site / "work2").write_text("a file where the folder should be")
+    result = check()
+    head, *lines = [line.strip() for line in result.stdout.splitlines()]
+    assert head.split()[:4] == ["node", "result", "SSH", "host"]
+    assert [line.split()[0] for line in lines[1:3]] == ["node1", "node2"]
+    assert any(line.startswith("node[1-2]: names: warning: it calls itself") for line in lines), lines
+
+
+def test_nothing_stays_on_the_hosts(check: Check, site: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
+    found = rows(check("-o", "json"))
+    assert found["node1"]["ssh"] == "ok"
+    assert not list((site / "work1").iterdir())
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()} == before
+
+
+def test_two_names_for_one_machine_with_one_work_folder(check: Check, site: Path) -> None:
+    text = (site / "inventory.toml").read_text()
+    (site / "inventory.toml").write_text(text.replace("/work2", "/work1"))
+    found = rows(check("-o", "json"))
+    assert any("the same machine as node2" in what for what in problems(found["node1"], "names"))
+    assert any("also that of node1" in what for what in problems(found["node2"], "disk"))
+
+
+def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -> None:
+    text = (site / "inventory.toml").read_text()
+    (site / "inventory.toml").write_text(f'{text}\n[node.node1]\njava_home = "/no/java"\n')
+    row = rows(check("node1", "-o", "json"))["node1"]
+    assert problems(row, "java") == ["there is no Java in /no/java (no bin/java that can be run)"]
+    assert "correct java_home" in next(one["hint"] for one in row["problems"] if one["check"] == "java")
+
+
+def test_a_release_that_needs_another_java(check: Check, site: Path, servers: list[Sshd]) -> None:
+    home = site / "jdk"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text("#!/bin/sh\n")
+    (home / "bin" / "java").chmod(0o755)
+    (home / "release").write_text('JAVA_VERSION="11.0.2"\n')
+    (site / "clusters").mkdir()
+    (site / "clusters" / "old.toml").write_text('min_nodes = 1\nhadoop_version = "3.4.2"\n')
+    text = (site / "inventory.toml").read_text()
+    (site / "inventory.toml").write_text(f'{text}\n[node.node1]\njava_home = "{home}"\n')
+    assert rows(check("node1", "-o", "json"))["node1"]["java_version"] == 11
+    (site / "clusters" / "new.toml").write_text("min_nodes = 1\n")
+    assert problems(rows(check("node1", "-o", "json"))["node1"], "java") == [f"the Java in {home} is version 11"]
+
+
+def test_a_slow_login_shell(check: Check, servers: list[Sshd]) -> None:
+    servers[0].noise = "sleep 1.1"
+    found = rows(check("-o", "json"))
+    assert (found["node1"]["shell"], found["node2"]["shell"]) == ("warning", "ok")
+
+
+def test_a_host_that_does_not_answer_leaves_the_others_alone(check: Check, servers: list[Sshd]) -> None:
+    servers[1].close()
+    found = rows(check("-o", "json"))
+    assert found["node2"]["result"] == "unreachable"
+    assert "refuses connections" in problems(found["node2"], "ssh")[0]
+    assert found["node1"]["ssh"] == "ok"
+    assert found["node2"]["java"] is None
+
+
+def test_none_fits(check: Check, servers: list[Sshd]) -> None:
+    for server in servers:
+        server.close()
+    result = check()
+    assert result.exit_code == ExitStatus.FAILED
+    assert "0 of 2 hosts fit" in result.stderr
+
+
+def test_a_changed_key_is_told_and_never_trusted(check: Check, site: Path, servers: list[Sshd]) -> None:
+    first, second = (server.known_line() for server in servers)
+    changed = f"{first.split()[0]} {second.split(' ', 1)[1]}"
+    (site / "known_hosts").write_text(changed + second)
+    result = check("--trust", "--yes", "-o", "json")
+    row = rows(result)["node1"]
+    assert (row["result"], row["key"]) == ("unreachable", "bad")
+    assert "CHANGED" in problems(row, "key")[0]
+    assert (site / "known_hosts").read_text() == changed + second
+    assert not servers[0].logins
+
+
+class TestUnknownKeys:
+    @pytest.fixture(autouse=True)
+    def _forgotten(self, site: Path, servers: list[Sshd]) -> None:
+        (site / "known_hosts").write_text(servers[1].known_line())
+
+    def test_they_are_told_with_what_to_do(self, check: Check, servers: list[Sshd]) -> None:
+        row = rows(check("-o", "json"))["node1"]
+        assert servers[0].host_key.fingerprint in problems(row, "key")[0]
+        assert "fawkes check --trust node1" in row["problems"][0]["hint"]
+
+    def test_trust_shows_them_and_asks(self, check: Check, site: Path, servers: list[Sshd]) -> None:
+        result = check("--trust", answers="yes\n")
+        assert servers[0].host_key.fingerprint in result.stderr
+        assert servers[0].known_line() in (site / "known_hosts").read_text()
+        assert servers[0].logins
+
+    def test_without_an_answer_nothing_is_trusted(self, check: Check, site: Path, servers: list[Sshd]) -> None:
+        result = check("--trust")
+        assert result.exit_code == ExitStatus.REFUSED
+        assert (site / "known_hosts").read_text() == servers[1].known_line()
+
+    def test_nothing_to_trust_is_said(self, check: Check) -> None:
+        assert "no host whose key is unknown" in check("node2", "--trust", "--yes").stderr
+
+
+@pytest.mark.parametrize(("nodes", "what"), [("node9", "no node node9"), ("node[1-", "node[1-")])
+def test_nodes_that_are_not_there(check: Check, nodes: str, what: str) -> None:
+    result = check(nodes)
+    assert result.exit_code == ExitStatus.USAGE
+    assert what in result.stderr

@@ -1,0 +1,212 @@
+"""What is wrong with a host, judged from what was seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.config.inventory import InventoryNode
+from fawkes.dist.java import Java
+from fawkes.errors import HostError
+from fawkes.live.fitness import Level, Problem, Seen, Verdict, judge
+from fawkes.live.ssh import ConnectionState, SshError
+from fawkes.playbook import Facts
+
+GB = 1_000_000_000
+
+
+def node(name: str, **changes: Any) -> InventoryNode:
+    values: dict[str, Any] = {
+        "name": name,
+        "group": "g",
+        "site": "s",
+        "address": f"10.0.0.{name[-1]}",
+        "data_address": f"10.0.0.{name[-1]}",
+        "user": "hadoop",
+        "port": 22,
+        "key": Path("id"),
+        "may_core": True,
+        "cores": 2,
+        "memory_bytes": 2 * GB,
+        "disk_bytes": 10 * GB,
+        "capacity": 1.0,
+        "work_dir": "/srv/fawkes",
+        "software_dir": "/srv/fawkes/dist",
+        "java_home": None,
+        "attributes": {},
+    }
+    return InventoryNode(**values | changes)
+
+
+def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None = None, **facts: object) -> Seen:
+    told = {"hostname": name, "user": "hadoop", "memory_kb": 8 * GB // 1024, "disk.free_kb": 40 * GB // 1024}
+    told |= {"disk.total_kb": 80 * GB // 1024, "disk.write": "yes"}
+    told |= {key.replace("__", "."): value for key, value in facts.items()}
+    pairs = [(key, str(value)) for key, value in told.items()]
+    return Seen(
+        node=of or node(name),
+        facts=Facts([*pairs, *more]),
+        java=Java("/jvm", 17, "17.0.1"),
+        clock_us=0,
+        shell_us=5_000,
+        lingers=True,
+    )
+
+
+def verdict(one: Seen, *others: Seen) -> Verdict:
+    return judge([one, *others], "pool")[0]
+
+
+def only(one: Seen, *others: Seen) -> Problem:
+    (problem,) = verdict(one, *others).problems
+    return problem
+
+
+def test_a_host_without_a_fault_fits() -> None:
+    found = verdict(seen())
+    assert (found.result, found.fits, found.problems) == ("fits", True, ())
+
+
+@pytest.mark.parametrize(
+    ("state", "check"),
+    [
+        (ConnectionState.NO_ANSWER, "ssh"),
+        (ConnectionState.AUTH_REFUSED, "ssh"),
+        (ConnectionState.KEY_UNKNOWN, "key"),
+        (ConnectionState.KEY_CHANGED, "key"),
+    ],
+)
+def test_a_host_that_cannot_be_used_is_unreachable_for_its_own_reason(state: ConnectionState, check: str) -> None:
+    error = SshError("it says nothing", host="node1", state=state, hint="Switch it on")
+    found = verdict(Seen(node=node("node1"), error=error))
+    assert (found.result, found.fits) == ("unreachable", False)
+    assert found.problems == (Problem(check, "it says nothing", "Switch it on"),)
+
+
+def test_warnings_do_not_make_a_host_unfit() -> None:
+    found = verdict(replace(seen(), clock_us=-90_000_000))
+    assert (found.result, found.fits) == ("warnings", True)
+    assert found.problems[0].what == "its clock is 1m30s behind this machine's"
+
+
+def test_a_clock_may_be_a_second_off() -> None:
+    assert not verdict(replace(seen(), clock_us=1_000_000)).problems
+
+
+@pytest.mark.parametrize("hostname", ["node1", "node1.cluster.local", "NODE1"])
+def test_a_host_may_call_itself_by_its_long_name(hostname: str) -> None:
+    assert not verdict(seen(hostname=hostname)).problems
+
+
+def test_a_host_with_another_name_is_told_apart_from_one_with_the_name_of_another() -> None:
+    assert only(seen(hostname="login")).level is Level.WARNING
+    swapped = only(seen("node1", hostname="node2"), seen("node2"))
+    assert swapped.level is Level.BAD
+    assert "the name of another node" in swapped.what
+
+
+def test_two_nodes_that_are_one_machine() -> None:
+    one = replace(seen("node1", hostname="big"), sees=("node2",))
+    two = replace(seen("node2", hostname="big"), sees=("node1",))
+    same, shared = verdict(one, two).problems
+    assert same.what.startswith("it is the same machine as node2")
+    assert shared.check == "disk"
+
+
+def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
+    by_name = node("node2", data_address="node2-ib")
+    found = only(seen("node1", ("name.node2-ib", "")), seen("node2", of=by_name))
+    assert (found.check, found.level) == ("names", Level.BAD)
+    assert "node2-ib" in found.what
+
+
+def test_names_that_only_people_need_are_a_warning() -> None:
+    found = only(seen("node1", ("name.node2", ""), ("name.node3", "")), seen("node2"), seen("node3"))
+    assert (found.level, found.what) == (Level.WARNING, "it does not know the names node[2-3]")
+
+
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [("127.0.1.1", "where no other host can reach it"), ("10.9.9.9", "for it node2 is 10.9.9.9, for others 10.0.0.2")],
+)
+def test_names_must_mean_the_same_everywhere(address: str, what: str) -> None:
+    by_name = node("node2", data_address="node2")
+    others = [seen("node2", ("name.node2", "10.0.0.2"), of=by_name), seen("node3", ("name.node2", "10.0.0.2"))]
+    assert what in only(seen("node1", ("name.node2", address)), *others).what
+
+
+def test_no_java() -> None:
+    error = HostError("no Java was found", host="node1", hint="Install it")
+    assert only(replace(seen(), java=None, java_error=error)) == Problem("java", "no Java was found", "Install it")
+
+
+@pytest.mark.parametrize(
+    ("facts", "what"),
+    [
+        ({"disk__free_kb": 100, "disk__write": "no"}, "the disk of /srv/fawkes is full: 102.4 KB free"),
+        ({"disk__free_kb": 500_000}, "the disk of /srv/fawkes is full: 512.0 MB free"),
+        ({"disk__write": "no"}, "user 'hadoop' cannot write into /srv/fawkes"),
+    ],
+)
+def test_a_disk_that_cannot_be_used(facts: dict[str, Any], what: str) -> None:
+    problem = only(seen(**facts))
+    assert (problem.check, problem.level, problem.what) == ("disk", Level.BAD, what)
+
+
+def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> None:
+    free = {"disk__free_kb": 5 * GB // 1024}
+    assert only(seen(**free)).level is Level.WARNING
+    assert not verdict(seen(lease__pool="pool", lease__cluster="c-1", **free)).problems
+
+
+def test_a_shared_work_folder() -> None:
+    found = only(replace(seen("node1"), sees=("node2", "node3")), seen("node2"), seen("node3"))
+    assert found.what == "its work folder /srv/fawkes is also that of node[2-3]"
+
+
+def test_more_memory_promised_than_there_is() -> None:
+    assert only(seen(memory_kb=1_000_000)).check == "memory"
+
+
+def test_ports_in_use_count_unless_a_mr_cluster_of_the_pool_runs_there() -> None:
+    listening = (("listen", "8088"), ("listen", "9870"))
+    assert "8088 (resourcemanager web), 9870 (namenode web)" in only(seen("node1", *listening)).what
+    ours = seen("node1", *listening, ("left.7", "pool c-1 3 namenode"), lease__pool="pool", lease__cluster="c-1")
+    assert not verdict(ours).problems
+
+
+def test_what_another_pool_holds() -> None:
+    found = only(seen("node1", ("left.7", "other c-1 3 datanode"), lease__pool="other", lease__cluster="c-1"))
+    assert (found.check, found.what) == ("left", "it belongs to the pool 'other'")
+
+
+def test_the_lease_of_another_node() -> None:
+    assert "that of node9" in only(seen(lease__pool="pool", lease__node="node9")).what
+
+
+def test_processes_that_nobody_ended() -> None:
+    left = (("left.7", "pool c-1 3 container"), ("left.8", "pool c-1 3 container"), ("left.9", "old c-2 1 datanode"))
+    assert only(seen("node1", *left)).what == (
+        "left behind there: 2 x container of c-1 of pool pool, datanode of c-2 of pool old"
+    )
+
+
+def test_missing_programs_name_their_packages() -> None:
+    found = only(seen("node1", ("missing", "flock"), ("missing", "setsid"), ("missing", "df")))
+    assert (found.what, found.hint) == (
+        "there is no df, flock, setsid",
+        "On Debian: apt-get install coreutils util-linux",
+    )
+
+
+def test_a_slow_login_shell_is_a_warning_and_a_logout_that_ends_all_is_not() -> None:
+    assert only(replace(seen(), shell_us=2_500_000)).level is Level.WARNING
+    found = only(replace(seen(), lingers=False))
+    assert (found.level, "enable-linger hadoop" in found.hint) == (Level.BAD, True)
+
+
+def test_what_could_not_be_told_is_no_problem() -> None:
+    assert not verdict(replace(seen(), clock_us=None, shell_us=None, lingers=None)).problems
