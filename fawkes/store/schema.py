@@ -11,9 +11,10 @@ APPLICATION_ID = 0x46776B73
 Migration = Callable[[sqlite3.Connection], None]
 
 _FIRST = (
-    # What is said once: pool_id, created_us, fawkes (the version that made the file).
+    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch.
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # Every step. digest = SHA-256 over the digest before and this row: a lost or edited row is noticed.
+    # Long texts, here and below, are compressed by zlib: then they are blobs.
     "CREATE TABLE entries (seq INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, kind TEXT NOT NULL,"
     " event TEXT NOT NULL, decision TEXT NOT NULL, digest BLOB NOT NULL)",
     "CREATE INDEX entries_kind ON entries (kind)",

@@ -6,14 +6,15 @@ import os
 import sqlite3
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fawkes import __version__
-from fawkes.core.decision import Decision, DropPending
-from fawkes.core.events import Event
+from fawkes.core.decision import Change, Decision, DropPending
+from fawkes.core.events import Event, Started
 from fawkes.core.model import Plain
 from fawkes.core.record import RecordError, change_of, decision_of, decision_plain, dumps, event_of, loads, to_plain
 from fawkes.errors import BrokenError, RefusedError, UserError
@@ -78,7 +79,7 @@ class LedgerReader:
         """The latest change of each subject of a kind, by subject."""
         query = "SELECT subject, seq, change FROM latest WHERE kind = ? ORDER BY subject"
         found = self._ask(lambda: self._db.execute(query, (kind,)).fetchall())
-        return [Latest(subject, seq, self._read(change_of, text, seq)) for subject, seq, text in found]
+        return [Latest(subject, seq, self._change(kind, subject, seq, text)) for subject, seq, text in found]
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""
@@ -90,9 +91,11 @@ class LedgerReader:
 
     def identity(self) -> Identity:
         """The id of the ledger and the highest epoch of a `Started` in it (0 when there is none)."""
-        pool_id = self._one("SELECT value FROM meta WHERE key = 'pool_id'")[0]
-        query = "SELECT coalesce(max(json_extract(event, '$.epoch')), 0) FROM entries WHERE kind = 'Started'"
-        return Identity(str(pool_id), int(self._one(query)[0]))
+        found = dict(self._ask(lambda: self._db.execute("SELECT key, value FROM meta").fetchall()))
+        try:
+            return Identity(found["pool_id"], int(found["last_epoch"]))
+        except (KeyError, ValueError):
+            raise health.damaged(self.path, "it does not say who it is") from None
 
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot; None before the first."""
@@ -101,6 +104,10 @@ class LedgerReader:
         if found is None:
             return None
         seq, text, digest = found
+        try:
+            text = health.unpacked(text)
+        except (zlib.error, UnicodeError):
+            text = ""
         if health.state_digest(seq, text) != digest:
             raise health.damaged(self.path, f"the snapshot after step {seq} is not what was stored")
         return seq, self._read(lambda plain: plain, text, seq)
@@ -112,22 +119,33 @@ class LedgerReader:
         """
         count = self._ask(lambda: health.check_whole(self._db, self.path, everything=True))
         seen: dict[tuple[str, str], str] = {}
+        last_epoch = 0
         for entry in self.entries():
+            if isinstance(entry.event, Started):
+                last_epoch = max(last_epoch, entry.event.epoch)
             for change in entry.decision.changes:
                 if isinstance(change, DropPending):
                     seen.pop((PENDING, change.key), None)
                 else:
                     seen[place(change)] = dumps(to_plain(change))
         stored = self._ask(lambda: self._db.execute("SELECT kind, subject, change FROM latest").fetchall())
-        wrong = set(seen.items()) ^ {((kind, subject), change) for kind, subject, change in stored}
+        wrong = set(seen.items()) ^ {((kind, subject), health.unpacked(text)) for kind, subject, text in stored}
         if wrong:
             kind, subject = min(place for place, _ in wrong)
             raise health.damaged(self.path, f"what it says of {kind} {subject} does not follow from its steps")
+        if self.identity().last_epoch != last_epoch:
+            raise health.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
         return count
 
     def close(self) -> None:
         """Give the file back."""
         self._db.close()
+
+    def _change(self, kind: str, subject: str, seq: int, stored: str | bytes) -> Change:
+        try:
+            return self._read(change_of, health.unpacked(stored), seq)
+        except (zlib.error, UnicodeError, AttributeError):
+            raise health.damaged(self.path, f"what it says of {kind} {subject} cannot be read") from None
 
     def _entry(self, row: health.Row) -> Entry:
         event = self._read(event_of, row.event, row.seq)
@@ -195,9 +213,12 @@ class Ledger(LedgerReader):
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO entries (seq, at_us, kind, event, decision, digest) VALUES (?, ?, ?, ?, ?, ?)",
-                (seq, event.at_us, kind, event_text, decision_text, digest),
+                (seq, event.at_us, kind, health.packed(event_text), health.packed(decision_text), digest),
             )
             db.execute("UPDATE head SET seq = ?, digest = ?", (seq, digest))
+            if isinstance(event, Started):
+                epoch = max(event.epoch, self.identity().last_epoch)
+                db.execute("UPDATE meta SET value = ? WHERE key = 'last_epoch'", (str(epoch),))
             db.executemany("DELETE FROM latest WHERE kind = ? AND subject = ?", dropped)
             db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", news)
             db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)
@@ -214,7 +235,8 @@ class Ledger(LedgerReader):
             raise BrokenError(f"a snapshot after step {seq}, but the last step is {self._seq}")
         text = dumps(state)
         with self._transaction() as db:
-            db.execute("REPLACE INTO snapshots VALUES (?, ?, ?)", (seq, text, health.state_digest(seq, text)))
+            values = (seq, health.packed(text), health.state_digest(seq, text))
+            db.execute("REPLACE INTO snapshots (seq, state, digest) VALUES (?, ?, ?)", values)
             db.execute(
                 "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
                 (_SNAPSHOTS_KEPT,),
@@ -242,13 +264,13 @@ class Ledger(LedgerReader):
 
 def _news(
     decision: Decision, plain: Sequence[Plain], seq: int
-) -> tuple[list[tuple[str, str]], list[tuple[str, str, int, str]]]:
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, int, str | bytes]]]:
     """What a decision takes from and puts into `latest`: the last word on each subject."""
     last: dict[tuple[str, str], str | None] = {}
     for change, said in zip(decision.changes, plain, strict=True):
         last[place(change)] = None if isinstance(change, DropPending) else dumps(said)
     dropped = [spot for spot, text in last.items() if text is None]
-    return dropped, [(*spot, seq, text) for spot, text in last.items() if text is not None]
+    return dropped, [(*spot, seq, health.packed(text)) for spot, text in last.items() if text is not None]
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -312,7 +334,12 @@ def _create(path: Path) -> None:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
         migrate(connection)
-        said = {"pool_id": str(uuid.uuid4()), "created_us": str(time.time_ns() // 1000), "fawkes": __version__}
+        said = {
+            "pool_id": str(uuid.uuid4()),
+            "created_us": str(time.time_ns() // 1000),
+            "fawkes": __version__,
+            "last_epoch": "0",
+        }
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO meta VALUES (?, ?)", said.items())
         connection.execute("INSERT INTO head VALUES (1, 0, ?)", (health.START,))
