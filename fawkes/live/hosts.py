@@ -22,6 +22,8 @@ _LOOK_EVERY_S = 0.25
 _ANSWER_S = 5.0
 #: how many looks at the masters between two looks at the node itself
 _LOOKS_PER_STATUS = 8
+#: the last words of a NodeManager, and of a DataNode, that came before its master had read the list of members
+_TURNED_AWAY = ("Disallowed NodeManager", "DisallowedDatanodeException", "denied communication with namenode")
 
 
 class Hosts:
@@ -51,19 +53,26 @@ class Hosts:
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
             raise HostError(f"{effect.cluster} has no masters yet", host=effect.node)
-        self._begin(effect, cluster, role)
         looks = 0
         while current():
+            if looks % _LOOKS_PER_STATUS == 0:
+                self._begin(effect, cluster, role)
             if self._known(cluster, effect, role):
                 return Condition.SERVING
             looks += 1
-            if looks % _LOOKS_PER_STATUS == 0:
-                # Daemons that a slow refresh of the include list turned away are started again.
-                self._begin(effect, cluster, role)
             self._stopping.wait(_LOOK_EVERY_S)
         return None
 
     def _begin(self, effect: Host, cluster: LiveCluster, role: Role) -> None:
+        """Daemons are started, those that have ended too: masters turn away whom they were not told of yet."""
+        try:
+            self._start(effect, cluster, role)
+        except HostError as error:
+            if not any(words in error.what for words in _TURNED_AWAY):
+                raise
+            _log.info("%s", error)
+
+    def _start(self, effect: Host, cluster: LiveCluster, role: Role) -> None:
         """Lease, folders, configuration, daemons: what is so already is left alone."""
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
         daemons = self._setup.daemons(cluster, effect.node, role)
