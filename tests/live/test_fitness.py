@@ -157,9 +157,9 @@ def test_a_disk_that_cannot_be_used(facts: dict[str, Any], what: str) -> None:
 
 
 def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> None:
-    free = {"disk__free_kb": 5 * GB // 1024}
-    assert only(seen(**free)).level is Level.WARNING
-    assert not verdict(seen(lease__pool="pool", lease__cluster="c-1", **free)).problems
+    free_kb = 5 * GB // 1024
+    assert only(seen(disk__free_kb=free_kb)).level is Level.WARNING
+    assert not verdict(seen(lease__pool="pool", lease__cluster="c-1", disk__free_kb=free_kb)).problems
 
 
 def test_a_shared_work_folder() -> None:
