@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from fawkes.core.decision import Decision
+from fawkes.core.events import Started, Woke
 from fawkes.core.model import Reason
+from fawkes.core.state import NO_TICK
 from fawkes.errors import UserError
 from fawkes.report.explain import (
     Explanation,
@@ -57,6 +61,25 @@ def test_a_tick_while_moves_are_stopped(played: Reader) -> None:
         "Until the next tick:",
         "node08 joins c-1 as transient: c-1 held 2 nodes and should have 3",
     ]
+
+
+def test_a_tick_in_shadow_says_that_nothing_was_done(played: Reader) -> None:
+    store = MemoryStore()
+    for entry in played.entries():
+        event = replace(entry.event, shadow=True) if isinstance(entry.event, Started) else entry.event
+        store.append(event, entry.decision)
+    shadow = "The controller runs in shadow: this is what it would do, and nothing was done"
+    assert shadow in _texts(explain_tick(store, 3))
+    assert shadow not in _texts(explain_tick(played, 3))
+
+
+def test_a_cluster_that_could_not_be_read() -> None:
+    facts = {"tick": 1, "verdict": "balanced", "period_s": 20.0, "tau": 1.0, "raw": 0.0, "policy": "TD", "usable": 4}
+    figures = {"a": {"weight": 1.0, "unreadable": False}, "b": {"weight": None, "unreadable": True}}
+    store = MemoryStore()
+    reason = Reason("tick", {**facts, "clusters": figures})
+    store.append(Woke(at_us=1), Decision((replace(NO_TICK, tick=1),), (), (reason,)))
+    assert "b could not be read: left as it is" in _texts(explain_tick(store))
 
 
 def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:

@@ -1,0 +1,169 @@
+"""Rows for tables and programs: health, and every kind of event in a few words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fawkes.core.events import (
+    EVENTS,
+    CancelAsked,
+    Condition,
+    Done,
+    DrainAsked,
+    Event,
+    Failed,
+    JobObserved,
+    NodeObserved,
+    PauseAsked,
+    Progress,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    Sampled,
+    Submitted,
+    UndrainAsked,
+    Woke,
+)
+from fawkes.core.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterSpec,
+    ClusterState,
+    JobId,
+    JobSpec,
+    Node,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Reading,
+    Role,
+    Sample,
+)
+from fawkes.core.state import NO_TICK
+from fawkes.report.rows import cluster_row, cluster_rows, event_in_words, in_service, node_row, pool_row, step_row
+from fawkes.store.base import Reader
+from fawkes.store.memory import MemoryStore
+from tests.store.examples import started
+
+A = ClusterId("a")
+RUNNING = ClusterState(spec=ClusterSpec(id=A, min_nodes=1), life=ClusterLife.RUNNING)
+CORE = NodeState(node=Node(id=NodeId("n1")), life=NodeLife.SERVING, owner=A, role=Role.CORE)
+EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, role=Role.TRANSIENT)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "nodes", "health", "reason"),
+    [
+        (RUNNING, [CORE, EXTRA], "green", ""),
+        (RUNNING, [], "green", ""),
+        (replace(RUNNING, failed="no disk", alert="x"), [CORE], "red", "no disk"),
+        (RUNNING, [replace(CORE, life=NodeLife.LOST), EXTRA], "red", "core nodes do not answer: n1"),
+        (replace(RUNNING, alert="refused"), [CORE], "yellow", "refused"),
+        (RUNNING, [CORE, replace(EXTRA, life=NodeLife.LOST)], "yellow", "nodes do not answer: n2"),
+        (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
+    ],
+)
+def test_health(cluster: ClusterState, nodes: list[NodeState], health: str, reason: str) -> None:
+    row = cluster_row(cluster, nodes, None, None, 2000)
+    assert (row["health"], row["reason"]) == (health, reason)
+
+
+def test_nodes_of_a_cluster_by_what_they_do() -> None:
+    lives = (
+        NodeLife.SERVING,
+        NodeLife.JOINING,
+        NodeLife.DRAINING,
+        NodeLife.EVACUATING,
+        NodeLife.CLEANING,
+        NodeLife.LOST,
+    )
+    nodes = [replace(EXTRA, life=life, role=Role.TRANSIENT_CORE) for life in lives]
+    row = cluster_row(RUNNING, [CORE, *nodes], None, None, 14_000)
+    found = {key: row[key] for key in ("nodes", "core", "transient_core", "transient", "joining", "leaving", "lost")}
+    assert found == {
+        "nodes": 7,
+        "core": 1,
+        "transient_core": 1,
+        "transient": 0,
+        "joining": 1,
+        "leaving": 3,
+        "lost": 1,
+    }
+    assert row["share"] == 0.5
+
+
+def test_figures_of_a_cluster_that_is_not_active_are_unknown() -> None:
+    sample, tick = Sample(at_us=1, jobs_waiting=3), replace(NO_TICK, targets={A: 2}, weights={A: 1.0})
+    active = cluster_row(RUNNING, [CORE], sample, tick, 1000)
+    assert (active["weight"], active["target"], active["jobs_waiting"]) == (1.0, 2, 3)
+    saving = cluster_row(replace(RUNNING, life=ClusterLife.SAVING), [CORE], sample, tick, 1000)
+    assert (saving["weight"], saving["target"], saving["jobs_waiting"]) == (None, None, None)
+    assert cluster_row(RUNNING, [], None, None, 0)["share"] is None
+
+
+def test_capacity_in_service() -> None:
+    assert in_service(CORE)
+    assert in_service(replace(CORE, life=NodeLife.LOST))
+    assert not in_service(replace(CORE, life=NodeLife.LOST, owner=None))
+    assert not in_service(replace(CORE, life=NodeLife.OUT, owner=None))
+
+
+def test_a_node_that_is_kept_out() -> None:
+    out = replace(CORE, life=NodeLife.OUT, owner=None, role=None, keep_out="new disk", back_us=0)
+    row = node_row(out)
+    assert (row["cluster"], row["role"], row["keep_out"]) == (None, None, "new disk")
+    assert row["back"] == "1970-01-01T00:00:00.000Z"
+
+
+WORDS: list[tuple[Event, str]] = [
+    (started(1, 7), "controller head:1, Fawkes 0.1.0, epoch 7"),
+    (Woke(at_us=1), "the timer"),
+    (
+        Sampled(at_us=1, readings=(Reading(cluster=A), Reading(cluster=ClusterId("b"), error="refused"))),
+        "2 MR-clusters read; b: refused",
+    ),
+    (Requested(at_us=1, spec=RUNNING.spec, by="ann"), "a (by ann)"),
+    (ReleaseAsked(at_us=1, cluster=A), "a"),
+    (Submitted(at_us=1, spec=JobSpec(id=JobId("j"), cluster=A), by="ann"), "j (by ann)"),
+    (CancelAsked(at_us=1, job=JobId("j"), by="ann"), "j (by ann)"),
+    (PauseAsked(at_us=1, reason="a visit"), "a visit"),
+    (ResumeAsked(at_us=1, by="bob"), "(by bob)"),
+    (DrainAsked(at_us=1, node=NodeId("n1"), reason="new disk", by="bob"), "n1: new disk (by bob)"),
+    (UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
+    (
+        NodeObserved(at_us=1, node=NodeId("n1"), generation=1, condition=Condition.HELD, error="3 blocks"),
+        "n1 is held: 3 blocks",
+    ),
+    (
+        JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=Progress.SUCCEEDED),
+        "j (attempt 2) is succeeded",
+    ),
+    (Done(at_us=1, effect="cluster:a", version=1), "cluster:a is reached"),
+    (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "cluster:a is not reached: no disk"),
+]
+
+
+@pytest.mark.parametrize(("event", "words"), WORDS, ids=lambda each: type(each).__name__)
+def test_events_in_words(event: Event, words: str) -> None:
+    assert event_in_words(event) == words
+
+
+def test_every_kind_of_event_is_tried() -> None:
+    assert {type(event) for event, _ in WORDS} == set(EVENTS)
+
+
+def test_rows_are_plain_data(played: Reader) -> None:
+    rows: list[object] = [pool_row(played), *cluster_rows(played)]
+    rows += [step_row(entry) for entry in played.entries()]
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+
+
+def test_the_pool(played: Reader) -> None:
+    row = pool_row(played)
+    assert (row["pool"], row["nodes"], row["held"], row["free"]) == ("lab", 10, 8, 2)
+    assert row["tick"] == 16
+    nothing = pool_row(MemoryStore())
+    assert (nothing["pool"], nothing["tick"], nothing["nodes"]) == (None, None, 0)
