@@ -405,7 +405,7 @@ work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation
 my_epoch={epoch}; my_controller={controller}
 umask 022
 mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
-flock -w 20 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
 node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; leased=no
 if [ -e "$work/lease" ]; then
     leased=yes; pool=
@@ -462,15 +462,22 @@ def _lease_values(lease: Lease) -> dict[str, Value]:
     }
 
 
-def changing(lease: Lease, template: str, **values: Value) -> Script:
+def changing(lease: Lease, template: str, *, after: Script | None = None, **values: Value) -> Script:
     """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
 
     Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*``. A newer epoch is
     written down before the script begins, so that an older controller is shut out from then on. What the script starts
-    in the background does not inherit the lock.
+    in the background does not inherit the lock. ``after`` runs when the script has ended well and the lock is free
+    again: for what takes long and needs nobody kept out.
     """
     body = Script.of(template, **values)
-    return Script(_PRELUDE) + Script.of(_READ_LEASE + _GUARD + "(\n{body}\n) 9>&-\n", body=body, **_lease_values(lease))
+    rest = Script("") if after is None else Script("[ $code = 0 ] || exit $code\n(\n") + after + Script(")\ncode=$?\n")
+    return Script(_PRELUDE) + Script.of(
+        _READ_LEASE + _GUARD + "(\n{body}\n) 9>&-\ncode=$?; exec 9>&-\n{rest}\nexit $code\n",
+        body=body,
+        rest=rest,
+        **_lease_values(lease),
+    )
 
 
 def lease_change(lease: Lease, template: str, **values: Value) -> Script:

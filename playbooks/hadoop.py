@@ -215,25 +215,34 @@ def format_namenode(lease: Lease, argv: Sequence[str], env: Mapping[str, str], *
     format that was cut short is not taken for a whole one. Exit NOT_EMPTY for a folder with something else in it.
     """
     at = list(argv).index("-format")
-    fresh = lease.folders.nn.with_name("nn.new")
-    words = [*argv[:at], f"-Ddfs.namenode.name.dir=file://{fresh}", *argv[at:], "-clusterid", cluster_id]
-    return changing(
-        lease,
+    # Without the node's lock, for it takes long: each try has a folder of its own, and the rename decides.
+    act = Script.of(
         r"""
-nn={nn}; log={logs}/format.log
-if [ -f "$nn/current/VERSION" ]; then fact formatted already; exit 0; fi
-if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is no NameNode's folder and not empty" >&2; exit 80; fi
-rm -rf {fresh}
-env -i "PATH=$PATH" "HOME=$HOME" {env} {words} >"$log" 2>&1 </dev/null && [ -f {fresh}/current/VERSION ] ||
-    { tail -n 5 "$log" >&2; echo "the format failed, see $log" >&2; exit 1; }
-rm -rf "$nn" && mv -T {fresh} "$nn" || exit 73
-fact formatted yes
+nn={nn}; fresh=$nn.new-$$; log={logs}/format.log
+[ ! -f "$nn/current/VERSION" ] || { fact formatted already; exit 0; }
+env -i "PATH=$PATH" "HOME=$HOME" {env} {before} "-Ddfs.namenode.name.dir=file://$fresh" {after} \
+    >"$log" 2>&1 </dev/null && [ -f "$fresh/current/VERSION" ] ||
+    { tail -n 5 "$log" >&2; rm -rf "$fresh"; echo "the format failed, see $log" >&2; exit 1; }
+if mv -T "$fresh" "$nn" 2>/dev/null; then fact formatted yes; exit 0; fi
+rm -rf "$fresh"
+[ -f "$nn/current/VERSION" ] || { echo "$nn cannot be made" >&2; exit 73; }
+fact formatted already
 """,
         nn=lease.folders.nn,
         logs=lease.folders.logs,
-        fresh=fresh,
         env=[f"{key}={value}" for key, value in {**env, **lease.marks("format")}.items()],
-        words=words,
+        before=list(argv[:at]),
+        after=[*argv[at:], "-clusterid", cluster_id],
+    )
+    return changing(
+        lease,
+        r"""
+nn={nn}
+[ ! -f "$nn/current/VERSION" ] || exit 0
+if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is no NameNode's folder and not empty" >&2; exit 80; fi
+""",
+        nn=lease.folders.nn,
+        after=act,
     )
 
 
@@ -303,15 +312,6 @@ def refresh(
         Script.of("printf %s {text} >{new} || exit 73", text=text, new=f"{name}.new") for name, text in files.items()
     )
     moves = Script.join(Script.of("mv -f {new} {name} || exit 73", new=f"{name}.new", name=name) for name in files)
-    runs = Script.join(
-        Script.of(
-            '( env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >{name}.log 2>&1 </dev/null; echo $? >{name}.exit ) &',
-            env=[f"{key}={value}" for key, value in {**(env or {}), **lease.marks("refresh")}.items()],
-            argv=list(argv),
-            name=name,
-        )
-        for name, argv in (commands or {}).items()
-    )
     return changing(
         lease,
         r"""
@@ -323,6 +323,30 @@ for list in {includes}; do grep -q '[^[:space:]]' "$list.new" || { echo "$list w
 {moves}
 echo {version} >version.new && mv -f version.new version || exit 73
 fact written {version}
+""",
+        members=lease.folders.members,
+        version=members.version,
+        writes=writes,
+        includes=includes,
+        moves=moves,
+        after=None if commands is None else _told(lease, commands, env or {}),
+    )
+
+
+def _told(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
+    """Run the commands, all at once; without the node's lock, for each is a JVM."""
+    runs = Script.join(
+        Script.of(
+            '( env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >{name}.log 2>&1 </dev/null; echo $? >{name}.exit ) &',
+            env=[f"{key}={value}" for key, value in {**env, **lease.marks("refresh")}.items()],
+            argv=list(argv),
+            name=name,
+        )
+        for name, argv in commands.items()
+    )
+    return Script.of(
+        r"""
+cd {members} || exit 73
 {runs}
 wait
 end=0
@@ -335,12 +359,8 @@ done
 exit $end
 """,
         members=lease.folders.members,
-        version=members.version,
-        writes=writes,
-        includes=includes,
-        moves=moves,
         runs=runs,
-        names=list(commands or {}),
+        names=list(commands),
     )
 
 

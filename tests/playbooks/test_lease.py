@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.errors import ElsewhereError, RefusedError, UserError
-from fawkes.playbook import Exit, Lease, changing, failure
+from fawkes.playbook import Exit, Lease, Script, changing, failure
 from playbooks import lease as leases
 from playbooks import node
 from tests.playbooks.conftest import LeaseOf, ok, sh
@@ -113,6 +113,15 @@ def test_the_lock_is_not_inherited_by_what_a_script_leaves_behind(lease_of: Leas
         assert probe(lease) == 0
     finally:
         subprocess.run(["kill", pid], check=True)
+
+
+def test_what_comes_after_runs_without_the_lock_and_only_after_success(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    after = Script.of("flock -n {lock} true && fact free yes; exit 5", lock=lease.work_dir / ".lock")
+    ran = sh(changing(lease, "fact first yes", after=after))
+    assert (ran.exit, dict(ran.facts)) == (5, {"first": "yes", "free": "yes"})
+    assert dict(sh(changing(lease, "fact first yes; exit 6", after=after)).facts) == {"first": "yes"}
 
 
 def test_a_damaged_lease_is_nobodys(lease_of: LeaseOf) -> None:
