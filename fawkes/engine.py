@@ -20,12 +20,20 @@ LoadPolicy = Callable[[PolicyText, Settings], Measure]
 
 
 class Engine:
-    """Owns the state; everything else is handed in."""
+    """Owns the state; everything else is handed in. ``remember`` is shown the state after each stored step."""
 
-    def __init__(self, world: World, store: Store, load_policy: LoadPolicy, state: State | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        store: Store,
+        load_policy: LoadPolicy,
+        state: State | None = None,
+        remember: Callable[[int, State], None] = lambda seq, state: None,
+    ) -> None:
         self._world = world
         self._store = store
         self._load_policy = load_policy
+        self._remember = remember
         self._measure: Measure | None = None
         self._state = state or State()
 
@@ -52,9 +60,10 @@ class Engine:
         wrong = unsound(self._state, decision)
         if wrong:
             raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
-        self._store.append(event, decision)
+        seq = self._store.append(event, decision)
         evolve(self._state, event.at_us, decision.changes)
         self._world.start(decision.effects)
+        self._remember(seq, self._state)
         return decision
 
 

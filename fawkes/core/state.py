@@ -269,6 +269,34 @@ class State:
             for holding in self._holdings.values():
                 holding.restart(self.now_us)
 
+    def samples(self) -> list[AddSample]:
+        """Every sample that a window still has."""
+        return [sample for kept in self._windows.values() for sample in kept]
+
+    def intervals(self) -> dict[ClusterId, tuple[int, int, int]]:
+        """For each MR-cluster the interval of eq. 2 so far: since when, until when, integral."""
+        return {c: (held.since_us, held.at_us, held.area) for c, held in self._holdings.items()}
+
+    def job_ids(self) -> Mapping[ClusterId, Set[str]]:
+        """The ids of all jobs that each MR-cluster was ever given."""
+        return self._job_ids
+
+    def restore(
+        self,
+        *,
+        queue: Iterable[ClusterId],
+        intervals: Mapping[ClusterId, tuple[int, int, int]],
+        job_ids: Mapping[ClusterId, Iterable[str]],
+        moved_us: tuple[int, int],
+    ) -> None:
+        """Put back what no change says (`core.picture`)."""
+        self.queue = dict.fromkeys(queue)
+        self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
+        self.grown_us, self.shrunk_us = moved_us
+        for cluster, (since_us, at_us, area) in intervals.items():
+            holding = self._holding(cluster)
+            holding.since_us, holding.at_us, holding.area = since_us, at_us, area
+
     def apply(self, change: Change) -> None:
         """Apply one change."""
         match change:

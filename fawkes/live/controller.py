@@ -21,6 +21,8 @@ from fawkes.config.site import Site
 from fawkes.core.effects import Reply
 from fawkes.core.events import PolicyText, Sampled, Started
 from fawkes.core.model import Node, NodeId
+from fawkes.core.picture import Picture, picture, restored
+from fawkes.core.record import from_plain, to_plain
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine, rebuild
@@ -52,6 +54,8 @@ from fawkes.units import SECOND_US
 _log = logging.getLogger(__name__)
 #: how long a policy may take to answer about a few windows before it is trusted
 PROBE_S = 5.0
+#: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
+PICTURE_EVERY = 2000
 _CAPACITY_UNIT = 1000
 
 
@@ -104,6 +108,23 @@ def _probe(text: PolicyText, settings: Settings, answer: Connection) -> None:
         answer.send("")
 
 
+def _remembered(ledger: Ledger) -> State:
+    """The state of the ledger: its last picture and the steps since then."""
+    seq, plain = ledger.latest_snapshot() or (0, None)
+    state = State() if plain is None else restored(from_plain(Picture, plain))
+    return rebuild(ledger.entries(after=seq), state)
+
+
+def _keep_pictures(ledger: Ledger) -> Callable[[int, State], None]:
+    """Stores a picture every so many steps, so that a start never replays more than these."""
+
+    def keep(seq: int, state: State) -> None:
+        if seq % PICTURE_EVERY == 0:
+            ledger.snapshot(seq, to_plain(picture(state)))
+
+    return keep
+
+
 class Controller:
     """One controller of one site, from `run` to its end."""
 
@@ -131,7 +152,7 @@ class Controller:
         site, stack = self._plan.site, self._stack
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
-        state = rebuild(ledger.entries())
+        state = _remembered(ledger)
         identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
         fleet = self._fleet()
         stack.callback(fleet.close)
@@ -152,7 +173,7 @@ class Controller:
         )
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet)
-        engine = Engine(world, ledger, compile_policy, state)
+        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)

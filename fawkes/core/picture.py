@@ -1,0 +1,69 @@
+"""A picture of the whole state as a value, from which it is made again: it bounds the replay of a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutWake
+from fawkes.core.model import ClusterId
+from fawkes.core.state import State, evolve
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What a MR-cluster has held since the last tick: the integral of eq. 2 so far."""
+
+    since_us: int
+    at_us: int
+    area: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The changes that lead to a state from nothing, and what no change says."""
+
+    at_us: int
+    changes: tuple[Change, ...]
+    queue: tuple[ClusterId, ...]
+    intervals: Mapping[ClusterId, Interval]
+    job_ids: Mapping[ClusterId, tuple[str, ...]]
+    grown_us: int
+    shrunk_us: int
+
+
+def picture(state: State) -> Picture:
+    """The state as a value."""
+    changes: list[Change] = []
+    if state.rules is not None:
+        changes.append(state.rules)
+    changes += [PutNode(node) for node in state.nodes.values()]
+    changes += [PutCluster(cluster) for cluster in state.clusters.values()]
+    changes += [PutJob(job) for cluster in state.clusters for job in state.jobs_of(cluster).values()]
+    changes += state.pending.values()
+    changes += state.samples()
+    changes += [state.last_tick, PutPause(state.paused)]
+    if state.wake_us is not None:
+        changes.append(PutWake(state.wake_us))
+    return Picture(
+        at_us=state.now_us,
+        changes=tuple(changes),
+        queue=tuple(state.queue),
+        intervals={c: Interval(*held) for c, held in state.intervals().items()},
+        job_ids={c: tuple(sorted(ids)) for c, ids in state.job_ids().items()},
+        grown_us=state.grown_us,
+        shrunk_us=state.shrunk_us,
+    )
+
+
+def restored(seen: Picture) -> State:
+    """The state of a picture."""
+    state = State()
+    evolve(state, seen.at_us, seen.changes)
+    state.restore(
+        queue=seen.queue,
+        intervals={c: (one.since_us, one.at_us, one.area) for c, one in seen.intervals.items()},
+        job_ids=seen.job_ids,
+        moved_us=(seen.grown_us, seen.shrunk_us),
+    )
+    return state
