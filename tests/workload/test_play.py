@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.cli.client import Client
+from fawkes.config.details import ClusterDetails
+from fawkes.config.site import Site
+from fawkes.config.workloads import Workload, load_workload
+from fawkes.core.effects import Reply
+from fawkes.core.events import Event
+from fawkes.core.model import Plain, Reason
+from fawkes.errors import DeadlineError, FawkesError, RefusedError
+from fawkes.live.control import ControlServer
+from fawkes.units import SECOND_US
+from fawkes.workload.play import Until, play, with_data
+from tests.config.support import pool
+
+TEXT = """
+[[generate]]
+name = "book"
+kind = "words"
+size = "2KB"
+
+[[cluster]]
+id = "c-1"
+min_nodes = 1
+replication = 1
+data = [{ from = "generated:book", to = "/in" }]
+
+[[cluster]]
+id = "c-2"
+at = "30s"
+min_nodes = 1
+replication = 1
+
+[[job]]
+id = "early"
+cluster = "c-2"
+after = "start"
+kind = "sleep"
+maps = 1
+map_time = "1s"
+delay = "10s"
+
+[[job]]
+id = "batch"
+cluster = "c-1"
+kind = "sleep"
+maps = 1
+map_time = "1s"
+count = 3
+every = "5s"
+delay = "2s"
+
+[[job]]
+id = "late"
+cluster = "c-1"
+after = "running"
+kind = "sleep"
+maps = 1
+map_time = "1s"
+delay = "3s"
+"""
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    (tmp_path / "w.toml").write_text(TEXT)
+    return load_workload(tmp_path / "w.toml", pool(tmp_path), site=tmp_path)
+
+
+class SaidNoError(RefusedError):
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.reason = Reason(code)
+
+
+@dataclass
+class Pool:
+    """A controller and its time: MR-clusters run 20 s after their request, each job takes 10 s."""
+
+    time_us: int = 1_000_000
+    requested: dict[str, int] = field(default_factory=dict)
+    submitted: dict[str, tuple[str, int]] = field(default_factory=dict)
+    heard: list[tuple[float, str]] = field(default_factory=list)
+    down: Callable[[int], bool] = lambda _: False
+    lose_answer_of: set[str] = field(default_factory=set)
+    never_ends: bool = False
+    failed: str = ""
+
+    def now_us(self) -> int:
+        return self.time_us
+
+    def sleep_us(self, us: int) -> None:
+        self.time_us += us
+
+    def at_s(self) -> float:
+        return self.time_us / SECOND_US - 1
+
+    def post(self, verb: str, body: Mapping[str, Any]) -> Mapping[str, Plain]:
+        self._answer()
+        spec = body["spec"]
+        known: Mapping[str, object] = self.requested if verb == "request" else self.submitted
+        if spec["id"] in known:
+            raise SaidNoError("cluster-exists" if verb == "request" else "job-exists")
+        self.heard.append((round(self.at_s(), 3), spec["id"]))
+        if verb == "request":
+            self.requested[spec["id"]] = self.time_us
+        elif spec["cluster"] not in self.requested:
+            raise SaidNoError("no-such-cluster")
+        else:
+            self.submitted[spec["id"]] = (spec["cluster"], self.time_us)
+        if spec["id"] in self.lose_answer_of:
+            self.lose_answer_of.discard(spec["id"])
+            raise FawkesError("the controller hung up")
+        return {}
+
+    def rows(self, name: str, **only: str) -> list[dict[str, Any]]:
+        self._answer()
+        if name == "jobs":
+            if "job" in only:
+                return [{"job": only["job"]}] if only["job"] in self.submitted else []
+            return [{"job": job, "life": self._job(since)} for job, (_, since) in self.submitted.items()]
+        rows = [{"cluster": one, "life": self._life(one), "failed": self.failed} for one in self.requested]
+        return [row for row in rows if only.get("cluster", row["cluster"]) == row["cluster"]]
+
+    def _answer(self) -> None:
+        if self.down(self.time_us):
+            raise FawkesError("no controller runs")
+
+    def _job(self, since: int) -> str:
+        return "running" if self.never_ends or self.time_us < since + 10 * SECOND_US else "succeeded"
+
+    def _life(self, cluster: str) -> str:
+        if self.failed:
+            return "gone"
+        if self.time_us < self.requested[cluster] + 20 * SECOND_US:
+            return "loading"
+        busy = [job for job, (of, since) in self.submitted.items() if of == cluster and self._job(since) == "running"]
+        idle = self.time_us >= self.requested[cluster] + 60 * SECOND_US
+        return "running" if busy or not idle else "gone"
+
+
+def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> None:
+    pool_ = Pool()
+    played = play(workload, pool_, clock=pool_)
+    expected = [(0, "c-1"), (2, "batch-1"), (7, "batch-2"), (12, "batch-3"), (23, "late"), (30, "c-2"), (30, "early")]
+    assert pool_.heard == expected
+    assert [(one.name, one.tries) for one in played.posted] == [(name, 1) for _, name in expected]
+    assert played.took_us == pytest.approx(90 * SECOND_US, abs=2 * SECOND_US)
+    assert played.drift_us == 20 * SECOND_US  # `early` waited for its MR-cluster
+    assert played.in_words() == "2 MR-clusters and 5 jobs were asked for, at most 20s late"
+
+
+@pytest.mark.parametrize(("until", "over_s"), [("gone", 90), ("ended", 41)])
+def test_the_end(workload: Workload, until: Until, over_s: int) -> None:
+    pool_ = Pool()
+    played = play(workload, pool_, clock=pool_, until=until)
+    assert played.took_us == pytest.approx(over_s * SECOND_US, abs=2 * SECOND_US)
+
+
+def test_a_restart_of_the_controller_is_outlived(workload: Workload) -> None:
+    pool_ = Pool()
+    pool_.down = lambda now: 6 * SECOND_US < now < 40 * SECOND_US
+    said: list[str] = []
+    played = play(workload, pool_, clock=pool_, say=said.append)
+    assert sorted(name for _, name in pool_.heard) == sorted(one.name for one in played.posted)
+    assert len(pool_.heard) == 7
+    assert "no controller runs: trying again" in said
+    assert "the controller answers again" in said
+    batch = next(one for one in played.posted if one.name == "batch-2")
+    assert 30 * SECOND_US < batch.drift_us < 35 * SECOND_US
+
+
+@pytest.mark.parametrize("name", ["c-1", "batch-2"])
+def test_nothing_is_asked_for_twice_when_an_answer_is_lost(workload: Workload, name: str) -> None:
+    pool_ = Pool(lose_answer_of={name})
+    played = play(workload, pool_, clock=pool_)
+    assert [heard for _, heard in pool_.heard].count(name) == 1
+    assert {one.name: one.tries for one in played.posted}[name] == 2
+    assert "1 of them more than once" in played.in_words()
+
+
+def test_what_was_there_before_the_first_try_is_refused(workload: Workload) -> None:
+    pool_ = Pool(requested={"c-1": 0})
+    with pytest.raises(RefusedError, match="cluster-exists"):
+        play(workload, pool_, clock=pool_)
+
+
+def test_patience_ends(workload: Workload) -> None:
+    pool_ = Pool(down=lambda now: True)
+    with pytest.raises(FawkesError, match="no controller runs"):
+        play(workload, pool_, clock=pool_, patience_us=5 * SECOND_US)
+    assert pool_.at_s() == pytest.approx(5, abs=1)
+
+
+def test_a_limit(workload: Workload) -> None:
+    pool_ = Pool(never_ends=True)
+    with pytest.raises(DeadlineError, match="w was not over after 2m00s"):
+        play(workload, pool_, clock=pool_, limit_us=120 * SECOND_US)
+
+
+def test_a_mr_cluster_that_fails_before_its_jobs_are_submitted(workload: Workload) -> None:
+    pool_ = Pool(failed="no node came up")
+    with pytest.raises(FawkesError, match="4 of its jobs were submitted: no node came up") as caught:
+        play(workload, pool_, clock=pool_)
+    assert caught.value.where == "c-1"
+
+
+def test_generated_data_takes_the_place_of_its_name(workload: Workload, tmp_path: Path) -> None:
+    ready = with_data(workload, tmp_path / "made")
+    data = ClusterDetails.of(ready.clusters[0].spec.details).data
+    assert [(one.source, one.to) for one in data] == [(str(tmp_path / "made" / "book" / "data"), "/in")]
+    assert sum(path.stat().st_size for path in Path(data[0].source).iterdir()) == 2000
+
+
+class Shop:
+    """A controller behind a real socket that is started anew after each request, its answer lost."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: list[str] = []
+        self.open()
+
+    def open(self) -> None:
+        queries = {"clusters": self.clusters, "jobs": self.jobs}
+        self.server = ControlServer(self.folder, self.post, queries, lambda: 7, stop=lambda by: None)
+
+    def post(self, event: Event) -> None:
+        asked: Any = event
+        if asked.spec.id not in self.names:
+            self.names.append(asked.spec.id)
+            threading.Thread(target=self.again).start()
+            return
+        reply = Reply(asked.ask, Reason("job-exists", {"job": asked.spec.id}), {})
+        threading.Thread(target=self.server.reply, args=(reply,)).start()
+
+    def again(self) -> None:
+        self.server.close()
+        self.open()
+
+    def clusters(self, asked: Mapping[str, str]) -> Plain:
+        life = "running" if len(self.names) < 7 else "gone"
+        return [
+            {"cluster": name, "life": life, "failed": ""}
+            for name in self.names
+            if name.startswith("c-") and asked.get("cluster", name) == name
+        ]
+
+    def jobs(self, asked: Mapping[str, str]) -> Plain:
+        return [{"job": name, "life": "running"} for name in self.names if asked.get("job") == name]
+
+
+def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload, tmp_path: Path) -> None:
+    class Fast:
+        time_us = 0
+
+        def now_us(self) -> int:
+            return self.time_us
+
+        def sleep_us(self, us: int) -> None:
+            self.time_us += us
+
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "inventory.toml").touch()
+    shop = Shop(site / "state")
+    try:
+        played = play(workload, Client(Site(site)), clock=Fast(), patience_us=10**12)
+    finally:
+        shop.server.close()
+    assert sorted(shop.names) == sorted(one.name for one in played.posted)
+    assert all(one.tries >= 2 for one in played.posted)
