@@ -176,10 +176,17 @@ def _why(error: Exception, deadline: Deadline) -> str:
         return "did not answer in time"
     if isinstance(error, requests.ConnectTimeout):
         return f"took no connection within {CONNECT_S:g} s"
+    return reason_of(error)
+
+
+def reason_of(error: BaseException) -> str:
+    """What the operating system said in the end, of an error that libraries have wrapped several times."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
+        if isinstance(cause, TimeoutError):
+            return "no answer in time"
         cause = cause.__cause__ or cause.__context__
     return f"broke off the answer ({type(error).__name__})"
 

@@ -17,11 +17,14 @@ from urllib.parse import quote, urlsplit
 
 import requests
 from hdfs import HdfsError, InsecureClient
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
 
 from fawkes.errors import FawkesError
 from fawkes.live.crc import HdfsDigest, Kind, md5_of
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError, get_json
+from fawkes.live.rest import Deadline, UnreadableError, get_json, reason_of
 
 CORE_ONLY = "COLD"
 """The storage policy of data that stays on core nodes: ARCHIVE volumes, which transient-core nodes have not."""
@@ -32,6 +35,7 @@ ANYWHERE = "HOT"
 #: how many bytes lay in HDFS when the MR-cluster became active; kept in HDFS itself, so that no restart loses it
 _MARK = "user.fawkes.used"
 _CONNECT_S = 5.0
+_SEND_S = 60.0
 _CHUNK = 1 << 20
 _ERROR = 400
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
@@ -79,6 +83,25 @@ class Block:
 
     size: int
     hosts: tuple[str, ...]
+
+
+class _Connection(HTTPConnection):
+    def send(self, data: Any) -> None:
+        """A DataNode under load takes its time to read on; urllib3 would grant it that for a connection."""
+        if self.sock is None:
+            self.connect()
+        self.sock.settimeout(_SEND_S)
+        super().send(data)
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
 
 
 class Hdfs:
@@ -230,6 +253,7 @@ class Hdfs:
         if not hasattr(self._of_thread, "client"):
             session = requests.Session()
             session.trust_env = False
+            session.mount("http://", _Adapter())
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
@@ -276,7 +300,7 @@ class Hdfs:
         except HdfsError as error:
             raise HdfsFailedError(_line(str(error)), where=self._where(path), kind=_kind(error)) from error
         except requests.RequestException as error:
-            what = f"WebHDFS did not answer ({type(error).__name__})"
+            what = f"WebHDFS did not answer ({reason_of(error)})"
             hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
             raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
 
