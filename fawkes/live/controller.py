@@ -22,7 +22,7 @@ from fawkes.core.effects import Reply
 from fawkes.core.events import PolicyText, Sampled, Started
 from fawkes.core.model import Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.record import from_plain, to_plain
+from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine, rebuild
@@ -109,9 +109,13 @@ def _probe(text: PolicyText, settings: Settings, answer: Connection) -> None:
 
 
 def _remembered(ledger: Ledger) -> State:
-    """The state of the ledger: its last picture and the steps since then."""
+    """The state of the ledger: its last picture and the steps since; all steps if that is of another version."""
     seq, plain = ledger.latest_snapshot() or (0, None)
-    state = State() if plain is None else restored(from_plain(Picture, plain))
+    try:
+        state = State() if plain is None else restored(from_plain(Picture, plain))
+    except RecordError as error:
+        _log.warning("the picture of step %s cannot be read (%s): all steps are read", seq, error)
+        seq, state = 0, State()
     return rebuild(ledger.entries(after=seq), state)
 
 
