@@ -6,14 +6,16 @@ the clock, so that live time never runs backwards.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
@@ -21,20 +23,36 @@ from apscheduler.triggers.interval import IntervalTrigger
 from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
+_CLOCK_CHECK_S = 1.0
 
 
 class Clock:
-    """Microseconds since the epoch that never run backwards, across restarts too when told the last event's time."""
+    """Microseconds since the epoch that never run backwards, across restarts too when told the last event's time.
 
-    def __init__(self, not_before_us: int = 0) -> None:
-        self._last_us = not_before_us
+    While the machine's clock is behind, because it was set back, time goes on at the pace of the monotonic clock: so
+    deadlines survive. ``wall`` and ``steady`` give nanoseconds.
+    """
+
+    def __init__(
+        self,
+        not_before_us: int = 0,
+        wall: Callable[[], int] = time.time_ns,
+        steady: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._base_us = max(not_before_us, wall() // 1000)
+        self._base_steady_us = steady() // 1000
         self._lock = threading.Lock()
 
     def now_us(self) -> int:
-        """The larger of the clock and the latest time given out."""
+        """The larger of the machine's clock and the time that has passed since the latest known time."""
         with self._lock:
-            self._last_us = max(self._last_us, time.time_ns() // 1000)
-            return self._last_us
+            steady_us, wall_us = self._steady() // 1000, self._wall() // 1000
+            passed_us = self._base_us + steady_us - self._base_steady_us
+            if wall_us > passed_us:
+                self._base_us, self._base_steady_us = wall_us, steady_us
+            return max(wall_us, passed_us)
 
 
 class Timers:
@@ -50,11 +68,14 @@ class Timers:
         )
         self._scheduler.add_listener(_log_trouble, EVENT_JOB_ERROR | EVENT_JOB_MISSED)
         self._scheduler.start()
+        self._ended = threading.Event()
+        self._ahead_us = self._lead()
+        threading.Thread(target=self._watch_the_clock, name="clock", daemon=True).start()
 
     def wake_at(self, at_us: int) -> None:
         """Call ``wake`` at this time or soon after; a later call replaces the time."""
-        at_us = max(at_us, self._clock.now_us())
-        when = datetime.fromtimestamp(at_us / SECOND_US, UTC)
+        wait_us = max(0, at_us - self._clock.now_us())
+        when = datetime.now(UTC) + timedelta(microseconds=wait_us)
         self._scheduler.add_job(self._wake, DateTrigger(when), id="wake", replace_existing=True)
 
     def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
@@ -64,7 +85,27 @@ class Timers:
 
     def close(self) -> None:
         """No more calls; a round under way is not waited for."""
+        self._ended.set()
         self._scheduler.shutdown(wait=False)
+
+    def _lead(self) -> int:
+        """How far our time is ahead of the machine's clock."""
+        return self._clock.now_us() - time.time_ns() // 1000
+
+    def _watch_the_clock(self) -> None:
+        """APScheduler waits for a time of the machine's clock: when that is set back, everything is due at once."""
+        while not self._ended.wait(_CLOCK_CHECK_S):
+            lead_us = self._lead()
+            if lead_us > self._ahead_us + SECOND_US:
+                _log.warning("the clock was set back by %.0f s", (lead_us - self._ahead_us) / SECOND_US)
+                self.catch_up()
+            self._ahead_us = lead_us
+
+    def catch_up(self) -> None:
+        """Make every call due now; one that comes too early does no harm."""
+        for job in self._scheduler.get_jobs():
+            with contextlib.suppress(JobLookupError):
+                job.modify(next_run_time=datetime.now(UTC))
 
 
 def _log_trouble(event: JobExecutionEvent) -> None:

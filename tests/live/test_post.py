@@ -1,0 +1,104 @@
+"""Times of events never run backwards, whoever posts them."""
+
+from __future__ import annotations
+
+import threading
+
+from fawkes.core.events import Woke
+from fawkes.live.post import Mailbox
+from fawkes.live.timers import Clock, Timers
+from fawkes.units import SECOND_US
+
+LIMIT_S = 20.0
+FAR_US = 4_000_000_000 * SECOND_US
+
+
+def test_an_older_time_is_moved_up() -> None:
+    mailbox = Mailbox(Clock())
+    for at_us in (5, 3, 7):
+        mailbox.post(Woke(at_us=at_us))
+    mailbox.end()
+    assert [mailbox.take(), mailbox.take(), mailbox.take(), mailbox.take()] == [
+        Woke(at_us=5),
+        Woke(at_us=5),
+        Woke(at_us=7),
+        None,
+    ]
+
+
+def test_a_clock_that_was_set_back_goes_on_at_the_pace_of_the_monotonic_clock() -> None:
+    wall, steady = [1_000_000_000_000], [5_000]
+    clock = Clock(wall=lambda: wall[0], steady=lambda: steady[0])
+    assert clock.now_us() == 1_000_000_000
+    wall[0], steady[0] = 400_000_000_000, 3_005_000
+    assert clock.now_us() == 1_000_003_000
+    wall[0], steady[0] = 2_000_000_000_000, 4_005_000
+    assert clock.now_us() == 2_000_000_000
+    wall[0] = 0
+    assert clock.now_us() == 2_000_000_000
+
+
+def test_a_restart_after_the_clock_was_set_back_begins_where_the_ledger_ends() -> None:
+    clock = Clock(not_before_us=FAR_US)
+    assert FAR_US <= clock.now_us() < FAR_US + 3600 * SECOND_US
+
+
+def test_everything_is_due_when_the_clock_was_set_back() -> None:
+    clock, woken, rounds = Clock(), threading.Semaphore(0), threading.Semaphore(0)
+    timers = Timers(clock, woken.release)
+    timers.wake_at(clock.now_us() + 3600 * SECOND_US)
+    timers.every("samples", 3600 * SECOND_US, rounds.release)
+    timers.catch_up()
+    assert woken.acquire(timeout=LIMIT_S)
+    assert rounds.acquire(timeout=LIMIT_S)
+    timers.close()
+
+
+def test_many_threads_post_in_order_of_time() -> None:
+    mailbox = Mailbox(Clock())
+
+    def post_many() -> None:
+        for _ in range(200):
+            mailbox.tell(lambda at: Woke(at_us=at))
+
+    threads = [threading.Thread(target=post_many) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    mailbox.end()
+    times = []
+    while (event := mailbox.take()) is not None:
+        times.append(event.at_us)
+    assert len(times) == 1600
+    assert times == sorted(times)
+
+
+def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to() -> None:
+    clock, fired = Clock(), threading.Semaphore(0)
+    timers = Timers(clock, fired.release)
+    timers.wake_at(clock.now_us() + 3600 * SECOND_US)
+    timers.wake_at(clock.now_us())
+    assert fired.acquire(timeout=LIMIT_S)
+    timers.close()
+    assert not fired.acquire(blocking=False)
+
+
+def test_a_round_that_takes_long_is_never_beside_itself_and_does_not_pile_up() -> None:
+    clock = Clock()
+    timers = Timers(clock, lambda: None)
+    lock, rounds, overlaps = threading.Lock(), threading.Semaphore(0), []
+
+    def slow() -> None:
+        if not lock.acquire(blocking=False):
+            overlaps.append(1)
+            return
+        rounds.release()
+        threading.Event().wait(0.15)
+        lock.release()
+
+    timers.every("slow", 50_000, slow)
+    for _ in range(4):
+        assert rounds.acquire(timeout=LIMIT_S)
+    timers.close()
+    assert overlaps == []
