@@ -23,18 +23,29 @@ from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
 from fawkes.playbook import Facts, Lease, Script
+from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 10.0
+#: a client that has run for so long without an application counts as running: it may never have one
+_PATIENCE_US = 60 * SECOND_US
+#: a shell adds this to the number of the signal that ended a command
+_SIGNALS = 128
 
 
 @dataclass(slots=True)
 class _Watched:
-    """An attempt under way; ``told`` once its start was reported, ``cancelled`` once it was asked to stop."""
+    """An attempt under way, of a client that was seen since then.
+
+    ``own`` is a command that need not have an application, ``told`` once its start was reported, ``cancelled`` once
+    it was asked to stop.
+    """
 
     job: JobId
     cluster: ClusterId
     attempt: int
+    since_us: int
+    own: bool = False
     told: bool = False
     cancelled: bool = False
 
@@ -50,9 +61,12 @@ class Jobs:
         self._upload = upload
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
+        self._again: dict[JobId, StartJob] = {}
 
     def start(self, effect: StartJob) -> None:
         """Begin the attempt unless it was begun; UserError when it never can be."""
+        with self._lock:
+            self._again.pop(effect.job, None)
         cluster = self._cluster(effect.cluster)
         details = JobDetails.of(effect.spec.details)
         known = self._ask(cluster, effect.job, effect.attempt)
@@ -60,30 +74,44 @@ class Jobs:
         if facts.get("state", "absent") in ("absent", "unborn") and not known:
             self._begin(cluster, effect, details)
         with self._lock:
-            self._watched[effect.job] = _Watched(effect.job, effect.cluster, effect.attempt)
+            self._watched[effect.job] = self._begun(effect, own=details.kind == "script")
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
+        with self._lock:
+            self._again.pop(effect.job, None)
         cluster = self._cluster(effect.cluster)
         self._ground.run(
             cluster.master, book.cancel(self._lease(cluster), effect.job, effect.attempt), "cancelling a job"
         )
         with self._lock:
-            watched = self._watched.setdefault(effect.job, _Watched(effect.job, effect.cluster, effect.attempt))
+            watched = self._watched.setdefault(effect.job, self._begun(effect))
             watched.cancelled = True
-        for application in self._ask(cluster, effect.job, effect.attempt):
-            if not application.ended:
-                kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
+        self._kill(cluster, self._ask(cluster, effect.job, effect.attempt))
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
-        """A goal that cannot be reached: a job that can never start has failed; anything else is tried again."""
-        if isinstance(effect, StartJob) and isinstance(error, UserError):
-            self._tell(effect.job, effect.attempt, Progress.REFUSED, error=str(error))
+        """A goal that cannot be reached: a job that can never start has failed; anything else is tried again.
+
+        A job that runs already has no deadline in the core after which it would be asked for again.
+        """
+        if isinstance(effect, CancelJob):
+            return
+        if isinstance(error, UserError):
+            self._tell(effect, Progress.REFUSED, error=str(error))
+            return
+        with self._lock:
+            self._again[effect.job] = effect
 
     def round(self) -> None:
-        """Look at every attempt under way."""
+        """Look at every attempt under way, and begin again what could not be begun."""
         with self._lock:
+            again = list(self._again.values())
             watched = list(self._watched.values())
+        for effect in again:
+            try:
+                self.start(effect)
+            except FawkesError as error:
+                self.refused(effect, error)
         for one in watched:
             cluster = self._clusters.get(one.cluster)
             if cluster is None or not cluster.ready:
@@ -92,6 +120,14 @@ class Jobs:
                 self._observe(cluster, one)
             except FawkesError as error:
                 _log.info("%s could not be looked at: %s", one.job, error)
+
+    def _begun(self, effect: StartJob | CancelJob, *, own: bool = False) -> _Watched:
+        return _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us(), own)
+
+    def _kill(self, cluster: LiveCluster, applications: tuple[Application, ...]) -> None:
+        for application in applications:
+            if not application.ended:
+                kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
 
     def _observe(self, cluster: LiveCluster, one: _Watched) -> None:
         facts, result = self._ground.look(cluster.master, self._look_script(cluster, one.job, one.attempt))
@@ -104,35 +140,53 @@ class Jobs:
     def _in_yarn(self, cluster: LiveCluster, one: _Watched, *, client_gone: bool) -> None:
         """What the ResourceManager says of an attempt whose client has left no result (yet)."""
         known = self._ask(cluster, one.job, one.attempt)
-        if known and not one.told:
-            one.told = True
-            self._tell(
-                one.job,
-                one.attempt,
-                Progress.RUNNING,
-                application=known[0].id,
-                started_us=known[0].started_us or None,
-            )
+        self._runs(one, known, client_gone=client_gone)
         if not client_gone or any(not application.ended for application in known):
             return
-        if not known:
+        if one.cancelled:
+            self._end(one, Progress.CANCELLED, applications=known)
+        elif not known:
             self._end(one, Progress.FAILED, error="its launcher is gone, and YARN knows nothing of it")
+        else:
+            progress = Progress.SUCCEEDED if all(a.succeeded for a in known) else Progress.FAILED
+            last = known[-1]
+            self._end(one, progress, applications=known, error="" if last.succeeded else last.diagnostics)
+
+    def _runs(self, one: _Watched, known: tuple[Application, ...], *, client_gone: bool) -> None:
+        """Report the start, once; without it the job has no time limit and keeps the next one waiting."""
+        waited_us = self._mailbox.clock.now_us() - one.since_us
+        if one.told or not (known or (not client_gone and (one.own or waited_us > _PATIENCE_US))):
             return
-        last = known[-1]
-        progress = Progress.SUCCEEDED if all(a.succeeded for a in known) else Progress.FAILED
-        self._end(one, progress, applications=known, error="" if last.succeeded else last.diagnostics)
+        one.told = True
+        application = known[0] if known else None
+        self._tell(
+            one,
+            Progress.RUNNING,
+            application=application.id if application else "",
+            started_us=(application.started_us or None) if application else one.since_us,
+        )
 
     def _finished(self, cluster: LiveCluster, one: _Watched, facts: Facts, stderr: str) -> None:
-        try:
-            known = self._ask(cluster, one.job, one.attempt)
-        except UnreadableError:
-            known = ()
         if facts.get("exit") == "0":
+            try:
+                known = self._ask(cluster, one.job, one.attempt)
+            except UnreadableError:
+                known = ()
             self._end(one, Progress.SUCCEEDED, applications=known, facts=facts)
             return
         cancelled = one.cancelled or facts.get("cancelled") == "yes"
+        known = self._ask(cluster, one.job, one.attempt)
+        if any(not application.ended for application in known):
+            # Its client was killed, the application was not: another attempt would run beside it.
+            self._runs(one, known, client_gone=True)
+            if cancelled:
+                self._kill(cluster, known)
+            return
         progress = Progress.CANCELLED if cancelled else Progress.FAILED
-        self._end(one, progress, applications=known, facts=facts, error=_why(facts, known, stderr))
+        if not cancelled and known and all(application.succeeded for application in known):
+            progress = Progress.SUCCEEDED if _killed(facts) else Progress.FAILED
+        error = "" if progress is Progress.SUCCEEDED else _why(facts, known, stderr)
+        self._end(one, progress, applications=known, facts=facts, error=error)
 
     def _end(
         self,
@@ -152,8 +206,7 @@ class Jobs:
         started_us = applications[0].started_us if applications else began_us
         finished_us = applications[-1].finished_us if applications else ended_us
         self._tell(
-            one.job,
-            one.attempt,
+            one,
             progress,
             application=applications[0].id if applications else "",
             started_us=started_us or began_us,
@@ -161,14 +214,14 @@ class Jobs:
             error=error,
         )
 
-    def _tell(self, job: JobId, attempt: int, progress: Progress, **facts: object) -> None:
-        log = "" if progress is Progress.SUCCEEDED else f"fawkes logs CLUSTER --job {job}"
+    def _tell(self, of: _Watched | StartJob, progress: Progress, **facts: object) -> None:
+        log = "" if progress is Progress.SUCCEEDED else f"fawkes logs {of.cluster} --job {of.job}"
 
         def event(at_us: int) -> JobObserved:
             return JobObserved(
                 at_us=at_us,
-                job=job,
-                attempt=attempt,
+                job=of.job,
+                attempt=of.attempt,
                 progress=progress,
                 log=log,
                 **facts,  # type: ignore[arg-type]
@@ -199,6 +252,11 @@ class Jobs:
         if known is None:
             raise FawkesError(f"{cluster} has no masters")
         return known
+
+
+def _killed(facts: Facts) -> bool:
+    """Whether the client was ended by a signal: then its exit code says nothing about the job."""
+    return (facts.number("exit") or 0) > _SIGNALS
 
 
 def _why(facts: Facts, known: tuple[Application, ...], stderr: str) -> str:
