@@ -8,6 +8,7 @@ What a script learnt it prints as facts, ``@key=value``, which :func:`read_facts
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -495,8 +496,15 @@ def task(*, name: str) -> Callable[[Callable[..., None]], Any]:
 def play(context: Any, script: Script) -> Facts:
     """Run a script by hand on the host of a Fabric context, show what it says, and give its facts back.
 
-    Raises SystemExit with the script's exit code when that is not 0, as ``fab`` does for a failed command.
+    Fabric would accept any host key: this takes only those in the file ``$FAWKES_KNOWN_HOSTS``, or else in the user's
+    own known_hosts. Raises SystemExit with the script's exit code when that is not 0, as ``fab`` does.
     """
+    client = getattr(context, "client", None)
+    if client is not None:
+        import paramiko
+
+        client.load_system_host_keys(os.environ.get("FAWKES_KNOWN_HOSTS"))
+        client.set_missing_host_key_policy(paramiko.RejectPolicy())
     result = context.run("/bin/sh -s", in_stream=io.StringIO(f"{{\n{script.text}\n}} </dev/null\n"), warn=True)
     if result.exited != 0:
         raise SystemExit(int(result.exited))
@@ -506,7 +514,7 @@ def play(context: Any, script: Script) -> Facts:
 def hand_lease(context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0) -> Lease:
     """The lease of someone who runs a task by hand: the host's name is the node's, ``hand`` the controller's.
 
-    Give the epoch that `fawkes nodes` shows: with an older one the node refuses.
+    So ``fab -H`` must name the host as the inventory does. Give the epoch that `fawkes nodes` shows: with an older one the node refuses.
     """
     return Lease(
         node=str(getattr(context, "host", "localhost")),

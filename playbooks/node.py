@@ -143,7 +143,7 @@ df -Pk {root} | { read -r head; read -r device total used free rest; fact free_k
     )
 
 
-def wipe(lease: Lease, *, grace_s: float = 3.0) -> Script:
+def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
     """End every process of the MR-cluster on the node, remove its folder, and verify both.
 
     Processes are found by inherited environment and by working folder, so containers of a NodeManager that was killed
