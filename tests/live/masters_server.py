@@ -1,0 +1,180 @@
+"""A server that answers as the masters of a MR-cluster do, from recorded answers, and fails as it is told to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from fawkes.core.model import NodeId
+from fawkes.live.masters import MasterAddresses
+
+DATA = Path(__file__).with_name("data")
+NODES = {name: NodeId(f"node0{n}") for n in range(1, 5) for name in (f"h{n}", f"10.77.0.{n}")}
+
+APPS = "/ws/v1/cluster/apps"
+NODE_LIST = "/ws/v1/cluster/nodes"
+INFO = "/ws/v1/cluster/info"
+JMX = "/jmx"
+MARK = "/webhdfs/v1/"
+HISTORY = "/ws/v1/history/mapreduce/jobs"
+
+Query = dict[str, str]
+Answer = Callable[["Handler", Query], None]
+
+
+def recorded(name: str) -> Any:
+    return json.loads((DATA / name).read_text())
+
+
+def am(application: str) -> str:
+    return f"/proxy/{application}/ws/v1/mapreduce/jobs"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        self.server.asked.append((parts.path, query))
+        self.server.answers.get(parts.path, missing)(self, query)
+
+    def send(self, body: bytes, status: int = 200, kind: str = "application/json", **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """``answers`` by path; ``asked`` is what it was asked; ``over`` is set when the test is."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[tuple[str, Query]] = []
+        self.over = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has given up is no news."""
+
+    def masters(self, **changes: Any) -> MasterAddresses:
+        return MasterAddresses(
+            **{
+                "resource_manager": self.url,
+                "namenode": self.url,
+                "history": self.url,
+                "user": "root",
+                "nodes": NODES,
+                **changes,
+            }
+        )
+
+    def questions(self, path: str) -> list[Query]:
+        return [query for asked, query in self.asked if asked == path]
+
+
+def missing(handler: Handler, query: Query) -> None:
+    handler.send(b'{"RemoteException": {"exception": "NotFoundException"}}', 404)
+
+
+def says(document: object, status: int = 200) -> Answer:
+    return lambda handler, query: handler.send(json.dumps(document).encode(), status)
+
+
+def text(body: str, status: int = 200, kind: str = "text/html") -> Answer:
+    return lambda handler, query: handler.send(body.encode(), status, kind)
+
+
+def redirects(to: str) -> Answer:
+    return lambda handler, query: handler.send(b"", 302, location=to)
+
+
+def hangs(handler: Handler, query: Query) -> None:
+    """Answer only when the test is over."""
+    handler.server.over.wait()
+    handler.close_connection = True
+
+
+def hangs_up(handler: Handler, query: Query) -> None:
+    handler.close_connection = True
+    handler.connection.shutdown(2)
+
+
+def drips(document: object, *, headers: bool = False, drops: int = 200) -> Answer:
+    """Answer in the end, but a byte at a time, much more often than any time limit for a single read."""
+    body = json.dumps(document).encode()
+
+    def answer(handler: Handler, query: Query) -> None:
+        head = b"HTTP/1.1 200 OK\r\n"
+        filler = b"x-drop: 1\r\n" if headers else b" "
+        handler.close_connection = True
+        handler.wfile.write(head if headers else head + b"content-type: application/json\r\n\r\n")
+        for _ in range(drops):
+            if handler.server.over.wait(0.02):
+                return
+            handler.wfile.write(filler)
+        handler.wfile.write(b"\r\n" + body if headers else body)
+
+    return answer
+
+
+def by_states(live: object, ended: object) -> Answer:
+    """The list of applications: those that live or those that have ended, as the question wants."""
+    return lambda handler, query: says(ended if "FINISHED" in query.get("states", "") else live)(handler, query)
+
+
+def beans(**documents: object) -> Answer:
+    """The NameNode's JMX by the name of the bean that is asked for."""
+
+    def answer(handler: Handler, query: Query) -> None:
+        name = query["qry"].rpartition("name=")[2]
+        says(documents.get(name, {"beans": []}))(handler, query)
+
+    return answer
+
+
+def healthy(server: Server) -> None:
+    """Everything that was recorded of one small MR-cluster on four nodes."""
+    server.answers |= {
+        INFO: says(recorded("info.json")),
+        APPS: by_states(recorded("apps_live.json"), {"apps": {}}),
+        NODE_LIST: says(recorded("nodes.json")),
+        JMX: beans(NameNodeInfo=recorded("namenode.json"), BlockStats=recorded("blockstats.json")),
+        MARK: says({"XAttrs": [{"name": "user.fawkes.used", "value": '"100000000"'}]}),
+        HISTORY: says(recorded("history.json")),
+        am("application_1795220018027_0001"): says(recorded("am_running.json")),
+    }
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.over.set()
+            server.shutdown()
+            thread.join()

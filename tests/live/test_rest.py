@@ -1,0 +1,172 @@
+"""Documents over HTTP from servers that are slow, wrong or gone."""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from fawkes.live import rest
+from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
+from tests.live.masters_server import Server, drips, hangs, hangs_up, redirects, running, says, text
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running() as server:
+        yield server
+    rest.close_session()
+
+
+def ask(server: Server, seconds: float = 20.0) -> object:
+    return get_json(f"{server.url}/doc", Deadline.after(seconds), {"a": "b c"})
+
+
+def refused(server: Server, seconds: float = 20.0) -> UnreadableError:
+    with pytest.raises(UnreadableError) as caught:
+        ask(server, seconds)
+    assert caught.value.where == f"{server.url}/doc"
+    return caught.value
+
+
+def test_a_document_comes_with_its_parameters_sent(server: Server) -> None:
+    server.answers["/doc"] = says({"x": [1, 2]})
+    assert ask(server) == {"x": [1, 2]}
+    assert server.questions("/doc") == [{"a": "b c"}]
+
+
+def test_nan_is_read_and_is_no_number(server: Server) -> None:
+    server.answers["/doc"] = text('{"x": NaN, "y": Infinity}')
+    document = ask(server)
+    assert isinstance(document, dict)
+    assert math.isnan(document["x"])
+    assert [count(document["x"]), count(document["y"])] == [None, None]
+
+
+def test_a_page_instead_of_a_document_is_named(server: Server) -> None:
+    server.answers["/doc"] = text("<html>the login page</html>")
+    error = refused(server)
+    assert error.why == "the answer is not JSON (text/html)"
+    assert error.status == 200
+
+
+def test_another_status_is_told(server: Server) -> None:
+    server.answers["/doc"] = says({}, 503)
+    error = refused(server)
+    assert (error.status, error.why) == (503, "answered 503 Service Unavailable")
+
+
+def test_no_redirect_is_followed(server: Server) -> None:
+    server.answers["/doc"] = redirects(f"{server.url}/elsewhere")
+    server.answers["/elsewhere"] = says({"x": 1})
+    error = refused(server)
+    assert (error.status, error.why) == (302, f"sent elsewhere ({server.url}/elsewhere)")
+    assert server.questions("/elsewhere") == []
+
+
+def test_a_server_that_says_nothing_is_given_up(server: Server) -> None:
+    server.answers["/doc"] = hangs
+    error = refused(server, 0.2)
+    assert (error.status, error.why) == (None, "did not answer in time")
+
+
+@pytest.mark.parametrize("headers", [False, True], ids=["body", "headers"])
+def test_a_dripping_server_does_not_outlast_the_deadline(server: Server, headers: bool) -> None:
+    """It would answer in the end: with a time limit for each read alone, there would be no error."""
+    server.answers["/doc"] = drips({"x": 1}, headers=headers)
+    assert refused(server, 0.3).why == "did not answer in time"
+
+
+def test_what_drips_is_read_when_there_is_time(server: Server) -> None:
+    server.answers["/doc"] = drips({"x": 1}, drops=5)
+    assert ask(server) == {"x": 1}
+
+
+def test_nothing_is_asked_when_the_deadline_is_past(server: Server) -> None:
+    server.answers["/doc"] = says({})
+    assert refused(server, -1.0).why == "there was no time left to ask"
+    assert server.asked == []
+
+
+def test_a_connection_that_is_closed_without_an_answer_is_tried_once_more(server: Server) -> None:
+    def at_first(handler: object, query: object) -> None:
+        server.answers["/doc"] = says({"x": 2})
+        hangs_up(handler, query)  # type: ignore[arg-type]
+
+    server.answers["/doc"] = at_first
+    assert ask(server) == {"x": 2}
+    assert len(server.questions("/doc")) == 2
+
+
+def test_a_server_that_always_hangs_up_is_an_error(server: Server) -> None:
+    server.answers["/doc"] = hangs_up
+    assert refused(server).status is None
+    assert len(server.questions("/doc")) == 2
+
+
+def test_nobody_at_the_port() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/doc"
+        with pytest.raises(UnreadableError) as caught:
+            get_json(url, Deadline.after(20))
+    assert caught.value.why == "connection refused"
+
+
+def test_proxies_of_the_environment_are_not_used(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    server.answers["/doc"] = says({"x": 3})
+    assert ask(server) == {"x": 3}
+
+
+def test_an_endless_answer_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "MAX_BYTES", 1000)
+    server.answers["/doc"] = says("x" * 2000)
+    assert "is larger than" in refused(server).why
+
+
+def test_lines_come_one_by_one_and_other_questions_may_be_asked_between_them(server: Server) -> None:
+    server.answers["/doc"] = text("one\ntwo\n\nfour")
+    server.answers["/other"] = says({"x": 1})
+    found = []
+    for line in get_lines(f"{server.url}/doc", Deadline.after(20)):
+        found.append(line)
+        assert get_json(f"{server.url}/other", Deadline.after(20)) == {"x": 1}
+    assert found == ["one", "two", "", "four"]
+
+
+@pytest.mark.parametrize(
+    ("value", "whole"),
+    [(0, 0), (7, 7), (7.9, 7), (-1, None), (math.nan, None), (math.inf, None), (None, None), ("7", None), (True, None)],
+)
+def test_a_count_is_a_whole_number_or_nothing(value: object, whole: int | None) -> None:
+    assert count(value) == whole
+
+
+@pytest.mark.parametrize(
+    ("document", "rows"),
+    [
+        ({"apps": {"app": [{"id": 1}, {"id": 2}]}}, [{"id": 1}, {"id": 2}]),
+        ({"apps": {"app": {"id": 1}}}, [{"id": 1}]),
+        ({"apps": {}}, []),
+        ({"apps": None}, []),
+        ({"apps": ""}, []),
+        ({"apps": {"app": []}}, []),
+    ],
+)
+def test_each_way_in_which_hadoop_writes_a_list(document: object, rows: object) -> None:
+    assert listed(document, "apps", "app", "here") == rows
+
+
+@pytest.mark.parametrize("document", [{}, [], None, {"app": []}, {"apps": {"app": [1]}}, {"apps": "none"}])
+def test_another_shape_is_not_an_empty_list(document: object) -> None:
+    with pytest.raises(UnreadableError, match="apps"):
+        listed(document, "apps", "app", "here")
+
+
+def test_a_deadline_within_a_deadline() -> None:
+    far = Deadline.after(1000)
+    assert far.within(5000) == far
+    assert far.within(1).at < far.at
