@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
@@ -15,7 +15,10 @@ from fawkes.core.state import View
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded."""
+    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded.
+
+    ``served`` has the generation of each node that served when this controller took over.
+    """
 
     spec: ClusterSpec
     details: ClusterDetails
@@ -23,6 +26,7 @@ class LiveCluster:
     members: Mapping[NodeId, Member]
     ready: bool = False
     working: bool = False
+    served: Mapping[NodeId, int] = field(default_factory=dict)
 
     @property
     def id(self) -> ClusterId:
@@ -59,7 +63,8 @@ class Clusters:
             details = ClusterDetails.of(state.spec.details)
             deployed = state.life is not ClusterLife.DEPLOYING
             working = state.life is ClusterLife.RUNNING
-            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
+            served = {n: m.generation for n, m in members.items() if view.nodes[n].life is NodeLife.SERVING}
+            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working, served))
 
     def deploying(self, effect: Deploy) -> LiveCluster:
         """A MR-cluster begins."""

@@ -27,20 +27,30 @@ _ANSWER_S = 5.0
 _QUIET_ROUNDS = 10
 #: so long a master may show another picture than it was told before it is told again
 _DOUBT_US = 20 * SECOND_US
+#: so long a node may be missing from the picture of a master, which may have begun anew, before it is lost
+_MISSING_US = 20 * SECOND_US
+#: so long masters may be silent before the first node counts as lost: then their daemons are started again
+_SILENT_US = 30 * SECOND_US
 #: NodeManagers in these states do nothing for their MR-cluster any more
 _GONE = frozenset({masters.DECOMMISSIONED, "LOST", "SHUTDOWN"})
 _HELD_AFTER_US = 15 * SECOND_US
+_SILENT = "says nothing"
+_MISSING = "is missing"
 
 Told = tuple[NodeId, int, Condition, str]
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What was told about a MR-cluster, and since when the masters have shown a picture of their own."""
+    """What was told about a MR-cluster, and since when the masters have shown a picture of their own.
+
+    ``served`` and ``lost`` have the generation in which a node was seen to serve, or told to be lost.
+    """
 
     told: set[Told] = field(default_factory=set)
     since: dict[tuple[NodeId, str], int] = field(default_factory=dict)
     served: dict[NodeId, int] = field(default_factory=dict)
+    lost: dict[NodeId, int] = field(default_factory=dict)
     round: int = 0
     look: Future[None] | None = None
 
@@ -72,7 +82,7 @@ class Watch:
             for gone in set(self._seen) - {cluster.id for cluster in known}:
                 del self._seen[gone]
         for cluster in known:
-            seen = self._seen.setdefault(cluster.id, _Seen())
+            seen = self._seen.setdefault(cluster.id, _Seen(served=dict(cluster.served)))
             seen.round += 1
             _stays(cluster, seen)
             leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
@@ -92,14 +102,29 @@ class Watch:
             storing = masters.storage(addresses, Deadline.after(_ANSWER_S))
         except UnreadableError as error:
             _log.info("%s cannot be watched: %s", cluster.id, error)
+            self._silent(cluster, seen, error)
             return
+        seen.since.pop((cluster.master, _SILENT), None)
+        now = self._clusters.get(cluster.id)
         for node, member in cluster.members.items():
+            if now is None or now.members.get(node) != member:
+                # The masters were told something else while they answered: this is no answer to what is wanted now.
+                continue
+            if member.goal is not Goal.SERVING:
+                # One that stays after all must be seen to serve again before it can be lost.
+                seen.served.pop(node, None)
             if member.goal is Goal.DRAINING:
                 self._draining(cluster, seen, node, member, computing.get(node))
             elif member.goal is Goal.EVACUATING:
                 self._evacuating(cluster, seen, node, member, storing)
             else:
                 self._serving(cluster, seen, node, member, computing.get(node), storing)
+
+    def _silent(self, cluster: LiveCluster, seen: _Seen, error: UnreadableError) -> None:
+        """Masters that say nothing for a while: their node is lost until its daemons have been brought up again."""
+        member = cluster.members.get(cluster.master)
+        if member is not None and self._lasts(seen, cluster.master, _SILENT) > _SILENT_US:
+            self._lose(seen, cluster.master, member, f"its masters do not answer: {error}")
 
     def _draining(
         self, cluster: LiveCluster, seen: _Seen, node: NodeId, member: Member, compute: ComputeNode | None
@@ -132,16 +157,29 @@ class Watch:
         """A node is lost only after it was seen to serve: one that is still coming up has its own deadline."""
         stores = member.role is not Role.TRANSIENT
         found = storing.nodes.get(node)
-        computes = compute is not None and compute.state not in _GONE
-        alive = computes and (not stores or (found is not None and found.alive))
-        if alive:
-            seen.served[node] = member.generation
-            self._forget(seen, node)
-        elif seen.served.get(node) == member.generation:
-            state = compute.state if compute is not None else "unknown to the ResourceManager"
-            disk = "" if not stores or (found is not None and found.alive) else ", its DataNode is dead"
-            self._tell(seen, node, member, Condition.LOST, error=f"its NodeManager is {state}{disk}")
-            seen.served.pop(node, None)
+        missing = [] if compute is not None else ["its NodeManager is unknown to the ResourceManager"]
+        missing += ["its DataNode is dead"] if stores and (found is None or not found.alive) else []
+        if compute is not None and compute.state in _GONE:
+            self._lose(seen, node, member, ", ".join([f"its NodeManager is {compute.state}", *missing]))
+        elif missing:
+            if self._lasts(seen, node, _MISSING) > _MISSING_US:
+                self._lose(seen, node, member, ", ".join(missing))
+        else:
+            self._alive(seen, node, member)
+
+    def _alive(self, seen: _Seen, node: NodeId, member: Member) -> None:
+        """A lost node that is seen again by its masters serves again, whoever brought it back."""
+        came_back = seen.lost.get(node) == member.generation
+        self._forget(seen, node)
+        seen.served[node] = member.generation
+        if came_back:
+            self._tell(seen, node, member, Condition.SERVING)
+
+    def _lose(self, seen: _Seen, node: NodeId, member: Member, why: str) -> None:
+        if seen.served.get(node) == member.generation:
+            seen.served.pop(node)
+            seen.lost[node] = member.generation
+            self._tell(seen, node, member, Condition.LOST, error=why)
 
     def _tell(
         self,
@@ -185,6 +223,7 @@ class Watch:
 
     def _forget(self, seen: _Seen, node: NodeId) -> None:
         """A node that serves again may leave again, and that is to be told again."""
+        seen.lost.pop(node, None)
         seen.told = {told for told in seen.told if told[0] != node}
         seen.since = {key: since for key, since in seen.since.items() if key[0] != node}
 
