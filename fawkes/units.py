@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 SECOND_US = 1_000_000
 
 _DURATION_US = {"ms": 1_000, "s": SECOND_US, "m": 60 * SECOND_US, "h": 3600 * SECOND_US, "d": 86400 * SECOND_US}
-_SIZE_BYTES = {"": 1, "B": 1} | {
+_SIZE_BYTES: dict[str, int] = {"": 1, "B": 1} | {
     f"{prefix}{suffix}": base ** (power + 1)
     for power, prefix in enumerate("KMGTP")
     for suffix, base in (("B", 1000), ("iB", 1024))
