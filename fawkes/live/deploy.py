@@ -10,10 +10,12 @@ from fawkes.core.model import Facts, NodeId
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.data import ARCHIVE
 from fawkes.live.ground import Ground
+from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import hadoop, lease, node
-from fawkes.live.rest import Deadline
+from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.playbook import Lease, Script
 
@@ -118,7 +120,8 @@ class Deployer:
         everywhere = list(cluster.members)
         looks = 0
         while current():
-            if masters.accepting_jobs(addresses, everywhere, everywhere, Deadline.after(_ANSWER_S)).ready:
+            ready = masters.accepting_jobs(addresses, everywhere, everywhere, Deadline.after(_ANSWER_S)).ready
+            if ready and _takes_data(addresses):
                 return True
             looks += 1
             if looks % _LOOKS_PER_STATUS == 0:
@@ -139,3 +142,11 @@ class Deployer:
             for daemon, state in facts.under("daemon").items():
                 if state == "dead":
                     raise HostError(f"{daemon} ended: {facts.get(f'why.{daemon}', 'see its log')}", host=at)
+
+
+def _takes_data(addresses: MasterAddresses) -> bool:
+    """A DataNode is in service a moment before it has told of its volumes: until then nothing can be loaded."""
+    try:
+        return ARCHIVE in masters.volumes(addresses, Deadline.after(_ANSWER_S))
+    except UnreadableError:
+        return False
