@@ -34,7 +34,7 @@ from fawkes.live.ssh import (
     run_once,
     shown_key,
 )
-from fawkes.playbook import Lease, Script, Value, changing, reading
+from fawkes.playbook import Lease, Script, changing
 
 Work = Script | Callable[[str], Script]
 
@@ -243,8 +243,8 @@ class Fleet:
         at = stream.tell()
         size = stream.seek(0, io.SEEK_END) - at
         stream.seek(at)
-        values: dict[str, Value] = {"path": path, "size": size, "mode": f"{mode:o}"}
-        script = reading(_RECEIVE, **values) if lease is None else changing(lease, _RECEIVE, **values)
+        body = Script.of(_RECEIVE, path=path, size=size, mode=f"{mode:o}")
+        script = body if lease is None else changing(lease, "{body}", body=body)
         self.run(node, script, deadline_s, stdin=stream).check(f"writing {path}")
 
     def get(self, node: str, path: PurePosixPath, *, sink: BinaryIO | None = None, deadline_s: float = 300.0) -> bytes:
