@@ -97,7 +97,7 @@ def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
 
 def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     masters = target.masters
-    live = applications(masters, deadline, states=LIVE_STATES)
+    live = [one for one in applications(masters, deadline, states=LIVE_STATES) if one.id not in memory.counted]
     nodes = resource_manager_nodes(masters, deadline)
     hdfs = storage(masters, deadline)
     disk = volumes(masters, deadline).get("DISK")
@@ -233,7 +233,7 @@ def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -
     last_us = max(memory.counted.values(), default=0)
     since_us = max(0, last_us - _LATE_US)
     listing = applications(masters, deadline, states=ENDED_STATES, finished_since_us=since_us)
-    fresh = [one for one in listing if one.id not in memory.counted]
+    fresh = [one for one in listing if one.id not in memory.counted and (one.finished_us or 0) >= since_us]
     if not fresh:
         return
     history = _history(masters, min(one.started_us for one in fresh), deadline)

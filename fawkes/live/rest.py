@@ -21,7 +21,6 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.util.retry import Retry
 
 from fawkes.errors import FawkesError
 
@@ -104,8 +103,7 @@ def session() -> requests.Session:
     """A new session of this kind: plain HTTP, no proxies or passwords from the environment."""
     new = requests.Session()
     new.trust_env = False
-    # A master closes idle connections; without one retry the question that meets that moment would get no answer.
-    new.mount("http://", _Adapter(max_retries=Retry(total=1, connect=0, read=1, redirect=0, status=0, other=0)))
+    new.mount("http://", _Adapter())
     return new
 
 
@@ -153,9 +151,7 @@ def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None) -> I
         raise UnreadableError(url, "there was no time left to ask")
     outer, mine.deadline = mine.deadline, deadline
     try:
-        with mine.session.get(
-            url, params=params, stream=True, allow_redirects=False, timeout=(min(left, CONNECT_S), left)
-        ) as response:
+        with _ask(mine.session, url, params, left) as response:
             if response.status_code != _OK:
                 raise UnreadableError(url, _refusal(response), status=response.status_code)
             yield response
@@ -163,6 +159,26 @@ def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None) -> I
         raise UnreadableError(url, _why(error, deadline)) from error
     finally:
         mine.deadline = outer
+
+
+def _ask(session: requests.Session, url: str, params: Mapping[str, str] | None, left: float) -> requests.Response:
+    def ask() -> requests.Response:
+        return session.get(url, params=params, stream=True, allow_redirects=False, timeout=(min(left, CONNECT_S), left))
+
+    try:
+        return ask()
+    except requests.ConnectionError as error:
+        # A master closes idle connections; the question that meets that moment would get no answer.
+        if not any(isinstance(cause, ConnectionResetError | BrokenPipeError) for cause in _causes(error)):
+            raise
+    return ask()
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _refusal(response: requests.Response) -> str:
@@ -181,13 +197,11 @@ def _why(error: Exception, deadline: Deadline) -> str:
 
 def reason_of(error: BaseException) -> str:
     """What the operating system said in the end, of an error that libraries have wrapped several times."""
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in _causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
         if isinstance(cause, TimeoutError):
             return "no answer in time"
-        cause = cause.__cause__ or cause.__context__
     return f"broke off the answer ({type(error).__name__})"
 
 

@@ -38,6 +38,8 @@ _CONNECT_S = 5.0
 _SEND_S = 60.0
 _CHUNK = 1 << 20
 _ERROR = 400
+#: how WebHDFS answers when there is no such attribute
+_NO_ATTRIBUTE = (403, 404)
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
 
 
@@ -328,7 +330,7 @@ def read_mark(masters: MasterAddresses, deadline: Deadline) -> int | None:
     try:
         document = get_json(url, deadline, params)
     except UnreadableError as error:
-        if error.status is not None:
+        if error.status in _NO_ATTRIBUTE:
             return None
         raise
     try:

@@ -38,6 +38,7 @@ def am(application: str) -> str:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Server
 
     def do_GET(self) -> None:
@@ -112,7 +113,8 @@ def redirects(to: str) -> Answer:
 
 def hangs(handler: Handler, query: Query) -> None:
     """Answer only when the test is over."""
-    handler.server.over.wait()
+    over = handler.server.over
+    over.wait()
     handler.close_connection = True
 
 
@@ -126,12 +128,13 @@ def drips(document: object, *, headers: bool = False, drops: int = 200) -> Answe
     body = json.dumps(document).encode()
 
     def answer(handler: Handler, query: Query) -> None:
+        over = handler.server.over
         head = b"HTTP/1.1 200 OK\r\n"
         filler = b"x-drop: 1\r\n" if headers else b" "
         handler.close_connection = True
         handler.wfile.write(head if headers else head + b"content-type: application/json\r\n\r\n")
         for _ in range(drops):
-            if handler.server.over.wait(0.02):
+            if over.wait(0.02):
                 return
             handler.wfile.write(filler)
         handler.wfile.write(b"\r\n" + body if headers else body)
@@ -167,10 +170,18 @@ def healthy(server: Server) -> None:
     }
 
 
+def clear(server: Server) -> None:
+    """Forget everything, and let go of those who wait for an answer."""
+    server.over.set()
+    server.over = threading.Event()
+    server.answers.clear()
+    server.asked.clear()
+
+
 @contextmanager
 def running() -> Iterator[Server]:
     with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield server

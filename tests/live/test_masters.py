@@ -20,6 +20,7 @@ from tests.live.masters_server import (
     Server,
     beans,
     by_states,
+    clear,
     healthy,
     recorded,
     running,
@@ -27,12 +28,19 @@ from tests.live.masters_server import (
 )
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
     with running() as server:
-        healthy(server)
         yield server
     close_session()
+
+
+@pytest.fixture
+def server(one_server: Server) -> Iterator[Server]:
+    server = one_server
+    healthy(server)
+    yield server
+    clear(server)
 
 
 def soon() -> Deadline:

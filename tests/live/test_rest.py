@@ -10,14 +10,21 @@ import pytest
 
 from fawkes.live import rest
 from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
-from tests.live.masters_server import Server, drips, hangs, hangs_up, redirects, running, says, text
+from tests.live.masters_server import Server, clear, drips, hangs, hangs_up, redirects, running, says, text
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
     with running() as server:
         yield server
     rest.close_session()
+
+
+@pytest.fixture
+def server(one_server: Server) -> Iterator[Server]:
+    server = one_server
+    yield server
+    clear(server)
 
 
 def ask(server: Server, seconds: float = 20.0) -> object:

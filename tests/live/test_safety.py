@@ -13,20 +13,27 @@ from fawkes.live import safety
 from fawkes.live.masters import Storage, StorageNode
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.safety import Safety, room_to_leave
-from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, recorded, running, text
+from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, clear, recorded, running, text
 
 FSCK = "/fsck"
 REPORT = (DATA / "fsck_open.txt").read_text()
 HEALTHY = "\n\nThe filesystem under path '/out' is HEALTHY"
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
     with running() as server:
-        server.answers[JMX] = namenode("Decommissioned")
-        server.answers[FSCK] = text(REPORT, kind="text/plain")
         yield server
     close_session()
+
+
+@pytest.fixture
+def server(one_server: Server) -> Iterator[Server]:
+    server = one_server
+    server.answers[JMX] = namenode("Decommissioned")
+    server.answers[FSCK] = text(REPORT, kind="text/plain")
+    yield server
+    clear(server)
 
 
 def namenode(state: str, **changes: Any) -> Any:

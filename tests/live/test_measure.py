@@ -1,0 +1,535 @@
+"""Readings of a MR-cluster, from recorded answers and from masters that fail in every way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.live import measure
+from fawkes.live.masters import ComputeNode
+from fawkes.live.measure import Memory, Sampler, Target, Tasks, mapreduce_tasks, read_cluster, slots
+from fawkes.live.rest import Deadline, close_session
+from tests.live.masters_server import (
+    APPS,
+    HISTORY,
+    JMX,
+    MARK,
+    NODE_LIST,
+    NODES,
+    Answer,
+    Server,
+    am,
+    beans,
+    by_states,
+    clear,
+    drips,
+    hangs,
+    hangs_up,
+    healthy,
+    recorded,
+    redirects,
+    running,
+    says,
+    text,
+)
+
+C1, C2 = ClusterId("c-1"), ClusterId("c-2")
+ONE = "application_1795220018027_0001"
+NONE: Any = {"apps": {}}
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
+    with running() as server:
+        yield server
+    close_session()
+
+
+@pytest.fixture
+def server(one_server: Server) -> Iterator[Server]:
+    server = one_server
+    healthy(server)
+    yield server
+    clear(server)
+
+
+def target(server: Server, cluster: ClusterId = C1, **changes: Any) -> Target:
+    return Target(cluster=cluster, masters=server.masters(**changes), task_mb=256)
+
+
+def read(server: Server, memory: Memory | None = None, seconds: float = 20.0, **changes: Any) -> Reading:
+    return read_cluster(target(server, **changes), memory or Memory(), Deadline.after(seconds))
+
+
+def app(name: str = ONE, **changes: Any) -> dict[str, Any]:
+    return {"id": name, "state": "RUNNING", "applicationType": "MAPREDUCE", "runningContainers": 3} | changes
+
+
+def live(*apps: dict[str, Any], ended: object = NONE) -> Answer:
+    return by_states({"apps": {"app": list(apps)}}, ended)
+
+
+def job(maps: tuple[int, int, int], reduces: tuple[int, int, int] = (0, 0, 0)) -> dict[str, Any]:
+    """A job by (total, running, completed) of its tasks."""
+    row: dict[str, Any] = {}
+    for kind, (total, running_now, completed) in {"maps": maps, "reduces": reduces}.items():
+        row |= {f"{kind}Total": total, f"{kind}Running": running_now, f"{kind}Completed": completed}
+    return row
+
+
+def said(maps: tuple[int, int, int], reduces: tuple[int, int, int] = (0, 0, 0)) -> Answer:
+    return says({"jobs": {"job": [job(maps, reduces)]}})
+
+
+def test_one_reading_of_a_working_cluster(server: Server) -> None:
+    """Of 3 applications one runs (10 maps: 6 done, 4 running; 1 reduce waits) and two have no ApplicationMaster yet."""
+    assert read(server) == Reading(
+        cluster=C1,
+        jobs_waiting=2,
+        jobs_running=1,
+        tasks_waiting=1 + 1 + 1,
+        tasks_running=4,
+        waiting_tags=("fawkes-b", "fawkes-c"),
+        slots_used=1,
+        slots_total=8,
+        output_bytes=recorded("namenode.json")["beans"][0]["Used"] - 100_000_000,
+        storage_bytes=811659522048,
+        jobs_done=0,
+        tasks_done=6,
+        node_bytes={NodeId("node01"): 76136622, NodeId("node02"): 93044813, NodeId("node03"): 16932878},
+        node_masters={NodeId("node02"): 1, NodeId("node01"): 1},
+    )
+
+
+@pytest.mark.parametrize("empty", [{"apps": {}}, {"apps": None}, {"apps": ""}, {"apps": {"app": []}}])
+def test_an_idle_cluster_waits_for_nothing(server: Server, empty: object) -> None:
+    server.answers[APPS] = says(empty)
+    found = read(server)
+    assert (found.error, found.jobs_waiting, found.jobs_running, found.tasks_waiting) == ("", 0, 0, 0)
+    assert (found.tasks_running, found.waiting_tags, found.node_masters) == (0, (), {})
+
+
+@pytest.mark.parametrize("path", [APPS, NODE_LIST, JMX, MARK])
+@pytest.mark.parametrize(
+    "answer",
+    [hangs_up, text("<html>", 200), says({}), drips({}), hangs],
+    ids=["hangs up", "page", "empty", "drips", "hangs"],
+)
+def test_without_resourcemanager_or_namenode_there_is_no_reading(server: Server, path: str, answer: Answer) -> None:
+    server.answers[path] = answer
+    found = read(server, seconds=0.3)
+    assert found.error
+    assert found == Reading(cluster=C1, error=found.error)
+
+
+@pytest.mark.parametrize("path", [APPS, NODE_LIST, JMX])
+@pytest.mark.parametrize("status", [404, 500])
+def test_a_master_with_an_error_gives_no_reading(server: Server, path: str, status: int) -> None:
+    server.answers[path] = says({}, status)
+    assert f"answered {status}" in read(server).error
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        redirects("/cluster/app/application_1"),
+        says({}, 404),
+        says({}, 500),
+        text("<html>the history page</html>"),
+        says({"jobs": {}}),
+        says({"jobs": ""}),
+        says({"jobs": {"job": [{"mapsTotal": 1}]}}),
+        says({"jobs": {"job": [job((2, 0, 0)) | {"mapsRunning": float("nan")}]}}),
+        hangs_up,
+    ],
+)
+def test_a_silent_applicationmaster_leaves_the_resourcemanagers_figures(server: Server, answer: Answer) -> None:
+    server.answers[APPS] = live(app())
+    server.answers[f"{APPS}/{ONE}"] = says(recorded("app_pending.json"))
+    server.answers[am(ONE)] = answer
+    found = read(server)
+    assert (found.error, found.jobs_running, found.tasks_running, found.tasks_waiting) == ("", 1, 6, 4)
+
+
+@pytest.mark.parametrize("answer", [hangs, drips({})])
+def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(
+    server: Server, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "_MASTER_S", 0.1)
+    server.answers[APPS] = live(app(), app("application_2_0002"))
+    server.answers[f"{APPS}/{ONE}"] = says(recorded("app_pending.json"))
+    server.answers[am(ONE)] = answer
+    server.answers[am("application_2_0002")] = said((5, 1, 0))
+    memory = Memory()
+    found = read(server, memory)
+    assert (found.error, found.tasks_waiting, found.tasks_running) == ("", 4 + 4, 6 + 1)
+    assert memory.silent == {ONE}
+    # Next time it is asked last: it cannot take the time of those that answer.
+    server.asked.clear()
+    read(server, memory)
+    proxied = [path for path, _ in server.asked if path.startswith("/proxy/")]
+    assert proxied == [am("application_2_0002"), am(ONE)]
+
+
+def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "_MASTER_S", 0.5)
+    names = [f"application_1_{n:04d}" for n in range(8)]
+    server.answers[APPS] = live(*(app(name) for name in names))
+    for name in names:
+        server.answers[am(name)] = hangs
+        server.answers[f"{APPS}/{name}"] = says(recorded("app_pending.json"))
+    found = read(server, seconds=3.0)
+    assert (found.error, found.jobs_running, found.tasks_waiting) == ("", 8, 32)
+
+
+@pytest.mark.parametrize("now", [says({"app": {"id": ONE, "state": "FINISHED"}}), says({}, 404)])
+def test_an_application_that_ends_in_between_waits_for_nothing(server: Server, now: Answer) -> None:
+    server.answers[APPS] = live(app())
+    server.answers[am(ONE)] = redirects("/cluster/app/application_1")
+    server.answers[f"{APPS}/{ONE}"] = now
+    found = read(server)
+    assert (found.error, found.jobs_waiting, found.jobs_running, found.tasks_waiting) == ("", 0, 0, 0)
+
+
+def test_a_job_without_a_started_task_waits_though_its_applicationmaster_runs(server: Server) -> None:
+    server.answers[APPS] = live(app(applicationTags="fawkes-a,other"))
+    server.answers[am(ONE)] = said((10, 0, 0), (1, 0, 0))
+    found = read(server)
+    assert (found.jobs_waiting, found.jobs_running, found.tasks_waiting) == (1, 0, 11)
+    assert found.waiting_tags == ("fawkes-a",)
+
+
+@pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"])
+def test_an_application_without_an_applicationmaster_is_one_task(server: Server, state: str) -> None:
+    server.answers[APPS] = live(app(state=state, runningContainers=-1))
+    found = read(server)
+    assert (found.jobs_waiting, found.tasks_waiting, found.tasks_running) == (1, 1, 0)
+    assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
+
+
+def test_other_frameworks_count_by_their_containers(server: Server) -> None:
+    spark = app("application_3_0003", applicationType="SPARK", amHostHttpAddress="h4:8042")
+    server.answers[APPS] = live(spark)
+    server.answers[f"{APPS}/application_3_0003"] = says(recorded("app_pending.json"))
+    found = read(server)
+    assert (found.jobs_running, found.tasks_waiting, found.tasks_running) == (1, 4, 6)
+    assert found.node_masters == {NodeId("node04"): 1}
+    assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
+
+
+def test_an_application_alone_with_its_master_is_one_task_as_far_as_anybody_knows(server: Server) -> None:
+    alone = {"app": app(applicationType="SPARK", runningContainers=1)}
+    server.answers[APPS] = live(alone["app"])
+    server.answers[f"{APPS}/{ONE}"] = says(alone)
+    found = read(server)
+    assert (found.jobs_waiting, found.tasks_waiting) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("maps", "reduces", "tasks"),
+    [
+        ((10, 4, 6), (1, 0, 0), Tasks(waiting=1, running=4, done=6)),
+        ((10, 0, 0), (2, 0, 0), Tasks(waiting=12)),
+        ((0, 0, 0), (0, 0, 0), Tasks(waiting=1)),
+        ((10, 0, 10), (2, 1, 1), Tasks(waiting=0, running=1, done=11)),
+        # A speculative attempt must not make up for a task that waits elsewhere.
+        ((10, 3, 8), (2, 0, 0), Tasks(waiting=2, running=3, done=8)),
+    ],
+)
+def test_tasks_of_a_mapreduce_job(maps: Any, reduces: Any, tasks: Tasks) -> None:
+    assert mapreduce_tasks(job(maps, reduces)) == tasks
+
+
+def test_figures_that_are_missing_are_not_taken_for_nothing() -> None:
+    for name in job((1, 1, 1)):
+        row = job((1, 1, 1))
+        del row[name]
+        assert mapreduce_tasks(row) is None
+
+
+def test_slots_are_those_of_nodes_that_run() -> None:
+    node = ComputeNode("h1", "RUNNING", containers=3, memory_mb=2048, vcores=4, health="")
+    assert slots([node], 256, 0) == (3, 8)
+    assert slots([node], 256, 1) == (3, 4)
+    assert slots([node], 256, 2) == (3, 3)
+    assert slots([node, replace(node, state="DECOMMISSIONING"), replace(node, state="LOST")], 256, 0) == (3, 8)
+    assert slots([replace(node, containers=9)], 256, 0) == (9, 9)
+    assert slots([], 256, 0) == (0, 0)
+
+
+def test_output_is_what_came_after_the_mark(server: Server) -> None:
+    used = recorded("namenode.json")["beans"][0]["Used"]
+    assert read(server).output_bytes == used - 100_000_000
+    server.answers[MARK] = says({"XAttrs": [{"name": "user.fawkes.used", "value": f'"{used + 5}"'}]})
+    assert read(server).output_bytes == 0
+    server.answers[MARK] = says({"RemoteException": {"exception": "XAttrNotFoundException"}}, 404)
+    assert read(server).output_bytes is None
+    server.answers[MARK] = says({"XAttrs": [{"value": '"many"'}]})
+    assert "no number of bytes" in read(server).error
+
+
+def test_the_mark_is_asked_for_until_it_is_there_and_then_no_more(server: Server) -> None:
+    memory, marked = Memory(), server.answers[MARK]
+    server.answers[MARK] = says({}, 404)
+    assert read(server, memory).output_bytes is None
+    server.answers[MARK] = marked
+    assert read(server, memory).output_bytes is not None
+    read(server, memory)
+    assert len(server.questions(MARK)) == 2
+
+
+def test_storage_is_what_all_datanodes_can_hold_of_output(server: Server) -> None:
+    blockstats: Any = {"beans": [{"StorageTypeStats": []}]}
+    server.answers[JMX] = beans(NameNodeInfo=recorded("namenode.json"), BlockStats=blockstats)
+    assert read(server).storage_bytes == recorded("namenode.json")["beans"][0]["Total"]
+
+
+# --- what has ended
+
+
+def ended(*apps: dict[str, Any]) -> Any:
+    return {"apps": {"app": list(apps)}}
+
+
+def end(name: str, at_ms: int, status: str = "SUCCEEDED", state: str = "FINISHED") -> dict[str, Any]:
+    return app(name, state=state, finalStatus=status, startedTime=at_ms - 1000, finishedTime=at_ms)
+
+
+def test_ended_applications_are_counted_once(server: Server) -> None:
+    memory = Memory()
+    server.answers[APPS] = by_states(NONE, recorded("apps_ended.json"))
+    assert [(r.jobs_done, r.tasks_done) for r in (read(server, memory), read(server, memory))] == [(3, 37)] * 2
+    assert len(server.questions(HISTORY)) == 1
+    since = [query["finishedTimeBegin"] for query in server.questions(APPS) if "finishedTimeBegin" in query]
+    newest = max(one["finishedTime"] for one in recorded("apps_ended.json")["apps"]["app"])
+    assert since == ["1", str(newest - 60_000)]
+
+
+def test_jobs_that_failed_have_done_tasks_and_are_no_jobs_done(server: Server) -> None:
+    apps = [
+        end("application_1_1", 5000),
+        end("application_1_2", 6000, "FAILED"),
+        end("application_1_3", 7000, "KILLED", "KILLED"),
+    ]
+    server.answers[APPS] = by_states(NONE, ended(*apps))
+    server.answers[HISTORY] = says(
+        {"jobs": {"job": [{"id": f"job_1_{n}", "mapsCompleted": n, "reducesCompleted": 1} for n in (1, 2, 3)]}}
+    )
+    found = read(server)
+    assert (found.jobs_done, found.tasks_done) == (1, 2 + 3 + 4)
+
+
+def test_a_history_of_one_job_comes_without_a_list(server: Server) -> None:
+    """So Hadoop 3.5.0 writes it."""
+    server.answers[APPS] = by_states(NONE, ended(end("application_1_1", 5000)))
+    server.answers[HISTORY] = says({"jobs": {"job": {"id": "job_1_1", "mapsCompleted": 10, "reducesCompleted": 1}}})
+    assert read(server).tasks_done == 11
+
+
+@pytest.mark.parametrize("answer", [says({}, 500), text("<html>"), hangs_up])
+def test_without_history_the_last_words_of_the_applicationmaster_count(server: Server, answer: Answer) -> None:
+    memory = Memory()
+    server.answers[APPS] = live(app())
+    server.answers[am(ONE)] = said((10, 2, 5))
+    assert read(server, memory).tasks_done == 5
+    server.answers[APPS] = by_states(NONE, ended(end(ONE, 5000)))
+    server.answers[HISTORY] = answer
+    found = read(server, memory)
+    assert (found.error, found.jobs_done, found.tasks_done) == ("", 1, 5)
+
+
+def test_a_cluster_without_a_history_server(server: Server) -> None:
+    server.answers[APPS] = by_states(NONE, ended(end(ONE, 5000)))
+    assert read(server, history="").jobs_done == 1
+    assert server.questions(HISTORY) == []
+
+
+def test_tasks_done_never_go_back(server: Server) -> None:
+    """A node that leaves takes map outputs with it; those maps run again and were done all the same."""
+    memory = Memory()
+    server.answers[APPS] = live(app())
+    counts = []
+    for done in (5, 8, 6):
+        server.answers[am(ONE)] = said((10, 2, done))
+        counts.append(read(server, memory).tasks_done)
+    assert counts == [5, 8, 8]
+
+
+def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Server) -> None:
+    memory = Memory()
+    server.answers[APPS] = live(app(), ended=ended(end(ONE, 5000)))
+    server.answers[am(ONE)] = said((10, 0, 10))
+    server.answers[HISTORY] = says({"jobs": {"job": {"id": ONE.replace("application", "job"), "mapsCompleted": 10}}})
+    assert [read(server, memory).tasks_done for _ in range(3)] == [10, 10, 10]
+
+
+def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) -> None:
+    memory = Memory()
+    for number in range(1, 4):
+        server.answers[APPS] = by_states(NONE, ended(end(f"application_1_{number}", number * 1_000_000)))
+        assert read(server, memory).jobs_done == number
+    assert list(memory.counted) == ["application_1_3"]
+
+
+def test_an_application_that_yarn_forgot_leaves_the_memory(server: Server) -> None:
+    memory = Memory()
+    server.answers[APPS] = live(app())
+    server.answers[am(ONE)] = said((10, 2, 5))
+    read(server, memory)
+    server.answers[APPS] = says(NONE)
+    read(server, memory)
+    assert memory.tasks == {}
+
+
+# --- all at once
+
+
+class Stuck(Mapping[str, NodeId]):
+    """Names whose look-up does not come back before it is told to."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.go_on = threading.Event()
+
+    def __getitem__(self, name: str) -> NodeId:
+        self.asked.set()
+        self.go_on.wait()
+        return NODES[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NODES)
+
+    def __len__(self) -> int:
+        return len(NODES)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("read-")]
+
+
+def until_ended(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.fixture
+def sampler() -> Iterator[Sampler]:
+    sampler = Sampler(deadline_s=1.0)
+    yield sampler
+    sampler.close()
+    until_ended(readers())
+
+
+def test_all_clusters_are_read_in_the_order_given(server: Server, sampler: Sampler) -> None:
+    with running() as other:
+        found = sampler.sample([target(server, C2), target(other, C1), target(server, ClusterId("c-3"))])
+    assert [reading.cluster for reading in found] == ["c-2", "c-1", "c-3"]
+    assert [bool(reading.error) for reading in found] == [False, True, False]
+
+
+def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server, sampler: Sampler) -> None:
+    with running() as other:
+        healthy(other)
+        other.answers[NODE_LIST] = hangs
+        late, well = sampler.sample([target(other, C1), target(server, C2)])
+        assert late.error
+        assert well.error == ""
+        other.answers[NODE_LIST] = server.answers[NODE_LIST]
+        other.over.set()
+        until_read(sampler, target(other, C1))
+
+
+def until_read(sampler: Sampler, one: Target) -> None:
+    """A thread that was given up may take a moment to see that its time is over."""
+    for _ in range(100):
+        (reading,) = sampler.sample([one])
+        if not reading.error:
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError(reading.error)
+
+
+def test_a_thread_that_is_stuck_is_given_up_and_not_joined_by_others(server: Server) -> None:
+    sampler = Sampler(deadline_s=0.3)
+    names = Stuck()
+    stuck = target(server, nodes=names)
+    assert sampler.sample([stuck])[0].error == "no answer within 0.3 s"
+    assert names.asked.is_set()
+    for _ in range(3):
+        assert sampler.sample([stuck])[0].error == "the reading before is still under way"
+    assert len(readers()) == 1
+    names.go_on.set()
+    until_read(sampler, stuck)
+    assert len(readers()) == 1
+    sampler.close()
+    until_ended(readers())
+
+
+def test_a_late_answer_is_not_taken_for_that_of_the_next_round(server: Server) -> None:
+    sampler = Sampler(deadline_s=0.3)
+    names = Stuck()
+    sampler.sample([target(server, nodes=names)])
+    names.go_on.set()
+    until_read(sampler, target(server, nodes=names))
+    server.answers[APPS] = says(NONE)
+    (reading,) = sampler.sample([target(server, nodes=names)])
+    assert (reading.error, reading.jobs_waiting) == ("", 0)
+    sampler.close()
+    until_ended(readers())
+
+
+def test_a_cluster_that_is_gone_leaves_no_thread(server: Server, sampler: Sampler) -> None:
+    sampler.sample([target(server, C1), target(server, C2)])
+    before = readers()
+    assert len(before) == 2
+    sampler.sample([target(server, C2)])
+    until_ended([thread for thread in before if thread.name == "read-c-1"])
+    assert sampler.sample([]) == ()
+    until_ended(before)
+
+
+def test_another_master_is_another_cluster_with_a_memory_of_its_own(server: Server, sampler: Sampler) -> None:
+    server.answers[APPS] = by_states(NONE, recorded("apps_ended.json"))
+    assert sampler.sample([target(server)])[0].jobs_done == 3
+    with running() as other:
+        healthy(other)
+        assert sampler.sample([target(other)])[0].jobs_done == 0
+
+
+def test_answers_that_make_no_sense_are_an_error_and_the_thread_lives_on(server: Server, sampler: Sampler) -> None:
+    good = server.answers[JMX]
+    server.answers[JMX] = beans(
+        NameNodeInfo=recorded("namenode.json"), BlockStats={"beans": [{"StorageTypeStats": [7]}]}
+    )
+    assert sampler.sample([target(server)])[0].error.startswith("cannot make sense of the answers")
+    server.answers[JMX] = good
+    assert sampler.sample([target(server)])[0].error == ""
+
+
+def test_connections_are_kept_from_reading_to_reading(server: Server, sampler: Sampler) -> None:
+    """Each reading of a reader thread finds its connection open: one TCP connection for all."""
+    seen: set[object] = set()
+    nodes = server.answers[NODE_LIST]
+
+    def remember(handler: Any, query: Any) -> None:
+        seen.add(handler.client_address)
+        nodes(handler, query)
+
+    server.answers[NODE_LIST] = remember
+    for _ in range(3):
+        assert sampler.sample([target(server)])[0].error == ""
+    assert len(seen) == 1
