@@ -13,7 +13,7 @@ from fawkes.playbook import Exit, Folders, Script, Secret, failure, read_facts
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TEXT)
 def test_a_value_arrives_as_it_is(value: str) -> None:
     script = Script.of("printf %s {value}", value=value)
@@ -21,7 +21,7 @@ def test_a_value_arrives_as_it_is(value: str) -> None:
     assert ran.stdout == value.encode()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(TEXT))
 def test_a_sequence_becomes_words(words: list[str]) -> None:
     script = Script.of("set -- {words}; echo $#", words=words)

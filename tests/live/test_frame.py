@@ -16,7 +16,7 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
     return [stream[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.binary().filter(lambda data: b"5f2e" not in data),
     st.binary().filter(lambda data: b"5f2e" not in data),

@@ -185,7 +185,7 @@ def test_an_unknown_file_is_refused() -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), min_size=1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(TEXT, TEXT))
 def test_any_text_survives_the_way_through_xml(values: dict[str, str]) -> None:
     assert read(to_xml(values)) == values
