@@ -26,6 +26,6 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("paramiko", "apscheduler", "urllib3", "hdfs"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+        logging.getLogger(noisy).setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
     ready = plan(site, shadow=shadow, preset=preset, policy=policy)
     Controller(ready, lambda line: click.echo(line, err=True)).run()

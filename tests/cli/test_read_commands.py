@@ -132,7 +132,7 @@ def test_every_command_refuses_what_is_no_ledger(run: Run, site: Path, damage: s
 
 #: it looks for words of the small ledger of tests/store
 OF_ANOTHER_LEDGER = ("one word changed",)
-#: what is missing at the end, and pages of indexes, are for --verify and `fawkes run`: every step that is there is sound
+#: what is missing at the end, and pages of indexes, are for --verify and `fawkes run`: each step there is sound
 NOTHING_TO_SEE = ("garbage in the middle", "all steps lost", "the last steps lost", "a table lost", "the head lost")
 BY_ITS_STEPS = [name for name in DAMAGES if name not in (*BY_ITS_HEADER, *OF_ANOTHER_LEDGER)]
 
