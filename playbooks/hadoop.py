@@ -251,9 +251,9 @@ class Members:
     """Who belongs to a MR-cluster, by address, as HDFS and YARN are told.
 
     ``leaving_data`` are DataNodes to decommission; ``leaving`` maps a NodeManager to the seconds that its running
-    tasks have (0: none; -1: without limit). ``names`` maps an address to the name by which the ResourceManager calls
-    the node (``nodeHostName``), where that is another: it looks for time limits under that name alone, and a node
-    whose limit it does not find drains for an hour.
+    tasks have (0: none; -1: without limit). The ResourceManager looks for time limits under the name by which a node
+    registered, and a node whose limit it does not find drains for an hour: so leaving nodes are listed by address, by
+    the names that the master itself has for it, and by the one in ``names`` (``nodeHostName``) where that is another.
     """
 
     version: int
@@ -319,6 +319,17 @@ cd {members} || exit 73
 now=0; [ ! -r version ] || read -r now <version
 [ "$now" -le {version} ] || { echo "version $now is newer than "{version} >&2; exit 71; }
 {writes}
+rows=
+for pair in {leaving}; do
+    for name in $(timeout 5 getent hosts "${pair%=*}" 2>/dev/null); do
+        [ "$name" = "${pair%=*}" ] || rows="$rows  <host><name>$name</name><timeout>${pair#*=}</timeout></host>
+"
+    done
+done
+if [ -n "$rows" ]; then
+    { grep -v '</hosts>' {exclude}.new; printf '%s</hosts>\n' "$rows"; } >exclude.new &&
+        mv -f exclude.new {exclude}.new || exit 73
+fi
 for list in {includes}; do grep -q '[^[:space:]]' "$list.new" || { echo "$list would be empty" >&2; exit 72; }; done
 {moves}
 echo {version} >version.new && mv -f version.new version || exit 73
@@ -328,6 +339,8 @@ fact written {version}
         version=members.version,
         writes=writes,
         includes=includes,
+        exclude=Folders.YARN_EXCLUDE,
+        leaving=[f"{address}={seconds}" for address, seconds in sorted(members.leaving.items())],
         moves=moves,
         after=None if commands is None else _told(lease, commands, env or {}),
     )

@@ -230,6 +230,14 @@ def test_yarn_is_told_names_as_well_for_it_finds_time_limits_under_them_alone() 
     ]
 
 
+def test_the_master_adds_the_names_that_it_has_for_leaving_nodes(lease: Lease) -> None:
+    ok(hadoop.refresh(lease, Members(version=1, data=["a"], compute=["a"], leaving={"127.0.0.1": 0, "192.0.2.1": 60})))
+    root = ET.fromstring(read_members(lease)["yarn.exclude.xml"])
+    rows = [(host.findtext("name"), host.findtext("timeout")) for host in root]
+    assert rows[:2] == [("127.0.0.1", "0"), ("192.0.2.1", "60")]
+    assert ("localhost", "0") in rows
+
+
 def test_an_older_version_does_not_come_back(lease: Lease) -> None:
     ok(hadoop.refresh(lease, members(7)))
     before = read_members(lease)
