@@ -9,12 +9,15 @@ its second parameter, None at first, and returns ``(y, memory)`` with the memory
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import inspect
+import math
+import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
 from fawkes.core.events import PolicyText
@@ -26,13 +29,31 @@ from fawkes.errors import ConfigError
 
 __all__ = ["MINIMUM", "Minimum", "Sample", "Window", "compile_policy", "policy_text", "probe"]
 
-#: what a policy file may import
-ALLOWED_IMPORTS = frozenset({"fawkes.policy", "math", "statistics", "__future__"})
-#: how many lines of its own a policy may execute for one answer; more is taken for an endless loop
-MOST_LINES = 100_000
-_FORBIDDEN_NAMES = frozenset(
-    {"open", "exec", "eval", "compile", "__import__", "globals", "input", "breakpoint", "setattr", "delattr", "vars"}
-)
+#: how many steps of the interpreter a policy may take for one answer; more is taken for an endless loop
+MOST_STEPS = 200_000
+#: the builtins that a policy may use. Not among them: what reads or writes anything, what differs from one process to
+#: the next (hash, id), and iter(), with which a single call can last for ever
+_BUILTINS = (
+    abs, all, any, bool, callable, dict, divmod, enumerate, filter, float, frozenset, int, isinstance, len, list,
+    map, max, min, next, pow, range, repr, reversed, round, set, sorted, str, sum, tuple, zip,
+    ArithmeticError, AssertionError, Exception, IndexError, KeyError, LookupError, OverflowError, RuntimeError,
+    StopIteration, TypeError, ValueError, ZeroDivisionError,
+)  # fmt: skip
+_GIVEN = {each.__name__: each for each in _BUILTINS}
+#: what a policy may import, and what it finds there
+_MODULES = {
+    "fawkes.policy": SimpleNamespace(MINIMUM=MINIMUM, Minimum=Minimum, Sample=Sample, Window=Window),
+    "math": SimpleNamespace(**{name: each for name, each in vars(math).items() if not name.startswith("_")}),
+    "statistics": SimpleNamespace(
+        **{name: getattr(statistics, name) for name in statistics.__all__ if name != "NormalDist"}
+    ),
+    "__future__": SimpleNamespace(annotations=None),
+}
+ALLOWED_IMPORTS = frozenset(_MODULES)
+
+
+class _Endless(BaseException):
+    """Too many steps were taken; no Exception, so that a policy cannot catch it and go on."""
 
 
 def policy_text(name: str, origin: str, text: str) -> PolicyText:
@@ -48,9 +69,10 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
     """
     tree = _parse(policy)
     _check(policy, tree)
-    module: dict[str, Any] = {"__name__": f"fawkes_policy_{policy.name}"}
+    code = compile(tree, policy.origin, "exec")
     try:
-        exec(compile(tree, policy.origin, "exec"), module)  # noqa: S102 - the one place where a policy file runs
+        with _bounded(policy.origin):
+            module = _module(policy, code)
     except Exception as error:
         raise ConfigError(
             f"the policy cannot be loaded: {type(error).__name__}: {error}", file=policy.origin
@@ -60,7 +82,19 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
         raise ConfigError(
             "no policy", file=policy.origin, hint='A policy has NAME = "..." and def measure(window): ...'
         )
-    return _call(policy, measure, _parameters(policy, measure, settings.policy_parameters))
+    return _call(policy, code, measure, _parameters(policy, measure, settings.policy_parameters))
+
+
+def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
+    """What the file defines, anew: nothing that a policy kept in its globals is there the next time."""
+    given = {"__import__": _import, "__build_class__": builtins.__build_class__}
+    module: dict[str, Any] = {"__name__": f"fawkes_policy_{policy.name}", "__builtins__": {**_GIVEN, **given}}
+    exec(code, module)  # noqa: S102 - the one place where a policy file runs
+    return module
+
+
+def _import(name: str, *_: object) -> SimpleNamespace:
+    return _MODULES[name]
 
 
 def _parse(policy: PolicyText) -> ast.Module:
@@ -71,36 +105,37 @@ def _parse(policy: PolicyText) -> ast.Module:
 
 
 def _check(policy: PolicyText, tree: ast.Module) -> None:
-    allowed = ", ".join(sorted(ALLOWED_IMPORTS - {"__future__"}))
     for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or "."]
-        for name in names:
-            if name not in ALLOWED_IMPORTS:
-                raise ConfigError(
-                    f"imports {name!r}",
-                    file=policy.origin,
-                    key=f"line {cast(ast.stmt, node).lineno}",
-                    hint=f"A policy may import {allowed}: it sees one window and nothing else.",
-                )
-        used = _forbidden(node)
-        if used is not None:
-            raise ConfigError(
-                f"uses {used!r}",
-                file=policy.origin,
-                key=f"line {cast(ast.expr, node).lineno}",
-                hint="A policy computes a number from its window and nothing else.",
-            )
+        wrong = _forbidden(node)
+        if wrong:
+            what, hint = wrong
+            raise ConfigError(what, file=policy.origin, key=f"line {cast(ast.expr, node).lineno}", hint=hint)
 
 
-def _forbidden(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Name) and node.id in _FORBIDDEN_NAMES:
-        return node.id
-    if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
-        return node.attr
+_NUMBER_ONLY = "A policy computes a number from its window and nothing else."
+_IMPORTS = "A policy may import math, statistics, and from fawkes.policy: " + ", ".join(vars(_MODULES["fawkes.policy"]))
+
+
+def _forbidden(node: ast.AST) -> tuple[str, str] | None:
+    """What a policy may not say, and what it may."""
+    match node:
+        case ast.Import(names=names):
+            bad = [alias.name for alias in names if alias.name not in ("math", "statistics")]
+            return (f"imports {bad[0]!r}", _IMPORTS) if bad else None
+        case ast.ImportFrom(module=module, names=names):
+            found = vars(_MODULES.get(module or "", SimpleNamespace()))
+            bad = [f"{module or '.'}.{alias.name}" for alias in names if alias.name not in found]
+            return (f"imports {bad[0]!r}", _IMPORTS) if bad else None
+        case ast.Name(id=name) if name.startswith("__") or (hasattr(builtins, name) and name not in _GIVEN):
+            return f"uses {name!r}", _NUMBER_ONLY
+        case ast.Attribute(attr=name) if name.startswith("__"):
+            return f"uses {name!r}", _NUMBER_ONLY
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
+            return f"changes {name!r} of something", "What a policy remembers goes through its parameter `memory`."
+        case ast.ExceptHandler(type=None):
+            return "catches everything", "Name the exceptions: an endless loop could not be stopped otherwise."
+        case ast.Try(finalbody=[_, *_]):
+            return "has a `finally`", "An endless loop could not be stopped in it."
     return None
 
 
@@ -118,37 +153,45 @@ def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[
     return dict(given)
 
 
-def _call(policy: PolicyText, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
+def _call(policy: PolicyText, code: CodeType, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
     remembers = "memory" in inspect.signature(measure).parameters
 
     def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
         with _bounded(policy.origin):
+            fresh = _module(policy, code)["measure"]
             if remembers:
-                answer, kept = measure(window, memory, **parameters)
+                answer, kept = fresh(window, memory, **parameters)
                 return answer, kept
-            return measure(window, **parameters), None
+            return fresh(window, **parameters), None
 
     return ask
 
 
 @contextmanager
 def _bounded(origin: str) -> Iterator[None]:
-    """Stop a policy that executes too many lines: counted, not timed, so that a replay stops at the same line."""
-    left = MOST_LINES
+    """Stop a policy that takes too many steps: counted, not timed, so that a replay stops at the same step.
+
+    TimeoutError then. Steps, because ``while True: pass`` executes no second line.
+    """
+    left = MOST_STEPS
 
     def count(frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
         nonlocal left
-        if frame.f_code.co_filename != origin:
-            return None
+        if event == "call":
+            if frame.f_code.co_filename != origin:
+                return None
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
         left -= 1
         if left < 0:
-            raise TimeoutError(f"more than {MOST_LINES} lines executed for one answer")
+            raise _Endless
         return count
 
     before = sys.gettrace()
     sys.settrace(count)
     try:
         yield
+    except _Endless:
+        raise TimeoutError(f"more than {MOST_STEPS} steps for one answer") from None
     finally:
         sys.settrace(before)
 

@@ -44,7 +44,7 @@ def fill(total: int, weights: Mapping[ClusterId, float], bounds: Mapping[Cluster
             parts[c] = float(bounds[c].least if c in lifted else bounds[c].most)
         left -= fsum(parts[c] for c in pinned)
         loose -= pinned
-    return parts
+    return {c: parts[c] for c in weights}
 
 
 def whole_nodes(

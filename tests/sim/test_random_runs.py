@@ -1,0 +1,66 @@
+"""Random runs: whatever is asked and whatever fails, the invariants hold and everything comes to an end."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from hypothesis import HealthCheck, given, settings
+
+from fawkes import engine
+from fawkes.core.model import ClusterLife, JobLife, NodeLife
+from fawkes.core.record import decision_of, decision_plain, dumps, loads
+from fawkes.policy import compile_policy
+from tests.support.pools import Checked
+from tests.support.scripts import Script, scripts
+
+RUNS = int(os.environ.get("FAWKES_RANDOM_RUNS", "60"))
+random_runs = settings(
+    max_examples=RUNS,
+    deadline=None,
+    derandomize="FAWKES_RANDOM_RUNS" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
+
+#: lives that must not last
+PASSING_NODES = {NodeLife.JOINING, NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING, NodeLife.LOST}
+PASSING_CLUSTERS = {ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING}
+PASSING_JOBS = {JobLife.STARTING, JobLife.CANCELLING, JobLife.RUNNING}
+#: at one moment there is no more to decide than this
+MOST_EVENTS_AT_ONCE = 300
+
+
+@random_runs
+@given(scripts())
+def test_a_run_is_sound_and_ends(script: Script) -> None:
+    run = script.play()
+    everything_ended(run)
+    every_question_has_one_answer(run, script)
+    no_livelock(run)
+    assert all(count == 1 for count in run.world.starts.values()), run.world.starts
+    assert list(engine.replay(run.store.entries(), compile_policy)) == []
+    for entry in run.store.entries():
+        assert decision_of(loads(dumps(decision_plain(entry.decision)))) == entry.decision
+
+
+def everything_ended(run: Checked) -> None:
+    """An hour after the last action nothing is under way any more, and no job waits that could run."""
+    state = run.state
+    assert {n.node.id: n.life for n in state.nodes.values() if n.life in PASSING_NODES} == {}
+    assert {c.id: c.life for c in state.clusters.values() if c.life in PASSING_CLUSTERS} == {}
+    assert {j.id: j.life for j in state.jobs.values() if j.life in PASSING_JOBS} == {}
+    for job in state.jobs.values():
+        assert not state.clusters[job.cluster].active, f"{job.id} waits for ever"
+    keys = {pending.key.partition(":")[0] for pending in state.pending.values()}
+    assert keys <= {"tick", "back"}
+
+
+def every_question_has_one_answer(run: Checked, script: Script) -> None:
+    asked = [ask for event in script.events if (ask := getattr(event, "ask", ""))]
+    assert Counter(reply.to for reply in run.world.replies) == Counter(asked)
+
+
+def no_livelock(run: Checked) -> None:
+    at_once = Counter(entry.event.at_us for entry in run.store.entries())
+    assert max(at_once.values()) < MOST_EVENTS_AT_ONCE

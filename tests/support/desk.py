@@ -1,0 +1,191 @@
+"""An engine whose world is silent: a test plays the world, one event after another, and looks at each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fawkes.core.decision import Decision
+from fawkes.core.effects import Effect, Membership, Reply, StartJob
+from fawkes.core.events import (
+    Condition,
+    Done,
+    Event,
+    Failed,
+    JobObserved,
+    NodeObserved,
+    PolicyText,
+    Progress,
+    Sampled,
+    Woke,
+)
+from fawkes.core.invariants import broken
+from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Reading
+from fawkes.core.settings import Settings
+from fawkes.core.state import State
+from fawkes.engine import Engine
+from fawkes.policy import compile_policy
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
+from tests.support.pools import nodes, request, settings, started, submit
+
+
+@dataclass(slots=True)
+class Silence:
+    """A world in which nothing happens; it remembers what should have."""
+
+    effects: list[Effect] = field(default_factory=list)
+
+    def next_event(self) -> Event | None:
+        """There is none."""
+        return None
+
+    def start(self, effects: Iterable[Effect]) -> None:
+        """Remember them."""
+        self.effects += effects
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Desk:
+    """One pool, its state, and the time in seconds."""
+
+    def __init__(
+        self,
+        count: int = 10,
+        *,
+        how: Settings | None = None,
+        pool: tuple[Node, ...] = (),
+        policy: PolicyText | None = None,
+        shadow: bool = False,
+        state: State | None = None,
+    ) -> None:
+        self.state = State() if state is None else state
+        self.world = Silence()
+        self.store = MemoryStore()
+        self.engine = Engine(self.world, self.store, compile_policy, self.state)
+        self.now_s = self.state.now_us / SECOND_US
+        more: dict[str, object] = {} if policy is None else {"policy": policy}
+        more |= {"nodes": pool or nodes(count), "shadow": shadow}
+        self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
+
+    @property
+    def now_us(self) -> int:
+        """The time."""
+        return round(self.now_s * SECOND_US)
+
+    def tell(self, event: Event) -> Decision:
+        """One event; what was decided, after all invariants were checked."""
+        self.last = self.engine.step(event)
+        wrong = broken(self.state)
+        assert not wrong, wrong
+        return self.last
+
+    def request(self, name: str, minimum: int = 2, **facts: object) -> Decision:
+        """Somebody asks for a MR-cluster."""
+        return self.tell(request(name, self.now_s, minimum, **facts))
+
+    def submit(self, name: str, number: int, **facts: object) -> Decision:
+        """Somebody hands in a job."""
+        return self.tell(submit(name, number, self.now_s, **facts))  # type: ignore[arg-type]
+
+    def up(self, name: str, minimum: int = 2, **facts: object) -> None:
+        """A MR-cluster from its request to running."""
+        self.request(name, minimum, **facts)
+        self.done(f"cluster:{name}")
+        self.done(f"cluster:{name}")
+        self.settle(name)
+
+    def settle(self, name: str) -> None:
+        """The masters know their members, and all nodes that join serve."""
+        for node in sorted(self.state.nodes_of(ClusterId(name))):
+            if self.state.nodes[node].life is NodeLife.JOINING:
+                self.see(node, Condition.SERVING)
+        if f"membership:{name}" in self.state.pending:
+            self.done(f"membership:{name}")
+
+    def done(self, key: str, version: int | None = None) -> Decision:
+        """An effect reached its goal."""
+        known = self.state.pending[key].version if version is None else version
+        return self.tell(Done(at_us=self.now_us, effect=key, version=known))
+
+    def failed(self, key: str, error: str = "it broke", *, final: bool = False) -> Decision:
+        """An effect did not reach its goal."""
+        version = self.state.pending[key].version
+        return self.tell(Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
+
+    def see(self, node: str, condition: Condition, error: str = "", generation: int | None = None) -> Decision:
+        """Something is seen of a node."""
+        known = self.state.nodes[NodeId(node)].generation if generation is None else generation
+        return self.tell(
+            NodeObserved(
+                at_us=self.now_us, node=NodeId(node), generation=known, condition=condition, error=error
+            )
+        )
+
+    def job(self, job: str, progress: Progress, attempt: int = 1, **facts: object) -> Decision:
+        """Something is seen of a job."""
+        return self.tell(
+            JobObserved(at_us=self.now_us, job=JobId(job), attempt=attempt, progress=progress, **facts)  # type: ignore[arg-type]
+        )
+
+    def sample(self, **readings: Mapping[str, object]) -> Decision:
+        """One round of readings: a reading's fields for each MR-cluster."""
+        return self.tell(
+            Sampled(
+                at_us=self.now_us,
+                readings=tuple(Reading(cluster=ClusterId(c), **read) for c, read in readings.items()),  # type: ignore[arg-type]
+            )
+        )
+
+    def wake(self) -> Decision:
+        """The timer goes off."""
+        assert self.state.wake_us is not None
+        self.now_s = self.state.wake_us / SECOND_US
+        return self.tell(Woke(at_us=self.now_us))
+
+    def tick(self, **demand: float) -> Facts:
+        """Go to the next tick, with as many tasks waiting as ``demand`` says just before; the facts of the tick."""
+        at_us = self.state.pending["tick"].deadline_us
+        while self.state.wake_us is not None and self.state.wake_us < at_us:
+            self.wake()
+        self.now_s = at_us / SECOND_US - 1
+        if demand:
+            self.sample(**{c: {"tasks_waiting": tasks, "jobs_running": 1} for c, tasks in demand.items()})
+        self.now_s = at_us / SECOND_US
+        self.tell(Woke(at_us=self.now_us))
+        return self.said("tick")[0]
+
+    def said(self, code: str) -> list[Facts]:
+        """The facts of the latest decision's reasons of one code."""
+        return [reason.facts for reason in self.last.reasons if reason.code == code]
+
+    def codes(self) -> list[str]:
+        """The codes of the latest decision's reasons."""
+        return [reason.code for reason in self.last.reasons]
+
+    def refusal(self) -> str:
+        """The code by which the latest question was refused; empty when it was not."""
+        (reply,) = (effect for effect in self.last.effects if isinstance(effect, Reply))
+        return reply.refused.code if reply.refused else ""
+
+    def members(self) -> list[Membership]:
+        """The membership documents of the latest decision."""
+        return [effect for effect in self.last.effects if isinstance(effect, Membership)]
+
+    def starts(self) -> list[tuple[str, int]]:
+        """The jobs and attempts that the latest decision starts."""
+        return [(effect.job, effect.attempt) for effect in self.last.effects if isinstance(effect, StartJob)]
+
+    def node(self, node: str) -> NodeState:
+        """A node."""
+        return self.state.nodes[NodeId(node)]
+
+    def lives(self, name: str) -> dict[str, str]:
+        """The lives of the nodes of a MR-cluster."""
+        return {n: self.state.nodes[n].life.value for n in sorted(self.state.nodes_of(ClusterId(name)))}
+
+    def sizes(self) -> dict[str, int]:
+        """How many nodes each MR-cluster has when moves in flight count as done."""
+        return {c: self.state.held(c).counted for c in self.state.clusters}

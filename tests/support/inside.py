@@ -1,0 +1,84 @@
+"""Run inside a lab (`Lab.exec`): what only the controller's side of its network can reach, answered as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+
+from fawkes.live.webhdfs import Hdfs
+
+_ANSWER_S = 30
+_PIECE = 1 << 20
+
+
+def get(url: str) -> object:
+    """A JSON document."""
+    with urllib.request.urlopen(url, timeout=_ANSWER_S) as answer:
+        return json.load(answer)
+
+
+def text(url: str) -> object:
+    """Any document, as text."""
+    with urllib.request.urlopen(url, timeout=_ANSWER_S) as answer:
+        return answer.read().decode(errors="replace")
+
+
+def digests(url: str, user: str, folder: str) -> object:
+    """Of each file below a folder: HDFS's own checksum, and the SHA-256 of its bytes."""
+    hdfs = Hdfs(url, user)
+    found = {}
+    for file in hdfs.below(folder):
+        if not file.folder:
+            sha = hashlib.sha256()
+            for piece in hdfs.read(file.path):
+                sha.update(piece)
+            found[file.path] = [hdfs.checksum(file.path)["bytes"], sha.hexdigest()]
+    return found
+
+
+def places(url: str, user: str, folder: str) -> object:
+    """Of each file below a folder: the hosts of each of its blocks."""
+    hdfs = Hdfs(url, user)
+    return {
+        file.path: [block.hosts for block in hdfs.blocks(file.path)] for file in hdfs.below(folder) if not file.folder
+    }
+
+
+def write(url: str, user: str, path: str, place: str, size: str, replication: str) -> object:
+    """Write a file of bytes that only repeat after their whole length, through the DataNode at ``place``."""
+
+    def blocks() -> Iterator[tuple[str, Iterator[bytes]]]:
+        left = int(size)
+        while left > 0:
+            yield place, iter([content(path, min(left, _PIECE), left)])
+            left -= _PIECE
+
+    Hdfs(url, user).write(path, blocks(), block_bytes=_PIECE, replication=int(replication))
+    return True
+
+
+def content(seed: str, size: int, salt: int) -> bytes:
+    """Bytes that follow from a seed."""
+    return hashlib.shake_256(f"{seed} {salt}".encode()).digest(size)
+
+
+def read(url: str, user: str, folder: str) -> object:
+    """The text of each file below a folder."""
+    hdfs = Hdfs(url, user)
+    return {file.path: b"".join(hdfs.read(file.path)).decode() for file in hdfs.below(folder) if not file.folder}
+
+
+COMMANDS: dict[str, Callable[..., object]] = {
+    "get": get,
+    "text": text,
+    "digests": digests,
+    "places": places,
+    "write": write,
+    "read": read,
+}
+
+if __name__ == "__main__":
+    json.dump(COMMANDS[sys.argv[1]](*sys.argv[2:]), sys.stdout)
