@@ -130,7 +130,7 @@ class Folders:
 
     @property
     def conf(self) -> PurePosixPath:
-        """Hadoop's configuration: a symbolic link to the folder of the version in use."""
+        """Hadoop's configuration."""
         return self.root / "conf"
 
     @property

@@ -6,7 +6,6 @@ that they outlive the connection and the controller and are found again whatever
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -39,12 +38,12 @@ def log_flags(folders: Folders, daemon: str) -> list[str]:
 
 
 def configure(lease: Lease, files: Mapping[str, str]) -> Script:
-    """Write the configuration folder: all files or none. Fact ``changed`` is ``yes`` or ``no``.
+    """Write the configuration folder. Fact ``changed`` is ``yes`` or ``no``.
 
-    ``conf`` is a symbolic link that is switched at the end, so a daemon never reads half of a configuration. Files that
-    someone edited by hand are put right again.
+    Every file is there before the first one is put in place, so that a full disk changes nothing, and each is put in
+    place whole. Files that someone edited by hand are put right again; others go. The folder itself stays: a JVM looks
+    where it led when the JVM was started, and a refresh would find nothing in a folder that was exchanged.
     """
-    version = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:12]
     writes = Script.join(
         Script.of('printf %s {text} >"$new"/{name} || exit 73', text=text, name=name)
         for name, text in sorted(files.items())
@@ -52,21 +51,24 @@ def configure(lease: Lease, files: Mapping[str, str]) -> Script:
     return changing(
         lease,
         r"""
-conf={conf}; new=$conf-{version}.$$
-fail() { rm -rf "$new" "$conf.link"; echo "cannot write $conf" >&2; exit 73; }
-mkdir "$new" && ( {writes} ) || fail
-if [ -d "$conf" ] && diff -rq "$conf/" "$new" >/dev/null; then
+conf={conf}; new=$conf.new.$$
+fail() { rm -rf "$new"; echo "cannot write $conf" >&2; exit 73; }
+mkdir -p "$conf" && mkdir "$new" && ( {writes} ) || fail
+if diff -rq "$conf" "$new" >/dev/null; then
     rm -rf "$new"
     fact changed no
     exit 0
 fi
-old=$(readlink "$conf")
-ln -sfn "${new##*/}" "$conf.link" && mv -fT "$conf.link" "$conf" || fail
-[ -z "$old" ] || rm -rf "${conf%/*}/$old"
+for file in "$conf"/* "$conf"/.[!.]*; do
+    [ ! -e "$file" ] || [ -e "$new/${file##*/}" ] || rm -rf "$file"
+done
+for file in "$new"/*; do
+    cmp -s "$file" "$conf/${file##*/}" || mv -fT "$file" "$conf/${file##*/}" || fail
+done
+rm -rf "$new"
 fact changed yes
 """,
         conf=lease.folders.conf,
-        version=version,
         writes=Script("\n") + writes + Script("\n"),
     )
 

@@ -50,7 +50,7 @@ def environment(pid: int) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs if pair)
 
 
-def test_configure_switches_whole_folders_and_only_when_needed(lease: Lease) -> None:
+def test_configure_replaces_files_and_only_when_needed(lease: Lease) -> None:
     files = {"core-site.xml": "<a>'$x'\n</a>\n", "log4j.properties": "b"}
     assert ok(hadoop.configure(lease, files))["changed"] == "yes"
     assert ok(hadoop.configure(lease, files))["changed"] == "no"
@@ -58,7 +58,22 @@ def test_configure_switches_whole_folders_and_only_when_needed(lease: Lease) -> 
     assert {path.name: path.read_text() for path in conf.iterdir()} == files
     assert ok(hadoop.configure(lease, {"core-site.xml": "<b/>"}))["changed"] == "yes"
     assert [path.name for path in conf.iterdir()] == ["core-site.xml"]
-    assert len(list(conf.parent.glob("conf*"))) == 2
+    assert [path.name for path in conf.parent.glob("conf*")] == ["conf"]
+
+
+def test_configure_keeps_the_folder_that_running_daemons_know(lease: Lease) -> None:
+    """A JVM finds its class path once: in another folder of the same name its refreshes would read nothing."""
+    ok(hadoop.configure(lease, {"a.xml": "1", "b.xml": "same"}))
+    conf = Path(lease.folders.conf)
+    before, same = conf.resolve(), (conf / "b.xml").stat().st_ino
+    folder = os.open(conf, os.O_PATH)
+    try:
+        ok(hadoop.configure(lease, {"a.xml": "2", "b.xml": "same"}))
+        assert conf.resolve() == before
+        assert Path(f"/proc/self/fd/{folder}/a.xml").read_text() == "2"
+        assert (conf / "b.xml").stat().st_ino == same
+    finally:
+        os.close(folder)
 
 
 def test_configure_puts_a_file_right_that_was_edited_by_hand(lease: Lease) -> None:
