@@ -34,6 +34,7 @@ class Verb:
 
 
 VERBS = {
+    "demo": Verb("fawkes.cli.demo:demo", "Three real Hadoop clusters on this machine, balanced before your eyes."),
     "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
     "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trying out and for tests."),
     "dist": Verb("fawkes.cli.dist:dist", "Get, check and spread Hadoop releases."),

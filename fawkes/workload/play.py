@@ -141,7 +141,8 @@ def play(
 ) -> Played:
     """Ask for everything at its time, and wait until all MR-clusters are ``gone``, or all jobs have ``ended``.
 
-    The run starts now. While no controller answers it is tried again, for ``patience_us`` at most. The controller's
+    The run starts now. While no controller answers it is tried again, for ``patience_us`` at most; ``say`` hears of
+    that. The controller's
     refusals are raised; FawkesError when a MR-cluster goes before all of its jobs could be submitted; DeadlineError
     after ``limit_us``.
     """
@@ -221,7 +222,6 @@ class _Player:
         if isinstance(item.of, Arrival):
             self.requested[item.name] = at_us
         self.posted.append(Posted(item.verb, item.name, due_us, at_us, item.tries))
-        self.say(f"{item.name} is asked for" if item.verb == "request" else f"{item.name} is submitted")
 
     def _send(self, item: _Item, body: Mapping[str, Plain]) -> None:
         item.tries += 1

@@ -1,0 +1,233 @@
+"""`fawkes demo`: three real Hadoop clusters on hosts of this machine, balanced before the user's eyes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option
+from fawkes.errors import ExitStatus
+from fawkes.units import SECOND_US
+
+if TYPE_CHECKING:
+    from fawkes.catalog import Found
+    from fawkes.config.site import Site
+    from fawkes.config.workloads import Workload, WorkloadTable
+    from fawkes.demo.ending import Outcome
+
+WORKLOAD = "wkld-a-small"
+FOLDER = "demo-site"
+PICTURE = "nodes-over-time.png"
+_HOSTS = 10
+_LIMIT_US = 900 * SECOND_US
+
+
+@click.command()
+@click.argument("workload", default=WORKLOAD)
+@click.option("--hosts", type=int, metavar="N", help="How many hosts, instead of what the workload is made for.")
+@click.option(
+    "--site",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the demo alone; what an earlier demo left in it goes.",
+)
+@click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
+@click.option("--keep", is_flag=True, help="Leave hosts and controller running at the end.")
+@output_option
+def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, keep: bool, output: str) -> ExitStatus:
+    """Play WORKLOAD, by its name or its file, on real Hadoop on hosts of this machine, and tell what happened.
+
+    Brings up a lab and a controller, shows how the nodes move, and prints the points of the paper's story, jobs, moves
+    and a picture. Ends with 0 only if every point happened, all jobs succeeded and results are right. Leaves nothing
+    running, however it ends.
+    """
+    from fawkes.config.site import Site
+    from fawkes.demo.stage import own_folder
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    found, table = _read(workload)
+    phases = _Phases()
+    with own_folder(folder) as root:
+        site = Site(root)
+        _settings(site, found, table, policy)
+        with phases("Hadoop"):
+            _get_hadoop(table)
+        played = _run(site, found, hosts or table.hosts or _HOSTS, keep, phases)
+        ended = _ended(site, played)
+    _tell(site, ended, phases, keep, output)
+    return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
+
+
+class _Phases:
+    """How long each part of the demo took, in seconds, as it is told on stderr."""
+
+    def __init__(self) -> None:
+        self.took_s: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        note(f"--- {name}")
+        yield
+        self.took_s[name] = round(time.monotonic() - began, 1)
+
+
+def _read(workload: str) -> tuple[Found, WorkloadTable]:
+    """The workload's file, as far as it can be checked without hosts."""
+    from fawkes.catalog import Catalog, Kind
+    from fawkes.config.loader import load
+    from fawkes.config.workloads import WorkloadTable
+
+    found = Catalog().find(Kind.WORKLOAD, workload)
+    return found, load(WorkloadTable, found.path)
+
+
+def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None) -> None:
+    """fawkes.toml with the settings of the workload; a policy in a file is named by its whole path."""
+    from fawkes.catalog import Catalog, Kind, Origin
+    from fawkes.demo.stage import write_settings
+
+    settings = dict(table.settings)
+    name, base = (settings.get("policy"), found.path.parent) if policy is None else (policy, Path())
+    if isinstance(name, str):
+        chosen = Catalog(site=site.root).find(Kind.POLICY, name, base=base)
+        settings["policy"] = str(chosen.path.resolve()) if chosen.origin is Origin.GIVEN else name
+    write_settings(site, settings, str(found.path))
+
+
+def _get_hadoop(table: WorkloadTable) -> None:
+    from fawkes.dist import cache
+    from fawkes.dist.pins import DEFAULT_VERSION, pin
+
+    for version in sorted({one.hadoop_version or DEFAULT_VERSION for one in table.cluster if not one.release_dir}):
+        cache.get(pin(version), say=note)
+
+
+def _run(site: Site, found: Found, hosts: int, keep: bool, phases: _Phases) -> Workload:
+    """Everything from the first host to the last; the workload as it was played."""
+    from fawkes.demo.stage import controller_of, lab_of, take_down
+    from fawkes.demo.view import watched
+    from fawkes.workload.play import play
+
+    with ExitStack() as stack:
+        with phases("hosts and data"):
+            lab = stack.enter_context(lab_of(site.root, hosts, note, keep=keep))
+            workload = _prepared(site, found)
+        with phases("controller"):
+            client = stack.enter_context(controller_of(lab, site, keep=keep))
+        with phases("workload"), watched(site.state_dir):
+            played = play(workload, client, say=note, limit_us=_LIMIT_US)
+        note(played.in_words())
+        if not keep:
+            with phases("down"):
+                take_down(site)
+                stack.close()
+    return workload
+
+
+def _prepared(site: Site, found: Found) -> Workload:
+    from fawkes.config.workloads import load_workload
+    from fawkes.workload.play import with_data
+
+    return with_data(load_workload(found.path, site.inventory(), site=site.root), site.root / "data", note)
+
+
+def _ended(site: Site, workload: Workload) -> Outcome:
+    """How it came out; the picture is drawn as well."""
+    from fawkes.demo.ending import outcome
+    from fawkes.report.figures import nodes_over_time, rendered, text_picture
+    from fawkes.store.sqlite import LedgerReader
+
+    with closing(LedgerReader(site.state_dir)) as ledger:
+        ended = outcome(ledger, workload)
+        figure = nodes_over_time(ledger, ended.marks, workload.title)
+        (site.root / PICTURE).write_bytes(rendered(figure))
+        return replace(ended, picture=text_picture(ledger, ended.marks))
+
+
+def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) -> None:
+    if output == JSON:
+        click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
+    else:
+        _show(site, ended, output)
+    for one in ended.compared:
+        if not one.wrong:
+            note(f"{one.job}: {one.total} words, {one.words} of them different: as a local count has it")
+    note(", ".join(f"{name} {took} s" for name, took in phases.took_s.items()))
+    note(f"what happened: fawkes --site {site.root} events; why: fawkes --site {site.root} explain TICK")
+    if keep:
+        note(f"left running; to end it: fawkes lab down --site {site.root}")
+    for problem in ended.problems:
+        note(f"NOT AS IT SHOULD BE: {problem}")
+    note("the demo " + ("failed" if ended.problems else "succeeded"))
+
+
+def _plain(site: Site, ended: Outcome, phases: _Phases) -> dict[str, Any]:
+    return {
+        "version": JSON_VERSION,
+        "points": ended.point_rows,
+        "jobs": ended.job_rows,
+        "moves": ended.move_rows,
+        "reconfigurations": ended.reconfigurations,
+        "results": [asdict(one) for one in ended.compared],
+        "took_s": phases.took_s,
+        "picture": str(site.root / PICTURE),
+        "problems": ended.problems,
+    }
+
+
+def _show(site: Site, ended: Outcome, output: str) -> None:
+    from fawkes.cli.show import show
+
+    if ended.point_rows:
+        show(ended.point_rows, _POINTS, output, "Points of the story")
+        click.echo()
+    show(ended.job_rows, _JOBS, output, "Jobs")
+    click.echo()
+    show(ended.move_rows, _MOVES, output, "Moves")
+    click.echo()
+    click.echo(ended.picture)
+    click.echo(f"\n{ended.reconfigurations} reconfigurations; picture: {site.root / PICTURE}")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s"
+
+
+_POINTS = (
+    Column("point"),
+    Column("at_s", "at", _seconds, right=True),
+    Column("what"),
+    Column("how", "how we know"),
+)
+_JOBS = (
+    Column("job"),
+    Column("cluster", "MR-cluster"),
+    Column("result"),
+    Column("attempts", right=True),
+    Column("submitted_s", "submitted", _seconds, right=True),
+    Column("wait_s", "waited", _seconds, right=True),
+    Column("run_s", "ran", _seconds, right=True),
+    Column("slowdown", right=True),
+)
+_MOVES = (
+    Column("at_s", "at", _seconds, right=True),
+    Column("nodes"),
+    Column("source", "from"),
+    Column("target", "to"),
+    Column("role"),
+    Column("took_s", "took", _seconds, right=True),
+    Column("why"),
+)

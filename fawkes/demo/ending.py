@@ -1,0 +1,133 @@
+"""How a run came out: the points of its story, jobs, moves, results, and what of it is not as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from fawkes.config.workloads import Workload
+from fawkes.core.model import JobLife, JobState
+from fawkes.report import history
+from fawkes.report.explain import grouped
+from fawkes.report.history import Move
+from fawkes.report.sentences import fold, sentence
+from fawkes.store.base import Reader
+from fawkes.units import SECOND_US
+from fawkes.workload.story import Point, points
+from fawkes.workload.wordcount import Compared, compare_all
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that has ended; ``problems`` is empty when all is as it should be. Times are seconds since its start."""
+
+    points: tuple[Point, ...]
+    marks: tuple[tuple[float, str], ...]
+    point_rows: tuple[Row, ...]
+    job_rows: tuple[Row, ...]
+    move_rows: tuple[Row, ...]
+    compared: tuple[Compared, ...]
+    reconfigurations: int
+    problems: tuple[str, ...]
+    picture: str = ""
+
+
+def outcome(store: Reader, workload: Workload) -> Outcome:
+    """What a store says of a workload that was played."""
+    start_us = history.first_us(store)
+    found = points(store.entries())
+    jobs, moves = history.jobs(store), history.moves(store)
+    compared = tuple(compare_all(workload))
+    balance = history.balance(store)
+    problems = [*_missing_points(found), *_unhappy_jobs(jobs, workload), *_missing_moves(moves)]
+    problems += [f"the result of {one.job} is not that of a local count: {one.wrong}" for one in compared if one.wrong]
+    return Outcome(
+        points=found,
+        marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in found if p.at_us is not None),
+        point_rows=tuple(_point_row(point, start_us) for point in found),
+        job_rows=tuple(_job_row(job, start_us) for job in jobs),
+        move_rows=tuple(_move_rows(moves, start_us)),
+        compared=compared,
+        reconfigurations=0 if balance is None else balance.reconfigurations,
+        problems=tuple(problems),
+    )
+
+
+def _missing_points(found: Sequence[Point]) -> Iterator[str]:
+    for point in found:
+        if not point.happened:
+            yield f"point {point.letter} is missing ({point.title}): {point.how}"
+
+
+def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]:
+    known = {str(job.id) for job in jobs}
+    for name in (one.spec.id for one in workload.jobs):
+        if name not in known:
+            yield f"job {name} was never submitted"
+    for job in jobs:
+        if job.life is not JobLife.SUCCEEDED:
+            yield f"job {job.id} is {job.life}" + (f": {job.why}" if job.why else "")
+
+
+def _missing_moves(moves: Sequence[Move]) -> Iterator[str]:
+    """Growing and shrinking are what the demo is there to show, on nodes that really came and went."""
+    codes = {reason.code for move in moves if move.ended_us is not None for reason in move.reasons}
+    if "grow" not in codes:
+        yield "no node joined a MR-cluster that grew"
+    if not codes & {"shrink", "shrink-to-admit"}:
+        yield "no node left a MR-cluster that shrank"
+
+
+def _point_row(point: Point, start_us: int) -> Row:
+    at_s = None if point.at_us is None else round((point.at_us - start_us) / SECOND_US, 1)
+    return {"point": point.letter, "at_s": at_s, "what": point.title, "how": point.how}
+
+
+def _job_row(job: JobState, start_us: int) -> Row:
+    return {
+        "job": job.id,
+        "cluster": job.cluster,
+        "result": job.life.value,
+        "attempts": job.attempt,
+        "submitted_s": _seconds(job.submitted_us - start_us),
+        "wait_s": _seconds(job.wait_us),
+        "run_s": _seconds(job.run_us),
+        "slowdown": None if job.slowdown is None else round(job.slowdown, 2),
+        "why": job.why,
+    }
+
+
+def _move_rows(moves: Sequence[Move], start_us: int) -> Iterator[Row]:
+    """Moves by their beginning; nodes that moved the same way at the same moment for the same reasons are one row."""
+
+    def kind(move: Move) -> tuple[object, ...]:
+        return move.begun_us, move.source, move.target, move.role, tuple(reason.code for reason in move.reasons)
+
+    for _, same in groupby(sorted(moves, key=lambda move: (*map(str, kind(move)), move.node)), key=kind):
+        alike = list(same)
+        first = alike[0]
+        ended = [move.ended_us for move in alike if move.ended_us is not None]
+        yield {
+            "begun_us": first.begun_us,
+            "at_s": _seconds(first.begun_us - start_us),
+            "nodes": fold(sorted(move.node for move in alike)),
+            "source": first.source or None,
+            "target": first.target or None,
+            "role": first.role,
+            "took_s": _seconds(max(ended) - first.begun_us) if len(ended) == len(alike) else None,
+            "why": "; then ".join(_reasons(alike)),
+        }
+
+
+def _reasons(alike: Sequence[Move]) -> Iterator[str]:
+    for same in zip(*(move.reasons for move in alike), strict=True):
+        for reason, nodes in grouped(same):
+            yield sentence(reason, nodes)
+
+
+def _seconds(us: int | None) -> float | None:
+    return None if us is None else round(us / SECOND_US, 1)
