@@ -1,0 +1,367 @@
+"""An HDFS in memory behind WebHDFS: one NameNode and three DataNodes, told apart by their loopback addresses.
+
+Checksums are computed chunk by chunk with the classic loop, not by the code under test. Faults are asked for by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from fawkes.core.model import NodeId
+from fawkes.live.masters import MasterAddresses
+
+DATANODES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+NODES = {address: NodeId(f"node{n}") for n, address in enumerate(DATANODES, 1)}
+CORE = ["node1", "node2", "node3"]
+
+CHUNK = 512
+
+
+@dataclass
+class Entry:
+    """A file (blocks with the address of their DataNode) or a folder."""
+
+    folder: bool
+    changed_ms: int = 0
+    replication: int = 1
+    block_bytes: int = 1 << 27
+    blocks: list[tuple[bytes, str]] = field(default_factory=list)
+    policy: str = ""
+    quota: tuple[int, int] | None = None
+    xattrs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(block for block, _ in self.blocks)
+
+
+class RemoteError(Exception):
+    def __init__(self, kind: str, message: str, status: int) -> None:
+        super().__init__(message)
+        self.kind, self.status = kind, status
+
+
+class FakeHdfs(ThreadingHTTPServer):
+    """``down`` DataNodes drop connections; ``corrupt`` are paths whose bytes are damaged on their way in.
+
+    ``checksum_kind`` may be ``COMPOSITE``; ``thin`` reports only the first replica so many times; ``writes`` are the
+    DataNodes that took a block, in order; ``reads`` are the paths that were read.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("0.0.0.0", 0), Handler)
+        self.lock = threading.RLock()
+        self.tree: dict[str, Entry] = {"/": Entry(folder=True)}
+        self.down: set[str] = set()
+        self.corrupt: set[str] = set()
+        self.checksum_kind = "CRC32C"
+        self.free = {"DISK": 10**12, "ARCHIVE": 10**12}
+        self.thin = 0
+        self.writes: list[str] = []
+        self.reads: list[str] = []
+        self.clock_ms = 1_000_000
+        self.on_read: Any = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def masters(self) -> MasterAddresses:
+        return MasterAddresses(resource_manager=self.url, namenode=self.url, user="hadoop", nodes=NODES)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has given up is no news."""
+
+    def put(self, path: str, *blocks: bytes, block_bytes: int = 1 << 27, node: str = DATANODES[0]) -> None:
+        """A file that is there already."""
+        self.make_folder(path.rsplit("/", 1)[0] or "/")
+        entry = Entry(folder=False, changed_ms=self.tick(), block_bytes=block_bytes)
+        entry.blocks = [(block, node) for block in blocks]
+        self.tree[path] = entry
+
+    def files(self, below: str = "/") -> dict[str, bytes]:
+        prefix = below.rstrip("/") + "/"
+        return {p.removeprefix(prefix): e.data for p, e in self.tree.items() if not e.folder and p.startswith(prefix)}
+
+    def make_folder(self, path: str) -> None:
+        parts = path.strip("/").split("/")
+        for n in range(len(parts) + 1):
+            self.tree.setdefault("/" + "/".join(parts[:n]), Entry(folder=True))
+
+    def tick(self) -> int:
+        self.clock_ms += 1000
+        return self.clock_ms
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: FakeHdfs
+
+    def do_GET(self) -> None:
+        self._respond()
+
+    def do_PUT(self) -> None:
+        self._respond()
+
+    def do_POST(self) -> None:
+        self._respond()
+
+    def do_DELETE(self) -> None:
+        self._respond()
+
+    def _respond(self) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        body = self._body()
+        if self.headers["host"].split(":")[0] in self.server.down:
+            self.close_connection = True
+            self.connection.shutdown(2)
+            return
+        if parts.path == "/jmx":
+            self._answer(self._jmx(query["qry"].rpartition("name=")[2]))
+            return
+        path = unquote(parts.path).removeprefix("/webhdfs/v1") or "/"
+        try:
+            with self.server.lock:
+                getattr(self, f"op_{query['op'].lower()}")(path, query, body)
+        except RemoteError as error:
+            remote = {"exception": error.kind, "message": str(error), "javaClassName": f"java.{error.kind}"}
+            self._answer({"RemoteException": remote}, error.status)
+
+    # --- operations, by their names in WebHDFS
+
+    def op_mkdirs(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self.server.make_folder(path)
+        self._answer({"boolean": True})
+
+    def op_getfilestatus(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._answer({"FileStatus": status(path, self._entry(path), "")})
+
+    def op_liststatus(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path)
+        prefix = path.rstrip("/") + "/"
+        rows = [
+            status(other, entry, other.removeprefix(prefix))
+            for other, entry in sorted(self.server.tree.items())
+            if other.startswith(prefix) and other != "/" and "/" not in other.removeprefix(prefix)
+        ]
+        self._answer({"FileStatuses": {"FileStatus": rows}})
+
+    def op_getcontentsummary(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path)
+        files = self.server.files(path)
+        self._answer({"ContentSummary": {"length": sum(map(len, files.values())), "fileCount": len(files)}})
+
+    def op_create(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if "namenoderpcaddress" not in query:
+            self._redirect()
+            return
+        self.server.make_folder(path.rsplit("/", 1)[0] or "/")
+        entry = Entry(folder=False, changed_ms=self.server.tick(), replication=int(query["replication"]))
+        entry.block_bytes = int(query["blocksize"])
+        self.server.tree[path] = entry
+        self._add(path, entry, body)
+        self._answer({}, 201)
+
+    def op_append(self, path: str, query: dict[str, str], body: bytes) -> None:
+        entry = self._entry(path)
+        if "namenoderpcaddress" not in query:
+            self._redirect()
+            return
+        self._add(path, entry, body)
+        self._answer({})
+
+    def op_open(self, path: str, query: dict[str, str], body: bytes) -> None:
+        entry = self._entry(path)
+        self.server.reads.append(path)
+        data = entry.data
+        if self.server.on_read is not None:
+            data = self.server.on_read(path, data)
+        self._send(data, 200, "application/octet-stream")
+
+    def op_getfilechecksum(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._answer({"FileChecksum": checksum(self._entry(path), self.server.checksum_kind)})
+
+    def op_get_block_locations(self, path: str, query: dict[str, str], body: bytes) -> None:
+        entry = self._entry(path)
+        replicas = entry.replication
+        if self.server.thin:
+            self.server.thin -= 1
+            replicas = 1
+        rows = []
+        for block, first in entry.blocks:
+            hosts = [first, *(node for node in DATANODES if node != first)][:replicas]
+            rows.append({"block": {"numBytes": len(block)}, "locations": [{"hostName": host} for host in hosts]})
+        self._answer({"LocatedBlocks": {"locatedBlocks": rows}})
+
+    def op_rename(self, path: str, query: dict[str, str], body: bytes) -> None:
+        assert query["renameoptions"] == "OVERWRITE"
+        self._entry(path)
+        self.server.tree[query["destination"]] = self.server.tree.pop(path)
+        self._answer({})
+
+    def op_delete(self, path: str, query: dict[str, str], body: bytes) -> None:
+        gone = [other for other in self.server.tree if other == path or other.startswith(f"{path}/")]
+        for other in gone:
+            del self.server.tree[other]
+        self._answer({"boolean": bool(gone)})
+
+    def op_settimes(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path).changed_ms = int(query["modificationtime"])
+        self._answer({})
+
+    def op_setstoragepolicy(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path).policy = query["storagepolicy"]
+        self._answer({})
+
+    def op_setquota(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path).quota = (int(query["storagespacequota"]), int(query["namespacequota"]))
+        self._answer({})
+
+    def op_setxattr(self, path: str, query: dict[str, str], body: bytes) -> None:
+        assert query["flag"] == "CREATE"
+        self._entry(path).xattrs[query["xattr.name"]] = query["xattr.value"]
+        self._answer({})
+
+    def op_getxattrs(self, path: str, query: dict[str, str], body: bytes) -> None:
+        name = query["xattr.name"]
+        value = self._entry(path).xattrs.get(name)
+        if value is None:
+            raise RemoteError("XAttrNotFoundException", "At least one of the attributes was not found.", 403)
+        self._answer({"XAttrs": [{"name": name, "value": f'"{value}"'}]})
+
+    # --- how
+
+    def _entry(self, path: str) -> Entry:
+        if path not in self.server.tree:
+            raise RemoteError("FileNotFoundException", f"File does not exist: {path}\n\tat java.Stack", 404)
+        return self.server.tree[path]
+
+    def _add(self, path: str, entry: Entry, body: bytes) -> None:
+        node = self.headers["host"].split(":")[0]
+        self.server.writes.append(node)
+        if path in self.server.corrupt:
+            body = body[:-1] + bytes([body[-1] ^ 1])
+        if body:
+            entry.blocks.append((body, node))
+
+    def _redirect(self) -> None:
+        """To the last DataNode, whoever asks."""
+        place = f"http://{DATANODES[-1]}:{self.server.server_port}{self.path}&namenoderpcaddress=nn:8020"
+        self._send(b"", 307, "text/plain", location=place)
+
+    def _jmx(self, name: str) -> Any:
+        port = self.server.server_port
+        live = {
+            f"{address}:9866": {
+                "xferaddr": f"{address}:9866",
+                "infoAddr": f"10.0.0.1:{port}",
+                "adminState": "In Service",
+            }
+            for address in DATANODES
+        }
+        used = sum(len(data) for data in self.server.files().values())
+        rows = [
+            {"key": kind, "value": {"capacityTotal": 10**13, "capacityRemaining": free}}
+            for kind, free in self.server.free.items()
+        ]
+        bean = {"NameNodeInfo": {"LiveNodes": json.dumps(live), "Used": used}, "BlockStats": {"StorageTypeStats": rows}}
+        return {"beans": [bean[name]]}
+
+    def _body(self) -> bytes:
+        if self.headers.get("transfer-encoding") == "chunked":
+            body = b""
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return body
+        return self.rfile.read(int(self.headers.get("content-length") or 0))
+
+    def _answer(self, document: object, code: int = 200) -> None:
+        self._send(json.dumps(document).encode(), code, "application/json")
+
+    def _send(self, body: bytes, code: int, kind: str, **headers: str) -> None:
+        self.send_response(code)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+
+def status(path: str, entry: Entry, suffix: str) -> dict[str, object]:
+    return {
+        "pathSuffix": suffix,
+        "type": "DIRECTORY" if entry.folder else "FILE",
+        "length": len(entry.data),
+        "modificationTime": entry.changed_ms,
+    }
+
+
+def _table(polynomial: int) -> list[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = (byte >> 1) ^ (polynomial if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_TABLES = {"CRC32C": _table(0x82F63B78), "CRC32": _table(0xEDB88320)}
+
+
+def crc(data: bytes, kind: str) -> int:
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = (value >> 8) ^ _TABLES[kind][(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
+
+def checksum(entry: Entry, kind: str) -> dict[str, object]:
+    """As HDFS makes it: MD5 of the MD5s of the CRCs of each block, in a buffer that doubles."""
+    if kind == "COMPOSITE":
+        return {"algorithm": "COMPOSITE-CRC32C", "bytes": f"{crc(entry.data, 'CRC32C'):08x}", "length": 4}
+    md5s = b""
+    for block, _ in entry.blocks:
+        chunks = (block[n : n + CHUNK] for n in range(0, len(block), CHUNK))
+        md5s += hashlib.md5(b"".join(crc(chunk, kind).to_bytes(4, "big") for chunk in chunks)).digest()
+    size = 32
+    while size < len(md5s):
+        size *= 2
+    in_block = len(entry.blocks[0][0]) // CHUNK if len(entry.blocks) > 1 else 0
+    chunk = CHUNK if entry.blocks else 0
+    digest = hashlib.md5(md5s.ljust(size, b"\0")).hexdigest()
+    return {
+        "algorithm": f"MD5-of-{in_block}MD5-of-{chunk}{kind if entry.blocks else 'CRC32'}",
+        "bytes": f"{chunk:08x}{in_block:016x}{digest}00000000",
+        "length": 28,
+    }
+
+
+@contextmanager
+def running() -> Iterator[FakeHdfs]:
+    with FakeHdfs() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

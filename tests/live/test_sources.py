@@ -1,0 +1,96 @@
+"""Where input sets come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.errors import FawkesError, UserError
+from fawkes.live.sources import LocalFolder, SourceFile, WebHdfsFolder, data_bytes, source_of
+from fawkes.live.webhdfs import HdfsFailedError
+from tests.live.fake_hdfs import FakeHdfs, running
+
+
+@pytest.fixture
+def server() -> Iterator[FakeHdfs]:
+    with running() as server:
+        yield server
+
+
+def test_all_files_below_a_local_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b").write_bytes(b"12")
+    (tmp_path / "a").write_bytes(b"1")
+    os.utime(tmp_path / "a", ns=(0, 5_000_999_999))
+    source = source_of(str(tmp_path), "hadoop")
+    files = source.files()
+    assert [file.name for file in files] == ["a", "sub/b"]
+    assert files[0] == SourceFile("a", 1, 5000)
+    assert b"".join(source.read(files[1])) == b"12"
+    assert data_bytes(source) == 3
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a").write_bytes(b"1")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "folder").symlink_to(tmp_path / "real")
+    (tmp_path / "set" / "file").symlink_to(tmp_path / "real" / "a")
+    assert [file.name for file in LocalFolder(tmp_path / "set").files()] == ["file", "folder/a"]
+
+
+def test_links_that_lead_back_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "up").symlink_to(tmp_path)
+    with pytest.raises(UserError, match="leads back") as caught:
+        LocalFolder(tmp_path).files()
+    assert caught.value.where == str(tmp_path / "sub" / "up")
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="neither a file nor a folder") as caught:
+        LocalFolder(tmp_path).files()
+    assert caught.value.where == str(tmp_path / "pipe")
+
+
+def test_a_link_to_nowhere_and_a_file_that_has_gone(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FawkesError, match="No such file") as caught:
+        LocalFolder(tmp_path).files()
+    assert caught.value.where == str(tmp_path / "a")
+    with pytest.raises(FawkesError, match="No such file"):
+        next(LocalFolder(tmp_path).read(SourceFile("b", 1, 0)))
+
+
+@pytest.mark.parametrize("name", ["gone", "file"])
+def test_a_folder_that_is_not_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="no such folder"):
+        LocalFolder(tmp_path / name).files()
+
+
+def test_a_folder_of_another_hdfs(server: FakeHdfs) -> None:
+    server.put("/sets/one two/b/c", b"12")
+    server.put("/sets/one two/a", b"1")
+    server.put("/sets/other", b"1234")
+    source = source_of(f"webhdfs://127.0.0.1:{server.server_port}/sets/one%20two", "hadoop")
+    files = source.files()
+    assert [(file.name, file.size) for file in files] == [("a", 1), ("b/c", 2)]
+    assert b"".join(source.read(files[1])) == b"12"
+    assert data_bytes(source) == 3
+    assert isinstance(source, WebHdfsFolder)
+
+
+def test_a_folder_that_the_other_hdfs_has_not(server: FakeHdfs) -> None:
+    with pytest.raises(HdfsFailedError, match="File does not exist: /gone"):
+        source_of(f"webhdfs://127.0.0.1:{server.server_port}/gone", "hadoop").files()
+
+
+@pytest.mark.parametrize("url", ["webhdfs:///sets", "webhdfs://host:9870", "webhdfs://host:9870/"])
+def test_a_url_that_names_no_folder(url: str) -> None:
+    with pytest.raises(UserError, match="is no folder of an HDFS"):
+        source_of(url, "hadoop")

@@ -1,0 +1,182 @@
+"""The file system of a MR-cluster over WebHDFS, against one in memory."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from fawkes.live.crc import HdfsDigest, Kind
+from fawkes.live.rest import Deadline, UnreadableError, close_session
+from fawkes.live.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
+from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
+
+BLOCK = 1024
+
+
+@pytest.fixture
+def server() -> Iterator[FakeHdfs]:
+    with running() as server:
+        yield server
+    close_session()
+
+
+@pytest.fixture
+def hdfs(server: FakeHdfs) -> Hdfs:
+    return Hdfs.of(server.masters())
+
+
+def write(hdfs: Hdfs, path: str, *blocks: tuple[int, bytes], port: int) -> None:
+    """Blocks by the number of their DataNode."""
+    places = ((f"{DATANODES[n]}:{port}", iter([data])) for n, data in blocks)
+    hdfs.write(path, places, block_bytes=BLOCK, replication=1)
+
+
+def digest(data: bytes, kind: Kind) -> str:
+    found = HdfsDigest(kind)
+    found.update(data)
+    return found.hexdigest()
+
+
+def test_a_file_is_written_block_by_block_through_the_nodes_named(server: FakeHdfs, hdfs: Hdfs) -> None:
+    write(hdfs, "/in/a", (1, b"x" * BLOCK), (0, b"y" * BLOCK), (1, b"z"), port=server.server_port)
+    assert hdfs.blocks("/in/a") == [
+        Block(BLOCK, (DATANODES[1],)),
+        Block(BLOCK, (DATANODES[0],)),
+        Block(1, (DATANODES[1],)),
+    ]
+    assert b"".join(hdfs.read("/in/a")) == b"x" * BLOCK + b"y" * BLOCK + b"z"
+    assert server.tree["/in/a"].block_bytes == BLOCK
+
+
+def test_a_file_that_is_there_is_replaced(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/in/a", b"old and longer")
+    write(hdfs, "/in/a", (0, b"new"), port=server.server_port)
+    assert b"".join(hdfs.read("/in/a")) == b"new"
+
+
+def test_an_empty_file(server: FakeHdfs, hdfs: Hdfs) -> None:
+    write(hdfs, "/in/a", (0, b""), port=server.server_port)
+    assert hdfs.status("/in/a") == HdfsFile("/in/a", 0, server.tree["/in/a"].changed_ms, folder=False)
+
+
+@pytest.mark.parametrize("name", ["with space", "a%b", "ü", "plus+amp&hash#q?x", "semi;colon", "quote'\""])
+def test_any_name(server: FakeHdfs, hdfs: Hdfs, name: str) -> None:
+    path = f"/in/{name}/{name}"
+    write(hdfs, path, (0, b"data"), port=server.server_port)
+    assert server.files() == {path[1:]: b"data"}
+    assert b"".join(hdfs.read(path)) == b"data"
+    hdfs.set_time(path, 12345)
+    hdfs.rename(path, f"{path}.2")
+    assert [file.path for file in hdfs.below("/in")] == [f"/in/{name}", f"{path}.2"]
+    assert hdfs.blocks(f"{path}.2") == [Block(4, (DATANODES[0],))]
+
+
+def test_all_that_is_below_a_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/in/b/c", b"12")
+    server.put("/in/a", b"1")
+    server.make_folder("/in/empty")
+    assert [(file.path, file.size, file.folder) for file in hdfs.below("/in")] == [
+        ("/in/b", 0, True),
+        ("/in/empty", 0, True),
+        ("/in/a", 1, False),
+        ("/in/b/c", 2, False),
+    ]
+    assert hdfs.summary("/in") == Summary(3, 2)
+
+
+def test_what_is_not_there(hdfs: Hdfs) -> None:
+    assert hdfs.status("/gone") is None
+    assert hdfs.summary("/gone") is None
+    hdfs.delete("/gone")
+    for ask in (
+        lambda: list(hdfs.below("/gone")),
+        lambda: list(hdfs.read("/gone")),
+        lambda: hdfs.checksum("/gone"),
+        lambda: hdfs.blocks("/gone"),
+        lambda: hdfs.rename("/gone", "/there"),
+        lambda: hdfs.set_policy("/gone", "HOT"),
+    ):
+        with pytest.raises(HdfsFailedError, match=r"File does not exist: /gone$") as caught:
+            ask()
+        assert caught.value.missing
+        assert not caught.value.unreachable
+
+
+def test_renaming_replaces(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/in/a", b"new")
+    server.put("/in/b", b"old")
+    hdfs.rename("/in/a", "/in/b")
+    assert server.files("/in") == {"b": b"new"}
+
+
+def test_folders_policies_and_quotas(server: FakeHdfs, hdfs: Hdfs) -> None:
+    hdfs.mkdir("/out/a")
+    hdfs.set_policy("/out", "HOT")
+    hdfs.set_quota("/out", size=10**9)
+    assert server.tree["/out"].policy == "HOT"
+    assert server.tree["/out"].quota == (10**9, -1)
+    hdfs.set_quota("/out", files=7)
+    assert server.tree["/out"].quota == (-1, 7)
+
+
+def test_the_first_mark_stays(server: FakeHdfs, hdfs: Hdfs) -> None:
+    soon = Deadline.after(20)
+    assert read_mark(server.masters(), soon) is None
+    hdfs.set_mark(1000)
+    hdfs.set_mark(2000)
+    assert read_mark(server.masters(), soon) == 1000
+
+
+def test_a_mark_that_nobody_tells_is_an_error(server: FakeHdfs) -> None:
+    nobody = replace(server.masters(), namenode="http://127.0.0.1:1")
+    with pytest.raises(UnreadableError):
+        read_mark(nobody, Deadline.after(20))
+
+
+@pytest.mark.parametrize("kind", ["CRC32C", "CRC32", "COMPOSITE"])
+def test_whether_hdfs_holds_some_bytes(server: FakeHdfs, hdfs: Hdfs, kind: str) -> None:
+    """By its checksum where that is of the same kind, else by reading."""
+    server.checksum_kind = kind
+    data = bytes(range(256)) * 10
+    server.put("/a", data[:BLOCK], data[BLOCK : 2 * BLOCK], data[2 * BLOCK :], block_bytes=BLOCK)
+    assert hdfs.holds("/a", digest(data, Kind(BLOCK)), Kind(BLOCK))
+    assert bool(server.reads) is (kind != "CRC32C")
+    assert not hdfs.holds("/a", digest(data[:-1] + b"!", Kind(BLOCK)), Kind(BLOCK))
+
+
+def test_blocks_of_unequal_length_are_compared_by_reading(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/a", b"x" * 512, b"y" * 1024, b"z" * 512)
+    data = b"x" * 512 + b"y" * 1024 + b"z" * 512
+    assert hdfs.holds("/a", digest(data, Kind(512)), Kind(512))
+    assert server.reads == ["/a"]
+
+
+def test_a_namenode_that_is_gone() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        hdfs = Hdfs(f"http://127.0.0.1:{unused.getsockname()[1]}", "hadoop")
+        asks: list[Callable[[], object]] = [
+            lambda: hdfs.mkdir("/a"),
+            lambda: hdfs.set_policy("/a", "HOT"),
+            lambda: hdfs.status("/a"),
+        ]
+        for ask in asks:
+            with pytest.raises(HdfsFailedError, match="connection refused") as caught:
+                ask()
+            assert caught.value.unreachable
+
+
+def test_a_datanode_that_is_gone(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.down.add(DATANODES[0])
+    with pytest.raises(HdfsFailedError) as caught:
+        write(hdfs, "/in/a", (0, b"data"), port=server.server_port)
+    assert caught.value.unreachable
+
+
+def test_proxies_of_the_environment_are_not_used(server: FakeHdfs, hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    write(hdfs, "/in/a", (0, b"data"), port=server.server_port)
+    assert b"".join(hdfs.read("/in/a")) == b"data"
