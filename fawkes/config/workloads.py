@@ -32,6 +32,9 @@ class GenerateTable(Strict):
 class ClusterArrival(ClusterTable):
     """``[[cluster]]``: the keys of a MR-cluster file, and when it is requested."""
 
+    after: Name | None = Field(
+        default=None, description="the MR-cluster from whose running at counts, instead of the start of the run"
+    )
     at_us: DurationUs = Field(default=0, alias="at", description="when it is requested, from the start of the run")
 
 
@@ -53,6 +56,7 @@ class WorkloadTable(Strict):
 
     title: str = Field(default="", description="a line for people")
     hosts: int | None = Field(default=None, ge=1, description="the number of hosts that it is made for")
+    network: SizeBytes | None = Field(default=None, description="the limit of each lab host's network, for each second")
     settings: dict[str, Any] = Field(default={}, description="the keys of fawkes.toml")
     generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
     cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
@@ -72,10 +76,11 @@ class Generated:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A MR-cluster that is requested ``at_us`` after the start of the run."""
+    """A MR-cluster that is requested ``at_us`` after the start of the run, or after the MR-cluster ``after`` runs."""
 
     at_us: int
     spec: ClusterSpec
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,10 @@ class Submission:
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload: what to make, what arrives. ``hosts`` is None when it fits any pool."""
+    """A workload: what to make, what arrives. ``hosts`` is None when it fits any pool.
+
+    ``network_bytes`` limits the network of each host of a lab, in bytes a second; None is no limit.
+    """
 
     name: str
     title: str
@@ -98,6 +106,7 @@ class Workload:
     generate: tuple[Generated, ...]
     clusters: tuple[Arrival, ...]
     jobs: tuple[Submission, ...]
+    network_bytes: int | None = None
 
 
 def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None) -> Workload:
@@ -140,8 +149,11 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
         hosts=table.hosts,
         settings=settings,
         generate=tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate),
-        clusters=tuple(Arrival(one.at_us, spec) for one, spec in zip(table.cluster, clusters, strict=True)),
+        clusters=tuple(
+            Arrival(one.at_us, spec, one.after or "") for one, spec in zip(table.cluster, clusters, strict=True)
+        ),
         jobs=tuple(jobs),
+        network_bytes=table.network,
     )
 
 
@@ -162,6 +174,12 @@ def _check_names(table: WorkloadTable, faults: Faults) -> None:
         for name in sorted({name for name in names if name and names.count(name) > 1}):
             faults.add(f"two [[{kind}]] are named {name!r}", f"{kind}[{name}]", "Give each its own name")
     clusters = [one.id or "" for one in table.cluster]
+    for number, one in enumerate(table.cluster):
+        # Only of earlier ones, so that none waits for one that waits for it.
+        if one.after is not None and one.after not in clusters[:number]:
+            hint = did_you_mean(one.after, clusters[:number], kind="before it there are")
+            key = f"{_place('cluster', number + 1, one.id)}.after"
+            faults.add(f"before it there is no MR-cluster {one.after!r}", key, hint)
     for number, job in enumerate(table.job, 1):
         if job.cluster not in clusters:
             hint = did_you_mean(job.cluster, clusters, kind="there are")

@@ -28,6 +28,7 @@ def test_every_key_reaches_the_workload(tmp_path: Path, inventory: Inventory) ->
     text = """
 title = "Two"
 hosts = 8
+network = "5MB"
 [settings]
 preset = "demo"
 policy = "JD"
@@ -45,6 +46,7 @@ outputs = [{ path = "/output", save_to = "results/a" }]
 [[cluster]]
 id = "b"
 at = "1m"
+after = "a"
 min_nodes = 3
 [[job]]
 id = "s"
@@ -68,7 +70,8 @@ args = ["wordcount", "/input", "/output/{id}"]
     assert (found.name, found.title, found.hosts) == ("two", "Two", 8)
     assert (found.settings.core.preset, found.settings.core.policy) == ("demo", "JD")
     assert found.generate == (Generated("book", "words", 8_000_000, 4, 7),)
-    assert [(one.at_us, one.spec.id) for one in found.clusters] == [(0, "a"), (60 * SECOND_US, "b")]
+    assert [(one.at_us, one.after, one.spec.id) for one in found.clusters] == [(0, "", "a"), (60 * SECOND_US, "a", "b")]
+    assert found.network_bytes == 5_000_000
     details = ClusterDetails.of(found.clusters[0].spec.details)
     assert (details.data[0].source, details.data[0].size_bytes) == ("generated:book", 8_000_000)
     assert details.outputs[0].save_to == str(tmp_path / "site/results/a")
@@ -116,6 +119,7 @@ JOB = '[[job]]\nid = "j"\ncluster = "a"\nkind = "sleep"\nmaps = 1\nmap_time = "1
     unknown_policy=Bad('[settings]\npolicy = "TX"\n' + HEAD, "settings.policy", "there is no policy 'TX'"),
     tau_twice=Bad("[settings]\ntau = 1\nshare_error = 0.1\n" + HEAD, "settings.tau", "both given"),
     unknown_moment=Bad(HEAD + JOB + 'after = "ready"', "job[j].after", "'ready' is none of"),
+    after_itself=Bad(HEAD + 'after = "a"', "cluster[a].after", "before it there is no MR-cluster 'a'"),
     no_unit=Bad(HEAD + "at = 10", "cluster[a].at", "10 has no unit"),
 )
 def test_a_workload_that_is_wrong_is_refused(bad: Bad, tmp_path: Path, inventory: Inventory) -> None:
@@ -128,8 +132,7 @@ def test_wkld_a_in_small_is_what_the_paper_plays(tmp_path: Path) -> None:
     found = load(ROOT / "workloads/wkld-a-small.toml", inventory, tmp_path)
     assert found.hosts == len(inventory.nodes) == 10
     assert [(one.spec.id, one.spec.min_nodes) for one in found.clusters] == [("c-1", 2), ("c-2", 2), ("c-3", 2)]
-    arrivals = [one.at_us for one in found.clusters]
-    assert arrivals == sorted(set(arrivals))
+    assert [one.after for one in found.clusters] == ["", "", "c-1"]
     kinds = Counter("sleep" if JobDetails.of(one.spec.details).sleep else one.spec.id for one in found.jobs)
     assert kinds == {"sleep": 25, "count": 1}
     assert {one.spec.cluster for one in found.jobs} == {"c-1", "c-2", "c-3"}
