@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fawkes.config.site import Site
     from fawkes.config.workloads import Workload, WorkloadTable
     from fawkes.demo.ending import Outcome
+    from fawkes.lab import LabSpec
 
 WORKLOAD = "wkld-a-small"
 FOLDER = "demo-site"
@@ -54,6 +55,7 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
     """
     from fawkes.config.site import Site
     from fawkes.demo.stage import own_folder
+    from fawkes.lab import LabSpec
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -64,7 +66,8 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
         _settings(site, found, table, policy)
         with phases("Hadoop"):
             _get_hadoop(table)
-        played = _run(site, found, hosts or table.hosts or _HOSTS, keep, phases)
+        hosts = hosts or table.hosts or _HOSTS
+        played = _run(site, found, LabSpec(hosts=hosts, site=root, rate_bytes=table.network), keep, phases)
         ended = _ended(site, played)
     _tell(site, ended, phases, keep, output)
     return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
@@ -115,7 +118,7 @@ def _get_hadoop(table: WorkloadTable) -> None:
         cache.get(pin(version), say=note)
 
 
-def _run(site: Site, found: Found, hosts: int, keep: bool, phases: _Phases) -> Workload:
+def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> Workload:
     """Everything from the first host to the last; the workload as it was played."""
     from fawkes.demo.stage import controller_of, lab_of, take_down
     from fawkes.demo.view import watched
@@ -123,7 +126,7 @@ def _run(site: Site, found: Found, hosts: int, keep: bool, phases: _Phases) -> W
 
     with ExitStack() as stack:
         with phases("hosts and data"):
-            lab = stack.enter_context(lab_of(site.root, hosts, note, keep=keep))
+            lab = stack.enter_context(lab_of(spec, note, keep=keep))
             workload = _prepared(site, found)
         with phases("controller"):
             client = stack.enter_context(controller_of(lab, site, keep=keep))

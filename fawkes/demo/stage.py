@@ -68,26 +68,26 @@ def _clear(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def lab_of(site: Path, hosts: int, say: Say, *, keep: bool = False) -> Iterator[Lab]:
+def lab_of(spec: LabSpec, say: Say, *, keep: bool = False) -> Iterator[Lab]:
     """A lab that is taken down at the end, however this process ends, unless ``keep``; with it goes the controller.
 
     FawkesError when it does not go down.
     """
     if keep:
-        yield labs.up(LabSpec(hosts=hosts, site=site), tell=say)
+        yield labs.up(spec, tell=say)
         return
     # Who waits for the end of this process takes the lab down in any case: one way, which every run tries out. It has
     # a session of its own, for what ends a whole group, as Ctrl-C does, must not end it.
     wait_and_do = 'cat >/dev/null; exec "$@"'
-    command = ["/bin/sh", "-c", wait_and_do, "sh", *_FAWKES, "lab", "down", "--site", str(site)]
+    command = ["/bin/sh", "-c", wait_and_do, "sh", *_FAWKES, "lab", "down", "--name", spec.name]
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, start_new_session=True, **streams) as guard:
         try:
-            yield labs.up(LabSpec(hosts=hosts, site=site), tell=say)
+            yield labs.up(spec, tell=say)
         finally:
             _, said = guard.communicate()
     if guard.returncode != 0:
-        raise FawkesError(f"the lab did not go down: {said.strip()}", hint=f"fawkes lab down --site {site}")
+        raise FawkesError(f"the lab did not go down: {said.strip()}", hint=f"fawkes lab down --name {spec.name}")
 
 
 @contextlib.contextmanager

@@ -202,7 +202,8 @@ class _Player:
     def _due_us(self, item: _Item) -> int | None:
         """When it is to be asked for; None while that is not known yet."""
         if isinstance(item.of, Arrival):
-            return item.of.at_us
+            start_us = self.running.get(item.of.after) if item.of.after else 0
+            return None if start_us is None else start_us + item.of.at_us
         if item.cluster not in self.requested:
             return None
         since = {"start": 0, "request": self.requested[item.cluster], "running": self.running.get(item.cluster)}
@@ -256,11 +257,12 @@ class _Player:
 
     def _check_gone(self, name: str, items: Sequence[_Item]) -> None:
         left = sum(item.cluster == name for item in items)
-        if left:
+        waiting = [item for item in items if isinstance(item.of, Arrival) and item.of.after == name]
+        if left or (waiting and name not in self.running):
             rows = self._patiently(lambda: self.controller.rows("clusters", cluster=name))
             why = next((row["failed"] for row in rows if row["failed"]), "it had nothing to do for its idle time")
             raise FawkesError(
-                f"it went before {left} of its jobs were submitted: {why}",
+                f"it went before {left} of its jobs were submitted: {why}" if left else f"it went before it ran: {why}",
                 where=name,
                 hint="A longer idle_time would have kept it, if it did not fail",
             )

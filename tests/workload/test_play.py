@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +211,20 @@ def test_a_mr_cluster_that_fails_before_its_jobs_are_submitted(workload: Workloa
     with pytest.raises(FawkesError, match="4 of its jobs were submitted: no node came up") as caught:
         play(workload, pool_, clock=pool_)
     assert caught.value.where == "c-1"
+
+
+def test_a_mr_cluster_may_arrive_after_another_runs(workload: Workload) -> None:
+    first, second = workload.clusters
+    pool_ = Pool()
+    play(replace(workload, clusters=(first, replace(second, after="c-1"))), pool_, clock=pool_)
+    assert (50, "c-2") in pool_.heard
+
+
+def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: Workload) -> None:
+    first, second = workload.clusters
+    pool_ = Pool(failed="no node came up")
+    with pytest.raises(FawkesError, match="it went before it ran: no node came up"):
+        play(replace(workload, clusters=(first, replace(second, after="c-1")), jobs=()), pool_, clock=pool_)
 
 
 def test_generated_data_takes_the_place_of_its_name(workload: Workload, tmp_path: Path) -> None:
