@@ -83,13 +83,13 @@ class Save:
         """
         listing = self._listing()
         files = [file for file in listing if not file.folder]
-        saved = Saved(len(files), sum(file.size for file in files), already=False)
-        if self.target.exists() and not _is_empty(self.target):
-            verify(self.hdfs, self.output, self.target, stop=self.stop)
-            return Saved(saved.files, saved.size, already=True)
         with _disk(self.target):
-            self._write(listing, files)
-        return saved
+            already = self.target.exists() and not _is_empty(self.target)
+            if already:
+                verify(self.hdfs, self.output, self.target, stop=self.stop)
+            else:
+                self._write(listing, files)
+        return Saved(len(files), sum(file.size for file in files), already)
 
     def _listing(self) -> list[HdfsFile]:
         found = _below(self.hdfs, self.output)
@@ -160,6 +160,7 @@ class Save:
 
     def _copy(self, file: HdfsFile, path: Path, halt: threading.Event) -> _Digests:
         """Copy one file, unless it is here already, and compare it with HDFS."""
+        self._checker(halt)(b"")
         kind = kind_of(self.hdfs.checksum(file.path)) or Kind(None)
         if path.exists() and path.stat().st_size == file.size:
             digests = _digests(_pieces(path), kind, self._checker(halt))

@@ -22,7 +22,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
 from fawkes.errors import FawkesError
-from fawkes.live.crc import HdfsDigest, Kind, md5_of
+from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.rest import Deadline, UnreadableError, get_json, reason_of
 
@@ -205,15 +205,25 @@ class Hdfs:
     def holds(self, path: str, digest: str, kind: Kind) -> bool:
         """Whether a file in HDFS has the bytes with this `crc.HdfsDigest`.
 
-        HDFS's own checksum tells; where that is of another kind (a site's own setting, blocks of unequal length), the
-        file is read.
+        HDFS's own checksum tells; only where that is of another kind (a site's own setting, blocks of unequal length),
+        the file is read.
         """
-        if md5_of(self.checksum(path)) == digest:
+        said = self.checksum(path)
+        if md5_of(said) == digest:
             return True
+        if self._comparable(path, said, kind):
+            return False
         again = HdfsDigest(kind)
         for piece in self.read(path):
             again.update(piece)
         return again.hexdigest() == digest
+
+    def _comparable(self, path: str, said: Mapping[str, object], kind: Kind) -> bool:
+        """Whether HDFS's checksum was made of the same chunks and blocks."""
+        theirs = kind_of(said)
+        if theirs is None or (theirs.chunk_bytes, theirs.crc) != (kind.chunk_bytes, kind.crc):
+            return False
+        return all(block.size == kind.block_bytes for block in self.blocks(path)[:-1])
 
     def write(
         self,
