@@ -67,9 +67,13 @@ class Clusters:
             self._put(LiveCluster(state.spec, details, state.master, members, deployed, working, served))
 
     def deploying(self, effect: Deploy) -> LiveCluster:
-        """A MR-cluster begins."""
+        """A MR-cluster begins; one that works goes on to work when it is asked for again."""
         details = ClusterDetails.of(effect.spec.details)
-        return self._put(LiveCluster(effect.spec, details, effect.master, effect.members))
+        known = self.get(effect.cluster)
+        begun = LiveCluster(effect.spec, details, effect.master, effect.members)
+        if known is not None and known.master == effect.master:
+            begun = replace(begun, ready=known.ready, working=known.working)
+        return self._put(begun)
 
     def changed(self, effect: Membership) -> LiveCluster | None:
         """Its members change; None when it is not known (any more)."""
