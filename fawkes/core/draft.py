@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from fawkes.core.counts import Held
 from fawkes.core.decision import (
@@ -45,6 +46,10 @@ _GOALS = {
     NodeLife.DRAINING: Goal.DRAINING,
     NodeLife.EVACUATING: Goal.EVACUATING,
 }
+
+
+#: documents have a line for each node: equal lines are one value
+_member = lru_cache(maxsize=4096)(Member)
 
 
 class Draft:
@@ -120,13 +125,20 @@ class Draft:
 
     def nodes_of(self, cluster: ClusterId) -> list[NodeState]:
         """The nodes that a MR-cluster holds physically, by id."""
-        ids = [n for n in self.view.nodes_of(cluster) if n not in self._nodes]
-        ids += self._nodes_of.get(cluster, ())
-        return [self.node(n) for n in sorted(ids)]
+        stored, changed = self.view.nodes, self._nodes
+        mine = self._nodes_of.get(cluster)
+        if mine is None:
+            return [stored[n] for n in sorted(self.view.nodes_of(cluster))]
+        ids = [n for n in self.view.nodes_of(cluster) if n not in changed]
+        ids += mine
+        return [changed.get(n) or stored[n] for n in sorted(ids)]
 
     def jobs_of(self, cluster: ClusterId) -> list[JobState]:
         """The jobs of a MR-cluster that have not ended, in the order of their submission."""
-        mine = dict(self.view.jobs_of(cluster))
+        stored = self.view.jobs_of(cluster)
+        if not self._jobs:
+            return list(stored.values())
+        mine = dict(stored)
         mine.update((j, state) for j, state in self._jobs.items() if state.cluster == cluster)
         return [state for state in mine.values() if state.life not in ENDED_JOBS]
 
@@ -235,16 +247,14 @@ class Draft:
         for state in self.nodes_of(cluster):
             goal = _GOALS.get(state.life)
             if goal is not None and state.role is not None:
-                found[state.node.id] = Member(goal, state.role, state.generation, self.leave_us(state))
+                leave_us = 0 if goal is Goal.SERVING else self.leave_us(state.role)
+                found[state.node.id] = _member(goal, state.role, state.generation, leave_us)
         return found
 
-    def leave_us(self, state: NodeState) -> int:
+    def leave_us(self, role: Role | None) -> int:
         """The graceful time of a node that leaves."""
-        if state.life not in (NodeLife.DRAINING, NodeLife.EVACUATING):
-            return 0
-        if state.role is Role.TRANSIENT:
-            return self.settings.transient_leave_us
-        return self.settings.transient_core_leave_us
+        settings = self.settings
+        return settings.transient_leave_us if role is Role.TRANSIENT else settings.transient_core_leave_us
 
     def finish(self) -> Decision:
         """The decision: membership documents of all that was touched, and the timer, come last."""

@@ -139,9 +139,6 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
-    foreign: list[tuple[NodeId, ClusterId | None]] = []
-    for node in effect.members:
-        owner = (nodes.get(node) or view.nodes[node]).owner
-        if owner != effect.cluster:
-            foreign.append((node, owner))
-    return [f"{effect.cluster} would count {node} of {owner} as a member" for node, owner in foreign]
+    stored, cluster = view.nodes, effect.cluster
+    foreign = [(n, state.owner) for n in effect.members if (state := nodes.get(n) or stored[n]).owner != cluster]
+    return [f"{cluster} would count {node} of {owner} as a member" for node, owner in foreign]

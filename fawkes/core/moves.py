@@ -46,10 +46,7 @@ def shrink(draft: Draft, state: NodeState, why: Reason) -> None:
     draft.put_node(_step(draft, state, NodeLife.DRAINING, why))
     draft.settle(f"host:{state.node.id}")
     draft.touch(cluster)
-    graceful = (
-        draft.settings.transient_leave_us if state.role is Role.TRANSIENT else draft.settings.transient_core_leave_us
-    )
-    draft.expect(leave_key(state.node.id), graceful + draft.settings.membership_us)
+    draft.expect(leave_key(state.node.id), draft.leave_us(state.role) + draft.settings.membership_us)
 
 
 def undrain(draft: Draft, state: NodeState, why: Reason) -> None:

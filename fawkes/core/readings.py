@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import fsum
+from typing import NamedTuple
 
 from fawkes.core import jobs
 from fawkes.core.clusters import tag_of
@@ -67,33 +68,56 @@ def _differ(before: int | None, now: int | None) -> bool:
 
 def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
     """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
-    queued = [job for job in mine if job.life is JobLife.QUEUED]
-    in_yarn = set(reading.waiting_tags)
-    waiting = {job.id for job in queued}
-    if in_yarn:
-        waiting |= {job.id for job in mine if tag_of(job.id, job.attempt) in in_yarn}
-    known_bytes = [j.spec.input_bytes for j in mine if j.id in waiting and j.spec.input_bytes is not None]
-    ratios = [
-        (draft.at_us - (job.submitted_us if job.id in waiting or job.started_us is None else job.started_us))
-        / job.spec.reference_us
-        for job in mine
-        if job.spec.reference_us
-    ]
+    ours = _demand(draft.at_us, mine, set(reading.waiting_tags)) if mine else _IDLE
     return Sample(
         at_us=draft.at_us,
-        jobs_waiting=_plus(reading.jobs_waiting, len(queued)),
+        jobs_waiting=_plus(reading.jobs_waiting, ours.jobs),
         jobs_running=reading.jobs_running,
-        tasks_waiting=_plus(reading.tasks_waiting, sum(job.spec.tasks for job in queued)),
+        tasks_waiting=_plus(reading.tasks_waiting, ours.tasks),
         tasks_running=reading.tasks_running,
-        bytes_waiting=sum(known_bytes) if known_bytes or not waiting else None,
+        bytes_waiting=ours.waiting_bytes,
         slots_used=reading.slots_used,
         slots_total=reading.slots_total,
         output_bytes=reading.output_bytes,
         storage_bytes=reading.storage_bytes,
         jobs_done=reading.jobs_done,
         tasks_done=reading.tasks_done,
-        job_slowdown=fsum(ratios) / len(ratios) if ratios else (0.0 if not mine else None),
-        without_reference=sum(1 for job in mine if not job.spec.reference_us),
+        job_slowdown=ours.slowdown,
+        without_reference=ours.without_reference,
+    )
+
+
+class _Demand(NamedTuple):
+    """What Fawkes's own jobs add: queued jobs and their tasks, input of all that wait, mean slowdown so far."""
+
+    jobs: int
+    tasks: int
+    waiting_bytes: int | None
+    slowdown: float | None
+    without_reference: int
+
+
+_IDLE = _Demand(0, 0, 0, 0.0, 0)
+
+
+def _demand(at_us: int, mine: list[JobState], in_yarn: set[str]) -> _Demand:
+    queued = [job for job in mine if job.life is JobLife.QUEUED]
+    waiting = {job.id for job in queued}
+    if in_yarn:
+        waiting |= {job.id for job in mine if tag_of(job.id, job.attempt) in in_yarn}
+    known_bytes = [j.spec.input_bytes for j in mine if j.id in waiting and j.spec.input_bytes is not None]
+    ratios = [
+        (at_us - (job.submitted_us if job.id in waiting or job.started_us is None else job.started_us))
+        / job.spec.reference_us
+        for job in mine
+        if job.spec.reference_us
+    ]
+    return _Demand(
+        len(queued),
+        sum(job.spec.tasks for job in queued),
+        sum(known_bytes) if known_bytes or not waiting else None,
+        fsum(ratios) / len(ratios) if ratios else None,
+        len(mine) - len(ratios),
     )
 
 

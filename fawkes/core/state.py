@@ -37,7 +37,7 @@ from fawkes.core.model import (
     NodeState,
     Role,
 )
-from fawkes.core.view import Latest, View
+from fawkes.core.view import View
 from fawkes.core.window import Window
 
 __all__ = ["NO_TICK", "State", "View", "evolve"]
@@ -102,7 +102,7 @@ class State:
         self._jobs_of: dict[ClusterId, dict[JobId, JobState]] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
-        self._latest: dict[ClusterId, Latest] = {}
+        self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
@@ -138,7 +138,7 @@ class State:
         kept = self._windows.get(cluster, ())
         return Window(cluster, tuple(entry.sample for entry in kept if entry.sample.at_us > since_us))
 
-    def latest(self, cluster: ClusterId) -> Latest | None:
+    def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
         return self._latest.get(cluster)
 
@@ -258,9 +258,7 @@ class State:
         kept.append(change)
         while kept and kept[0].sample.at_us < change.keep_from_us:
             kept.popleft()
-        self._latest[change.cluster] = Latest(
-            change.sample, change.waiting_in_yarn, change.node_bytes, change.node_masters
-        )
+        self._latest[change.cluster] = change
 
     def put_tick(self, change: PutTick) -> None:
         """Remember a tick; a measured one begins a new interval of eq. 2."""

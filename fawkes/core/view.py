@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from typing import Protocol
 
 from fawkes.core.counts import Counts, FreeIds, Held, Place
-from fawkes.core.decision import PutPending, PutRules, PutTick
-from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Sample
+from fawkes.core.decision import AddSample, PutPending, PutRules, PutTick
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState
 from fawkes.core.window import Window
-
-
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """The latest reading of a MR-cluster, as far as node choice, job release and idleness need it."""
-
-    sample: Sample
-    waiting_in_yarn: int
-    node_bytes: Mapping[NodeId, int]
-    node_masters: Mapping[NodeId, int]
 
 
 class View(Protocol):
@@ -124,7 +113,7 @@ class View(Protocol):
         """The samples after ``since_us``."""
         ...
 
-    def latest(self, cluster: ClusterId) -> Latest | None:
+    def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
         ...
 

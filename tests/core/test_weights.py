@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.model import ClusterId, Plain, Sample
-from fawkes.core.weights import MINIMUM, Minimum, measure_all, weights
+from fawkes.core.weights import MINIMUM, Measured, Minimum, measure_all, weights
 from fawkes.core.window import Window
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
@@ -43,7 +43,7 @@ def test_weights_sum_to_one_or_are_undefined(values: dict[ClusterId, float]) -> 
 def test_answers_are_sorted_by_what_they_mean() -> None:
     answers: dict[ClusterId, float | Minimum | None] = {A: 3, B: MINIMUM, C: None}
     found = measure_all(lambda window, memory: (answers[window.cluster], None), windows(A, B, C), {})
-    assert (found.values, found.pinned, found.unreadable, found.failed) == ({A: 3.0}, {B}, {C}, "")
+    assert found == Measured({A: 3.0}, frozenset({B}), frozenset({C}), {})
 
 
 def test_an_empty_window_is_not_shown_to_the_policy() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fawkes import engine
-from fawkes.core.events import PolicyText
+from fawkes.core.events import Event, PolicyText
 from fawkes.core.model import ClusterId, Sample
 from fawkes.core.weights import Measure
 from fawkes.core.window import Window
@@ -181,7 +181,9 @@ def test_a_policy_of_fifteen_lines_drives_a_run() -> None:
     assert len(example.splitlines()) <= 15
     mine = text(example, "BACKLOG")
     probe(compile_policy(mine, settings()), "mine.py")
-    events = [started(10, policy=mine, how=settings(policy="BACKLOG", policy_parameters={"task_seconds": 25.0}))]
+    events: list[Event] = [
+        started(10, policy=mine, how=settings(policy="BACKLOG", policy_parameters={"task_seconds": 25.0}))
+    ]
     events += [request("c-1", 1), request("c-2", 2), submit("c-1", 1, 10, tasks=400), submit("c-2", 1, 10, tasks=40)]
     played = run(events, 60)
     assert sizes(played.view)["c-1"] > sizes(played.view)["c-2"] >= 2

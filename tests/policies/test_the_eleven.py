@@ -33,9 +33,10 @@ def test_there_is_one_file_for_each_policy_of_the_paper() -> None:
     for name in NAMES:
         tree = ast.parse((POLICIES / f"{name}.py").read_text())
         assert ast.get_docstring(tree), name
-        (named,) = (n.value.value for n in tree.body if isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant))
-        names.add(named)
-        assert named.lower() == name
+        (named,) = (n.value for n in tree.body if isinstance(n, ast.Assign))
+        assert isinstance(named, ast.Constant)
+        names.add(named.value)
+        assert str(named.value).lower() == name
     assert names == PAPER
 
 
@@ -120,7 +121,7 @@ def test_throughput(
     before = sample(
         0, **{f"{kind}_done": None if done is None else 10, f"{kind}_waiting": waiting, f"{kind}_running": running}
     )
-    after = replace(before, at_us=1, **{f"{kind}_done": None if done is None else 10 + done})
+    after = replace(before, at_us=1, **{f"{kind}_done": None if done is None else 10 + done})  # type: ignore[arg-type]
     assert measured(name, before, after) == (None if expected is None else pytest.approx(expected))
 
 
