@@ -21,17 +21,14 @@ import paramiko
 
 from fawkes.errors import HostError, UserError
 from fawkes.live.known_hosts import KnownHosts, remember
+from fawkes.live.lane import Lane, LaneBrokenError, late, run_once
 from fawkes.live.ssh import (
     ConnectionState,
     HostAddress,
-    Lane,
-    LaneBrokenError,
     Result,
     SshDeadlineError,
     SshError,
-    late,
     open_connection,
-    run_once,
     shown_key,
 )
 from fawkes.playbook import Lease, Script, changing
