@@ -1,0 +1,229 @@
+"""Readings, loads, saves and the question of safety against real Hadoop."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.details import Output
+from fawkes.core.model import ClusterId, Reading
+from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.data import Load, lay_out, mark_active
+from fawkes.live.masters import LEFT, applications, resource_manager_nodes, storage
+from fawkes.live.measure import Sampler, Target
+from fawkes.live.rest import Deadline, close_session
+from fawkes.live.safety import blocks_below, safe_to_stop
+from fawkes.live.saving import MANIFEST, Save, at_stake, verify
+from fawkes.live.sources import LocalFolder, source_of
+from fawkes.live.webhdfs import Hdfs, HdfsFailedError
+from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
+
+pytestmark = pytest.mark.hadoop
+
+CORE = ["node01", "node02"]
+MAPS, REDUCES = 5, 1
+
+
+@pytest.fixture(scope="module")
+def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyHadoop]:
+    with tiny_hadoop(tmp_path_factory.mktemp("hadoop"), "3.5.0", yarn=True) as cluster:
+        yield cluster
+    close_session()
+
+
+@pytest.fixture(scope="module", params=["3.5.0", "3.4.2"])
+def storing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyHadoop]:
+    """A cluster with HDFS, of each version."""
+    if request.param == "3.5.0":
+        cluster: TinyHadoop = request.getfixturevalue("hadoop")
+        yield cluster
+        return
+    with tiny_hadoop(tmp_path_factory.mktemp("hdfs"), request.param, yarn=False) as cluster:
+        yield cluster
+
+
+def soon() -> Deadline:
+    return Deadline.after(30)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    sizes = {"a": 100, "sub/b": 3 * BLOCK, "sub/with space/ü%&+c": 2 * BLOCK + 5, "empty": 0, "sub/one": BLOCK}
+    random_bytes = random.Random(5)
+    for name, size in sizes.items():
+        path = tmp_path / "set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(random_bytes.randbytes(size))
+    return tmp_path / "set"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found.pop(MANIFEST, None)
+    return found
+
+
+def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> Load:
+    return Load(
+        masters=cluster.masters, core=CORE, target=target, block_bytes=BLOCK, replication=replication, writers=2
+    )
+
+
+def test_a_load_and_a_save_are_byte_for_byte_the_same(storing: TinyHadoop, folder: Path, tmp_path: Path) -> None:
+    hdfs = Hdfs.of(storing.masters)
+    lay_out(storing.masters, ["/out"])
+    found = load(storing, "/input/set", replication=2).run(LocalFolder(folder))
+    assert (found.files, found.kept, found.thin, found.uneven) == (5, 0, 0, "")
+    # COLD: on the ARCHIVE volumes that only core nodes have; two replicas on two nodes are even.
+    assert (found.node_bytes, found.skew) == ({"node01": found.size, "node02": found.size}, 1.0)
+    assert load(storing, "/input/set", replication=2).run(LocalFolder(folder)).kept == 5
+
+    saved = Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved", readers=2).run()
+    assert (saved.files, saved.size, saved.already) == (5, found.size, False)
+    assert contents(tmp_path / "saved") == contents(folder)
+    verify(hdfs, "/input/set", tmp_path / "saved")
+    assert subprocess.run(["sha256sum", "--quiet", "-c", MANIFEST], cwd=tmp_path / "saved", check=False).returncode == 0
+    assert Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved").run().already
+    (stake,) = at_stake(hdfs, [Output(path="/input/set", save_to=str(tmp_path / "saved"))])
+    assert (stake.size, stake.files, stake.saved) == (found.size, 5, True)
+
+    source = source_of(f"webhdfs://{storing.masters.namenode.removeprefix('http://')}/input/set", "root")
+    assert load(storing, "/input/again").run(source).size == found.size
+    assert {file.path.removeprefix("/input/again/"): file.size for file in hdfs.below("/input/again")} == {
+        file.path.removeprefix("/input/set/"): file.size for file in hdfs.below("/input/set")
+    }
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 4 * BLOCK + 100])
+def test_the_checksum_is_that_of_hdfs(storing: TinyHadoop, size: int) -> None:
+    hdfs = Hdfs.of(storing.masters)
+    data = random.Random(size).randbytes(size)
+    web = storage(storing.masters, soon()).nodes["node01"].web
+    pieces = [data[start : start + BLOCK] for start in range(0, size, BLOCK)] or [b""]
+    hdfs.write("/tmp/sum", ((web, iter([piece])) for piece in pieces), block_bytes=BLOCK, replication=1)
+    said = hdfs.checksum("/tmp/sum")
+    for kind in (Kind(BLOCK), kind_of(said) or Kind(None)):
+        digest = HdfsDigest(kind)
+        digest.update(data)
+        assert md5_of(said) == digest.hexdigest()
+
+
+def test_refusals_of_hdfs_are_told_in_its_own_words(storing: TinyHadoop) -> None:
+    hdfs = Hdfs.of(storing.masters)
+    web = storage(storing.masters, soon()).nodes["node01"].web
+    hdfs.mkdir("/small")
+    hdfs.set_quota("/small", size=1000)
+    with pytest.raises(HdfsFailedError, match="quota of /small is exceeded") as caught:
+        hdfs.write("/small/a", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+    assert caught.value.kind == "DSQuotaExceededException"
+    hdfs.set_quota("/small")
+    hdfs.write("/small/a", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+    with pytest.raises(HdfsFailedError, match=r"/small/a \(is not a directory\)"):
+        hdfs.write("/small/a/b", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+
+
+@contextmanager
+def open_file(hdfs: Hdfs, path: str, web: str) -> Iterator[None]:
+    """A file that is being written, and has not come to the end of its first block, while this lasts."""
+    end = threading.Event()
+
+    def data() -> Iterator[bytes]:
+        # More than a packet: a client asks for a block when it has one to send.
+        yield b"x" * 300_000
+        while not end.wait(0.2):
+            yield b"y" * 10
+
+    def write() -> None:
+        try:
+            hdfs.write(path, [(web, data())], block_bytes=BLOCK, replication=1)
+        except HdfsFailedError:
+            # Its only replica is on a node that leaves: HDFS refuses to close it.
+            return
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: TinyHadoop) -> None:
+    masters, hdfs = storing.masters, Hdfs.of(storing.masters)
+    hdfs.mkdir("/out")
+    hdfs.set_policy("/out", "HOT")
+    web = storage(masters, soon()).nodes["node03"].web
+    with open_file(hdfs, "/out/open", web):
+        holders = wait_for(
+            lambda: [address for block in blocks_below(masters, "/out/open", soon()) for address, _ in block.replicas],
+            "a block that is being written",
+        )
+        nodes = storage(masters, soon()).nodes
+        (node,) = (name for name, seen in nodes.items() if seen.address == holders[0])
+        assert "was not told to leave" in safe_to_stop(masters, node, soon()).why
+        storing.exclude(holders[0])
+        wait_for(lambda: storage(masters, soon()).nodes[node].state == LEFT, "a decommissioned DataNode")
+        found = safe_to_stop(masters, node, soon(), paths=["/out"])
+        assert (found.safe, found.why) == (False, "blocks of /out/open (open) have too few replicas elsewhere")
+    storing.exclude()
+    hdfs.delete("/out/open")
+    storing.exclude(holders[0])
+    wait_for(lambda: safe_to_stop(masters, node, soon()).safe, "a DataNode that may be stopped")
+    storing.exclude()
+    wait_for(lambda: node in storage(masters, soon()).in_service(), "a DataNode back in service")
+
+
+def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
+    masters = hadoop.masters
+    mark_active(masters)
+    sampler = Sampler(deadline_s=20.0)
+    target = Target(cluster=ClusterId("c-1"), masters=masters, task_mb=256, task_vcores=0)
+
+    def read() -> Reading:
+        (reading,) = sampler.sample([target])
+        assert reading.error == ""
+        return reading
+
+    def when(text: str, **wanted: int) -> Reading:
+        return wait_for(
+            lambda: next((r for r in [read()] if all(getattr(r, k) == v for k, v in wanted.items())), None), text
+        )
+
+    idle = read()
+    assert (idle.jobs_waiting, idle.jobs_running, idle.tasks_waiting, idle.tasks_running) == (0, 0, 0, 0)
+    assert (idle.slots_used, idle.slots_total) == (0, 4)
+    assert (idle.jobs_done, idle.tasks_done) == (0, 0)
+    assert set(idle.node_bytes) == {"node01", "node02", "node03"}
+    args = f"-Dmapreduce.job.tags=fawkes-j1-1 -m {MAPS} -r {REDUCES} -mt 6000 -rt 1000".split()
+    with hadoop.job(*args) as job:
+        waiting = when("a waiting job", jobs_waiting=1)
+        assert waiting.waiting_tags == ("fawkes-j1-1",)
+        assert waiting.tasks_waiting in (1, MAPS + REDUCES)
+        # 1152 MB hold the ApplicationMaster (384) and three maps (256 each).
+        working = when("three running maps", tasks_running=3)
+        assert (working.jobs_waiting, working.jobs_running, working.slots_used) == (0, 1, 4)
+        assert (working.tasks_waiting or 0) + (working.tasks_done or 0) == MAPS + REDUCES - 3
+        assert working.node_masters == {"node01": 1}
+        assert resource_manager_nodes(masters, soon())["node01"].containers == 4
+        done = when("the end of the job", jobs_done=1)
+        assert job.wait(120) == 0
+    assert done.tasks_done == MAPS + REDUCES
+    assert (done.jobs_waiting, done.jobs_running, done.tasks_waiting) == (0, 0, 0)
+    assert (done.output_bytes or 0) > 0
+    (one,) = applications(masters, soon(), tag="FAWKES-J1-1")
+    assert one.succeeded
+    assert one.finished_us is not None
+    assert one.finished_us > one.started_us
+    sampler.close()
+    # A new controller, whose memory is empty, comes to the same figures.
+    again = Sampler(deadline_s=20.0)
+    (reading,) = again.sample([target])
+    assert (reading.jobs_done, reading.tasks_done) == (1, MAPS + REDUCES)
+    again.close()
