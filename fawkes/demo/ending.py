@@ -104,10 +104,10 @@ def _job_row(job: JobState, start_us: int) -> Row:
 def _move_rows(moves: Sequence[Move], start_us: int) -> Iterator[Row]:
     """Moves by their beginning; nodes that moved the same way at the same moment for the same reasons are one row."""
 
-    def kind(move: Move) -> tuple[object, ...]:
+    def kind(move: Move) -> tuple[int, str, str, str, tuple[str, ...]]:
         return move.begun_us, move.source, move.target, move.role, tuple(reason.code for reason in move.reasons)
 
-    for _, same in groupby(sorted(moves, key=lambda move: (*map(str, kind(move)), move.node)), key=kind):
+    for _, same in groupby(sorted(moves, key=lambda move: (kind(move), move.node)), key=kind):
         alike = list(same)
         first = alike[0]
         ended = [move.ended_us for move in alike if move.ended_us is not None]

@@ -113,8 +113,9 @@ def _wait_until_it_answers(client: Client, process: subprocess.Popen[Any], log: 
     limit = time.monotonic() + _READY_S
     while True:
         with contextlib.suppress(NoControllerError):
-            client.get("clusters")
-            return
+            # It listens a moment before it knows its pool.
+            if client.rows("nodes"):
+                return
         if process.poll() is not None:
             raise FawkesError(f"the controller ended at once: {last_lines(log)}", where=str(log))
         if time.monotonic() > limit:

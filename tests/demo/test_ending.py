@@ -1,0 +1,106 @@
+"""How a run is judged, on the real core in the simulated world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.workloads import Workload, load_workload
+from fawkes.demo.ending import Outcome, outcome
+from fawkes.demo.view import news
+from fawkes.ports import Entry
+from tests.config.support import pool
+from tests.support.pools import Checked, run
+from tests.workload.test_story import LOADS_SLOWLY, Plan
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    """The jobs of the simulated run, as a workload has them."""
+    clusters = "".join(f'[[cluster]]\nid = "{name}"\nmin_nodes = 1\nreplication = 1\n' for name in Plan().arrivals)
+    jobs = "".join(
+        f'[[job]]\nid = "{name}-{n}"\ncluster = "{name}"\nkind = "sleep"\nmaps = 8\nmap_time = "20s"\n'
+        for name, count in Plan().jobs.items()
+        for n in range(count)
+    )
+    (tmp_path / "w.toml").write_text(clusters + jobs)
+    return load_workload(tmp_path / "w.toml", pool(tmp_path), site=tmp_path)
+
+
+def played(plan: Plan | None = None, **world: object) -> Checked:
+    return run((plan or Plan()).events(), 900, delays=LOADS_SLOWLY, **world)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Checked:
+    return played()
+
+
+@pytest.fixture
+def ended(whole: Checked, workload: Workload) -> Outcome:
+    return outcome(whole.store, workload)
+
+
+def test_a_run_in_which_all_happened_has_no_problem(ended: Outcome) -> None:
+    assert ended.problems == ()
+    assert [row["point"] for row in ended.point_rows] == list("ABCDE")
+    assert ended.reconfigurations >= 3
+
+
+def test_every_job_has_a_row(ended: Outcome, workload: Workload) -> None:
+    rows = {row["job"]: row for row in ended.job_rows}
+    assert rows.keys() == {one.spec.id for one in workload.jobs}
+    assert {row["result"] for row in rows.values()} == {"succeeded"}
+    assert rows["c-1-0"]["wait_s"] > 0
+
+
+def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -> None:
+    first = next(row for row in ended.move_rows if row["target"] == "c-1" and row["role"] == "transient")
+    assert (first["nodes"], first["source"], first["at_s"]) == ("node[07-10]", None, 40.0)
+    assert first["why"] == "node[07-10] join c-1 as transient: c-1 held 4 nodes and should have 8"
+    times = [row["at_s"] for row in ended.move_rows]
+    assert times == sorted(times)
+
+
+def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: Outcome) -> None:
+    row = next(row for row in ended.move_rows if row["source"] == "c-1" and row["target"] == "c-2")
+    left, _, joined = row["why"].partition("; then ")
+    assert left == "node[07-08] (transient) leave c-1, which holds 6 nodes and should have 4"
+    assert joined.startswith("node[07-08] join c-2 as transient")
+    assert row["took_s"] > 0
+
+
+def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
+    found = outcome(engine.store, workload).problems
+    return {problem.split(" ", 2)[1]: problem for problem in found}
+
+
+def test_a_missing_point_is_a_problem(workload: Workload) -> None:
+    found = problems(played(Plan(policy="none")), workload)
+    assert found["B"].startswith("point B is missing (c-1 works while c-2 still loads")
+    assert found["node"] == "no node left a MR-cluster that shrank"
+
+
+def test_a_failed_job_is_a_problem(workload: Workload) -> None:
+    engine = played(faults=lambda kind, name: "exit code 1" if (kind, name) == ("job", "c-2-3") else None)
+    assert problems(engine, workload)["c-2-3"] == "job c-2-3 is failed: exit code 1"
+
+
+def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
+    engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
+    assert problems(engine, workload) == {"c-3-23": "job c-3-23 was never submitted"}
+
+
+def told(engine: Checked) -> list[str]:
+    entries: list[Entry] = list(engine.store.entries())
+    return [text for entry in entries for text in news(entry)]
+
+
+def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
+    lines = told(whole)
+    assert any(line.startswith("c-1 was asked for") for line in lines)
+    assert "node[05-06] (transient) leave c-1 to make room for c-3" in lines
+    assert sum("succeeded" in line for line in lines) == sum(Plan().jobs.values())
+    assert not any("handed to YARN" in line or "within the threshold" in line for line in lines)
