@@ -211,11 +211,6 @@ def storage(masters: MasterAddresses, deadline: Deadline) -> Storage:
     )
 
 
-def namenode_nodes(masters: MasterAddresses, deadline: Deadline) -> dict[str, StorageNode]:
-    """Every DataNode that the NameNode has heard of."""
-    return dict(storage(masters, deadline).nodes)
-
-
 def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any]) -> StorageNode:
     return StorageNode(
         address=str(row.get("xferaddr", host)),

@@ -9,7 +9,7 @@ one, with the report of ``hdfs fsck``, which the NameNode gives over HTTP: no JV
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fawkes.core.model import Facts
@@ -26,8 +26,6 @@ _HEALTHY = "is HEALTHY"
 _ABSENT = "does not exist"
 #: how many files are named in a reason
 _NAMED = 3
-#: HDFS fills no volume to the last byte.
-_SPARE = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +51,20 @@ class BlockSeen:
         return sum(state == _LIVE for at, state in self.replicas if at != address)
 
 
-def room_to_leave(hdfs: Storage, leaving: Collection[str], replication: int) -> Safety:
-    """Whether these DataNodes could all be drained: enough others for the replicas, enough room for the bytes.
+def room_to_leave(hdfs: Storage, replication: int) -> Safety:
+    """Whether the DataNodes that leave can all be drained: enough others for the replicas, enough room for the bytes.
 
-    HDFS itself would accept the drain and never end it.
+    HDFS itself accepts a drain that it can never end.
     """
-    staying = [name for name in hdfs.in_service() if name not in leaving]
+    staying = hdfs.in_service()
     facts = {"staying": len(staying), "replication": replication}
     if len(staying) < replication:
-        return Safety(False, f"{len(staying)} DataNodes would stay for {replication} replicas of each block", facts)
-    held = sum(hdfs.nodes[name].used_bytes for name in leaving if name in hdfs.nodes)
+        return Safety(False, f"{len(staying)} DataNodes stay for {replication} replicas of each block", facts)
+    held = sum(node.used_bytes for node in hdfs.nodes.values() if node.state == LEAVING)
     free = sum(hdfs.nodes[name].free_bytes for name in staying)
-    if held * _SPARE > free:
-        return Safety(
-            False,
-            f"they hold {show_bytes(held)}, and {show_bytes(free)} are free on those that stay",
-            facts | {"held_bytes": held, "free_bytes": free},
-        )
+    if held > free:
+        why = f"{show_bytes(held)} lie on the DataNodes that leave, and {show_bytes(free)} are free on those that stay"
+        return Safety(False, why, facts | {"held_bytes": held, "free_bytes": free})
     return Safety(True, facts=facts)
 
 
@@ -79,16 +74,18 @@ def safe_to_stop(
     deadline: Deadline,
     *,
     paths: Iterable[str] = ("/",),
+    replication: int = 1,
     missing_before: int = 0,
 ) -> Safety:
     """Whether this DataNode may be stopped now. A NameNode that does not answer is a reason against it.
 
     ``paths`` are the folders whose blocks may lie on it (the output folders, for a transient-core node);
+    ``replication`` is the NameNode's own, which tells a drain that takes its time from one that cannot end;
     ``missing_before`` is how many blocks were missing before it was asked to leave.
     """
     try:
         hdfs = storage(masters, deadline)
-        why = _why_not(hdfs, node, missing_before)
+        why = _why_not(hdfs, node, replication, missing_before)
         if why or node not in hdfs.nodes or not hdfs.nodes[node].alive:
             return Safety(not why, why, _facts(hdfs, node))
         return _by_blocks(masters, hdfs, node, paths, deadline)
@@ -107,7 +104,7 @@ def _facts(hdfs: Storage, node: str) -> dict[str, object]:
     }
 
 
-def _why_not(hdfs: Storage, node: str, missing_before: int) -> str:
+def _why_not(hdfs: Storage, node: str, replication: int, missing_before: int) -> str:
     """What the NameNode's own figures say against it; a node that it does not hear from holds nothing it counts on."""
     if hdfs.safe_mode:
         return f"HDFS is in safe mode: {hdfs.safe_mode}"
@@ -118,6 +115,8 @@ def _why_not(hdfs: Storage, node: str, missing_before: int) -> str:
         return ""
     if seen.state != LEAVING:
         return f"its DataNode was not told to leave: it is {seen.state!r}"
+    if not (room := room_to_leave(hdfs, replication)).safe:
+        return f"this drain cannot end: {room.why}"
     if seen.in_open_files:
         return f"{seen.in_open_files} blocks of open files have too few replicas elsewhere"
     return (

@@ -112,8 +112,3 @@ def _unreadable(error: OSError, path: Path) -> FawkesError:
 def source_of(text: str, user: str) -> Source:
     """The input set behind a local folder or a ``webhdfs://`` URL; ``user`` is who asks the latter."""
     return WebHdfsFolder(text, user) if text.startswith("webhdfs:") else LocalFolder(Path(text))
-
-
-def data_bytes(source: Source) -> int:
-    """How much an input set is, without replicas: for the number of core nodes that can hold it."""
-    return sum(file.size for file in source.files())

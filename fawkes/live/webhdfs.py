@@ -1,7 +1,7 @@
 """The file system of a MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
 
 `hdfs` (HdfsCLI) does what it has a method for. What it lacks is asked with the same session: storage policies,
-quotas, attributes, the places of blocks, renaming over an existing file, and the choice of the DataNode that takes a
+attributes, the places of blocks, renaming over an existing file, and the choice of the DataNode that takes a
 block. Reads and writes are redirected to DataNodes by the name under which they registered: the controller must be
 able to resolve and reach it.
 """
@@ -135,17 +135,6 @@ class Hdfs:
     def set_policy(self, path: str, policy: str) -> None:
         """Set the storage policy of a folder: where blocks written below it from now on are put."""
         self._ask("PUT", "SETSTORAGEPOLICY", path, storagepolicy=policy)
-
-    def set_quota(self, path: str, *, size: int | None = None, files: int | None = None) -> None:
-        """Limit a folder to ``size`` bytes (replicas included) and ``files`` names; None takes the limit away."""
-        none = -1
-        self._ask(
-            "PUT",
-            "SETQUOTA",
-            path,
-            storagespacequota=none if size is None else size,
-            namespacequota=none if files is None else files,
-        )
 
     def set_mark(self, used_bytes: int) -> None:
         """Keep how many bytes lay in HDFS when the MR-cluster became active; the first mark stays."""

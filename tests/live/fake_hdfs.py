@@ -35,7 +35,6 @@ class Entry:
     block_bytes: int = 1 << 27
     blocks: list[tuple[bytes, str]] = field(default_factory=list)
     policy: str = ""
-    quota: tuple[int, int] | None = None
     xattrs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -224,10 +223,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def op_setstoragepolicy(self, path: str, query: dict[str, str], body: bytes) -> None:
         self._entry(path).policy = query["storagepolicy"]
-        self._answer({})
-
-    def op_setquota(self, path: str, query: dict[str, str], body: bytes) -> None:
-        self._entry(path).quota = (int(query["storagespacequota"]), int(query["namespacequota"]))
         self._answer({})
 
     def op_setxattr(self, path: str, query: dict[str, str], body: bytes) -> None:

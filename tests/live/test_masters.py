@@ -116,7 +116,6 @@ def test_datanodes_with_their_states_and_what_still_holds_one_that_leaves(server
     assert leaving.used_bytes == 16932878
     assert hdfs.in_service() == ("node01", "node02")
     assert (hdfs.safe_mode, hdfs.missing_blocks) == ("", 0)
-    assert masters.namenode_nodes(server.masters(), soon()) == hdfs.nodes
 
 
 def test_a_dead_datanode_is_told_apart(server: Server) -> None:
@@ -126,7 +125,7 @@ def test_a_dead_datanode_is_told_apart(server: Server) -> None:
     dead = {"10.77.0.2:9866": {"lastContact": 70, "adminState": "In Service", "xferaddr": "10.77.0.2:9866"}}
     document = namenode(LiveNodes=json.dumps(live), DeadNodes=json.dumps(dead))
     server.answers[JMX] = beans(NameNodeInfo=document)
-    found = masters.namenode_nodes(server.masters(), soon())["node02"]
+    found = masters.storage(server.masters(), soon()).nodes["node02"]
     assert (found.alive, found.state, found.address) == (False, "Dead", "10.77.0.2:9866")
 
 

@@ -117,15 +117,12 @@ def test_the_checksum_is_that_of_hdfs(storing: TinyHadoop, size: int) -> None:
 def test_refusals_of_hdfs_are_told_in_its_own_words(storing: TinyHadoop) -> None:
     hdfs = Hdfs.of(storing.masters)
     web = storage(storing.masters, soon()).nodes["node01"].web
-    hdfs.mkdir("/small")
-    hdfs.set_quota("/small", size=1000)
-    with pytest.raises(HdfsFailedError, match="quota of /small is exceeded") as caught:
-        hdfs.write("/small/a", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
-    assert caught.value.kind == "DSQuotaExceededException"
-    hdfs.set_quota("/small")
-    hdfs.write("/small/a", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
-    with pytest.raises(HdfsFailedError, match=r"/small/a \(is not a directory\)"):
-        hdfs.write("/small/a/b", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+    hdfs.write("/tmp/file", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+    with pytest.raises(HdfsFailedError, match=r"/tmp/file \(is not a directory\)") as caught:
+        hdfs.write("/tmp/file/below", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=1)
+    assert caught.value.kind == "ParentNotDirectoryException"
+    with pytest.raises(HdfsFailedError, match="exceeds maximum of 512"):
+        hdfs.write("/tmp/many", [(web, iter([bytes(BLOCK)]))], block_bytes=BLOCK, replication=600)
 
 
 @contextmanager

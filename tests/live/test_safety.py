@@ -190,14 +190,18 @@ def hdfs(**nodes: tuple[str, int, int]) -> Storage:
 
 
 def test_room_for_what_leaves() -> None:
-    three = hdfs(a=("In Service", 10, 100), b=("In Service", 10, 100), c=("In Service", 60, 40))
-    assert room_to_leave(three, ["c"], 2).safe
-    assert room_to_leave(three, ["b", "c"], 2).why == "1 DataNodes would stay for 2 replicas of each block"
-    assert not room_to_leave(three, ["a", "b", "c"], 1).safe
-    full = hdfs(a=("In Service", 10, 20), b=("In Service", 10, 40), c=("In Service", 60, 40))
-    assert room_to_leave(full, ["c"], 2).why == "they hold 60 B, and 60 B are free on those that stay"
+    three = hdfs(a=("In Service", 10, 20), b=("In Service", 10, 40), c=("Decommission In Progress", 60, 40))
+    assert room_to_leave(three, 2).safe
+    assert room_to_leave(three, 3).why == "2 DataNodes stay for 3 replicas of each block"
+    full = hdfs(a=("In Service", 10, 19), b=("In Service", 10, 40), c=("Decommission In Progress", 60, 40))
+    assert room_to_leave(full, 2).why == ("60 B lie on the DataNodes that leave, and 59 B are free on those that stay")
+    dead = hdfs(a=("In Service", 0, 100), b=("Dead", 0, 100), c=("Decommissioned", 0, 100))
+    assert room_to_leave(dead, 2).why == "1 DataNodes stay for 2 replicas of each block"
 
 
-def test_nodes_that_leave_or_are_dead_are_no_room() -> None:
-    seen = hdfs(a=("In Service", 0, 100), b=("Decommission In Progress", 0, 100), c=("Dead", 0, 100))
-    assert room_to_leave(seen, [], 2).why == "1 DataNodes would stay for 2 replicas of each block"
+def test_a_drain_that_cannot_end_is_told_from_one_that_takes_its_time(server: Server) -> None:
+    server.answers[JMX] = namenode("Decommission In Progress")
+    assert may_stop(server, replication=2).why.startswith("of its 2 blocks")
+    assert may_stop(server, replication=3).why == (
+        "this drain cannot end: 2 DataNodes stay for 3 replicas of each block"
+    )

@@ -112,14 +112,11 @@ def test_renaming_replaces(server: FakeHdfs, hdfs: Hdfs) -> None:
     assert server.files("/in") == {"b": b"new"}
 
 
-def test_folders_policies_and_quotas(server: FakeHdfs, hdfs: Hdfs) -> None:
+def test_folders_and_policies(server: FakeHdfs, hdfs: Hdfs) -> None:
     hdfs.mkdir("/out/a")
     hdfs.set_policy("/out", "HOT")
-    hdfs.set_quota("/out", size=10**9)
     assert server.tree["/out"].policy == "HOT"
-    assert server.tree["/out"].quota == (10**9, -1)
-    hdfs.set_quota("/out", files=7)
-    assert server.tree["/out"].quota == (-1, 7)
+    assert server.tree["/out/a"].folder
 
 
 def test_the_first_mark_stays(server: FakeHdfs, hdfs: Hdfs) -> None:
