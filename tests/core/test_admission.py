@@ -1,0 +1,276 @@
+"""The global queue (paper 4.2.1): FIFO, shrink to admit, never below minimums, infeasible requests, dormant ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fawkes.core.effects import Deploy
+from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
+from fawkes.core.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
+from fawkes.core.state import NO_TICK
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.pools import nodes, settings
+
+
+def life(desk: Desk, name: str) -> ClusterLife:
+    return desk.state.clusters[ClusterId(name)].life
+
+
+def grown(desk: Desk, **sizes: int) -> None:
+    """MR-clusters that a tick has made as large as this."""
+    for name in sizes:
+        desk.up(name)
+    desk.tick(**sizes)
+    for name in sizes:
+        desk.settle(name)
+    assert desk.sizes() == sizes
+
+
+def leaving(desk: Desk) -> dict[str, int]:
+    """How many nodes each MR-cluster is giving."""
+    return {
+        c: sum(desk.state.nodes[n].life is NodeLife.DRAINING for n in desk.state.nodes_of(c))
+        for c in desk.state.clusters
+    }
+
+
+def clean_all(desk: Desk) -> None:
+    """All nodes that leave are drained and wiped."""
+    for node in list(desk.state.nodes.values()):
+        if node.life is NodeLife.DRAINING:
+            desk.see(node.node.id, Condition.DRAINED)
+            if desk.node(node.node.id).life is NodeLife.EVACUATING:
+                desk.see(node.node.id, Condition.EVACUATED)
+        if desk.node(node.node.id).life is NodeLife.CLEANING:
+            desk.see(node.node.id, Condition.CLEAN)
+
+
+def test_a_mr_cluster_gets_its_minimum_from_idle_nodes_at_once() -> None:
+    desk = Desk(10)
+    desk.now_s = 5
+    decision = desk.request("a", 3)
+    (deploy,) = (effect for effect in decision.effects if isinstance(effect, Deploy))
+    assert sorted(deploy.members) == ["node01", "node02", "node03"]
+    assert {member.role for member in deploy.members.values()} == {Role.CORE}
+    assert deploy.master == "node01"
+    assert life(desk, "a") is ClusterLife.DEPLOYING
+    assert desk.said("admitted")[0]["wait_us"] == 0
+
+
+def test_the_head_of_the_queue_blocks_those_behind_it() -> None:
+    desk = Desk(10)
+    desk.up("a", 6)
+    desk.request("b", 5)
+    assert desk.said("waits-infeasible") == [{"cluster": "b", "minimum": 5, "promised": 6, "usable": 10}]
+    desk.request("c", 2)
+    assert life(desk, "c") is ClusterLife.WAITING
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    assert life(desk, "c") is ClusterLife.DEPLOYING
+
+
+def test_when_one_leaves_the_head_is_tried_again() -> None:
+    desk = Desk(10)
+    desk.up("a", 6)
+    desk.request("b", 5)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
+    for node in sorted(desk.state.nodes_of(ClusterId("a"))):
+        desk.see(node, Condition.CLEAN)
+    assert life(desk, "b") is ClusterLife.DEPLOYING
+    assert ClusterId("a") not in desk.state.clusters
+
+
+def test_a_minimum_above_the_pool_is_refused_with_numbers() -> None:
+    desk = Desk(pool=(*nodes(3), Node(id=NodeId("weak"), may_core=False)))
+    desk.request("a", 4)
+    assert desk.refusal() == "minimum-above-pool"
+    assert desk.said("minimum-above-pool") == [{"cluster": "a", "minimum": 4, "able": 3}]
+    assert not desk.state.clusters
+
+
+@pytest.mark.parametrize(
+    ("minimum", "facts", "code"),
+    [(0, {}, "no-minimum"), (3, {"max_nodes": 2}, "maximum-below-minimum"), (2, {}, "cluster-exists")],
+)
+def test_requests_that_make_no_sense_are_refused(minimum: int, facts: dict[str, int], code: str) -> None:
+    desk = Desk(10)
+    desk.up("x")
+    desk.request("x" if code == "cluster-exists" else "y", minimum, **facts)
+    assert desk.refusal() == code
+
+
+def test_shrink_to_admit_takes_from_each_by_weight() -> None:
+    desk = Desk(20)
+    grown(desk, a=12, b=8)
+    desk.request("c", 5)
+    # 15 nodes are left for a and b: by their weights 9 and 6.
+    assert leaving(desk) == {"a": 3, "b": 2, "c": 0}
+    assert life(desk, "c") is ClusterLife.ADMITTED
+    clean_all(desk)
+    assert life(desk, "c") is ClusterLife.DEPLOYING
+    assert desk.sizes() == {"a": 9, "b": 6, "c": 5}
+
+
+def test_shrink_to_admit_never_goes_below_minimums() -> None:
+    desk = Desk(10)
+    grown(desk, a=8, b=2)
+    desk.request("c", 6)
+    assert leaving(desk) == {"a": 6, "b": 0, "c": 0}
+    clean_all(desk)
+    assert desk.sizes() == {"a": 2, "b": 2, "c": 6}
+
+
+def test_the_neediest_gives_no_more_than_its_surplus() -> None:
+    desk = Desk(20)
+    grown(desk, a=17, b=3)
+    desk.request("c", 10)
+    # Taken in proportion to the weights, b would give least; above its minimum it has 1.
+    assert leaving(desk) == {"a": 9, "b": 1, "c": 0}
+
+
+def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
+    slow = {"settle_after_grow_us": 10**12, "settle_after_shrink_us": 10**12, "max_moves_fraction": 0.01}
+    desk = Desk(10, how=settings(tau=10**9, confirmations=99, **slow))
+    desk.up("a")
+    # By hand, since no tick ever moves with such damping.
+    desk.state.last_tick = replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
+    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.settle("a")
+    assert desk.sizes() == {"a": 10}
+    desk.request("b", 4)
+    assert leaving(desk) == {"a": 4, "b": 0}
+
+
+def test_freed_nodes_are_kept_for_the_head_of_the_queue() -> None:
+    desk = Desk(10)
+    grown(desk, a=8, b=2)
+    desk.request("c", 3)
+    first, second, third = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
+    for node in (first, second):
+        desk.see(node, Condition.DRAINED)
+        desk.see(node, Condition.CLEAN)
+        assert desk.node(node).life is NodeLife.FREE
+        assert "grow" not in desk.codes()
+    desk.see(third, Condition.DRAINED)
+    desk.see(third, Condition.CLEAN)
+    assert life(desk, "c") is ClusterLife.DEPLOYING
+
+
+def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
+    pool = (*nodes(6), *(Node(id=NodeId(f"weak{i}"), site="delft", may_core=False) for i in range(4)))
+    desk = Desk(pool=pool)
+    grown(desk, a=10)
+    desk.request("b", 3)
+    given = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
+    assert given == ["node03", "node04", "node05"]
+    clean_all(desk)
+    assert life(desk, "b") is ClusterLife.DEPLOYING
+    desk.request("c", 2)
+    assert desk.said("waits-infeasible") == [{"cluster": "c", "minimum": 2, "promised": 5, "usable": 6}]
+
+
+def test_weak_nodes_are_handed_out_while_core_nodes_are_reserved() -> None:
+    pool = (*nodes(4), *(Node(id=NodeId(f"weak{i}"), site="leiden", may_core=False) for i in range(4)))
+    desk = Desk(pool=pool)
+    grown(desk, a=8)
+    desk.request("b", 2)
+    for node in ("node03", "weak0"):
+        desk.see(node, Condition.LOST, "no power")
+    desk.see("weak0", Condition.CLEAN)
+    desk.settle("a")
+    # weak0 goes back to a; node03 waits for b, with node04, which is leaving.
+    desk.see("node03", Condition.CLEAN)
+    assert desk.node("weak0").owner == "a"
+    assert desk.node("node03").life is NodeLife.FREE
+
+
+def test_a_node_that_goes_out_of_service_is_not_on_its_way_to_an_admission() -> None:
+    desk = Desk(10)
+    grown(desk, a=8, b=2)
+    for node in ("node05", "node06"):
+        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="disk"))
+    desk.request("c", 2)
+    assert leaving(desk) == {"a": 4, "b": 0, "c": 0}
+
+
+def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
+    desk = Desk(10, how=settings(stale_us=5 * SECOND_US))
+    grown(desk, a=8, b=2)
+    desk.now_s += 6
+    desk.sample(a={"error": "no answer"}, b={"tasks_waiting": 1})
+    assert desk.state.clusters[ClusterId("a")].unreadable_us is not None
+    desk.request("c", 2)
+    assert leaving(desk) == {"a": 0, "b": 0, "c": 0}
+    assert desk.said("waits-for-nodes") == [{"cluster": "c", "lacking": 2, "paused": ""}]
+    desk.sample(a={"tasks_waiting": 1})
+    assert leaving(desk) == {"a": 2, "b": 0, "c": 0}
+
+
+def test_a_pause_keeps_everybody_where_he_is_until_it_ends() -> None:
+    desk = Desk(10)
+    grown(desk, a=8, b=2)
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.request("c", 2)
+    assert leaving(desk) == {"a": 0, "b": 0, "c": 0}
+    assert desk.said("waits-for-nodes") == [{"cluster": "c", "lacking": 2, "paused": "maintenance"}]
+    desk.tell(ResumeAsked(at_us=desk.now_us))
+    assert leaving(desk) == {"a": 2, "b": 0, "c": 0}
+
+
+def test_what_leaves_for_an_admission_is_not_taken_back_for_a_donor() -> None:
+    how = settings(transient_leave_us=3600 * SECOND_US)
+    desk = Desk(10, how=how)
+    grown(desk, a=8, b=2)
+    desk.request("c", 2)
+    left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
+    for _ in range(3):
+        desk.tick(a=1000, b=1)
+        assert [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING] == left
+
+
+def test_a_dormant_mr_cluster_asks_for_nodes_with_its_first_job() -> None:
+    desk = Desk(10)
+    desk.request("a", 2, deploy_on_first_job=True)
+    assert life(desk, "a") is ClusterLife.DORMANT
+    assert desk.state.counts.free == 10
+    desk.now_s = 15
+    desk.submit("a", 1)
+    assert life(desk, "a") is ClusterLife.DEPLOYING
+    assert desk.state.clusters[ClusterId("a")].wait_us == 0
+
+
+def test_a_dormant_mr_cluster_takes_its_place_in_the_queue_when_it_wakes() -> None:
+    desk = Desk(10)
+    desk.request("early", 4, deploy_on_first_job=True)
+    desk.up("a", 8)
+    desk.request("b", 4)
+    desk.submit("early", 1)
+    assert list(desk.state.queue) == ["b", "early"]
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
+    order = []
+    for node in sorted(desk.state.nodes_of(ClusterId("a"))):
+        desk.see(node, Condition.CLEAN)
+        order += [facts["cluster"] for facts in desk.said("admitted")]
+    assert order == ["b", "early"]
+
+
+def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
+    desk = Desk(6)
+    grown(desk, a=6)
+    desk.request("b", 4)
+    assert life(desk, "b") is ClusterLife.ADMITTED
+    desk.see("node03", Condition.LOST, "no power")
+    assert life(desk, "b") is ClusterLife.WAITING
+    assert "4 nodes" in desk.state.clusters[ClusterId("b")].alert
+
+
+def test_core_nodes_are_taken_at_the_roomiest_site() -> None:
+    pool = (*nodes(3, "delft"), *(Node(id=NodeId(f"far{i}"), site="leiden") for i in range(4)))
+    desk = Desk(pool=pool)
+    desk.request("a", 3)
+    assert sorted(desk.state.nodes_of(ClusterId("a"))) == ["far0", "far1", "far2"]
+    desk.request("b", 4)
+    assert sorted(desk.state.nodes_of(ClusterId("b"))) == ["far3", "node01", "node02", "node03"]

@@ -1,0 +1,314 @@
+"""The life of a MR-cluster: its stages and their answers, failures, members, readings, idleness, release."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.effects import Deploy, Load, Save
+from fawkes.core.events import Condition, Done, Progress, ReleaseAsked
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobLife, NodeId, NodeLife
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+A = ClusterId("a")
+
+
+def state(desk: Desk) -> ClusterState:
+    return desk.state.clusters[A]
+
+
+def test_from_request_to_gone_with_the_times_of_the_paper() -> None:
+    desk = Desk(4)
+    desk.now_s = 1
+    desk.request("a")
+    desk.now_s = 13
+    desk.done("cluster:a")
+    assert state(desk).life is ClusterLife.LOADING
+    assert set(desk.lives("a").values()) == {"serving"}
+    desk.now_s = 17
+    desk.done("cluster:a")
+    assert state(desk).life is ClusterLife.RUNNING
+    assert (state(desk).wait_us, state(desk).deploy_us, state(desk).load_us) == (0, 12 * SECOND_US, 4 * SECOND_US)
+    desk.done("membership:a")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    assert desk.refusal() == ""
+    assert any(isinstance(effect, Save) for effect in desk.last.effects)
+    desk.now_s = 19
+    desk.done("cluster:a")
+    assert state(desk).life is ClusterLife.RETIRING
+    assert state(desk).save_us == 2 * SECOND_US
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    assert desk.codes()[-1] == "gone"
+    assert not desk.state.clusters
+    assert desk.state.counts.free == 4
+
+
+def test_a_second_answer_about_the_stage_before_does_not_count() -> None:
+    """A deployment that was asked for twice answers twice: the second answer must not pass for a load."""
+    desk = Desk(4)
+    desk.request("a")
+    first = desk.state.pending["cluster:a"].version
+    desk.done("cluster:a")
+    desk.done("cluster:a", version=first)
+    assert desk.codes() == ["late-answer"]
+    assert state(desk).life is ClusterLife.LOADING
+    second = desk.state.pending["cluster:a"].version
+    desk.done("cluster:a")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.done("cluster:a", version=second)
+    assert desk.codes() == ["late-answer"]
+    assert state(desk).life is ClusterLife.SAVING
+
+
+@pytest.mark.parametrize("stage", ["deploying", "loading"])
+def test_a_stage_that_fails_is_tried_again_and_given_up_in_the_end(stage: str) -> None:
+    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))
+    desk.request("a")
+    desk.submit("a", 1)
+    if stage == "loading":
+        desk.done("cluster:a")
+        desk.done("membership:a")
+    for _ in range(2):
+        desk.failed("cluster:a", "no such folder")
+        assert state(desk).alert == "no such folder"
+        desk.wake()
+        assert any(isinstance(effect, (Deploy, Load)) for effect in desk.last.effects)
+    desk.failed("cluster:a", "no such folder")
+    assert {"gave-up", "job-cancelled"} <= set(desk.codes())
+    assert state(desk).life is ClusterLife.RETIRING
+    assert not desk.state.jobs
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    assert desk.said("gone") == [{"cluster": "a", "failed": "no such folder"}]
+
+
+def test_what_cannot_succeed_is_given_up_at_once() -> None:
+    desk = Desk(4)
+    desk.request("a")
+    desk.failed("cluster:a", "the jar is not there", final=True)
+    assert state(desk).life is ClusterLife.RETIRING
+
+
+def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
+    desk = Desk(4, how=settings(period_us=10**12))
+    desk.up("a")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    for _ in range(6):
+        desk.failed("cluster:a", "disk full")
+        desk.wake()
+        assert any(isinstance(effect, Save) for effect in desk.last.effects)
+    assert state(desk).life is ClusterLife.SAVING
+    assert desk.lives("a") == {"node01": "serving", "node02": "serving"}
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    assert state(desk).life is ClusterLife.RETIRING
+
+
+def test_an_answer_that_never_comes_is_asked_for_again() -> None:
+    desk = Desk(4, how=settings(period_us=10**12))
+    desk.request("a")
+    began_s = desk.now_s
+    desk.wake()
+    assert desk.now_s - began_s == desk.engine.view.rules.settings.deploy_us / SECOND_US  # type: ignore[union-attr]
+    assert desk.said("asked-again") == [{"effect": "cluster:a", "tries": 2}]
+    assert any(isinstance(effect, Deploy) for effect in desk.last.effects)
+
+
+def test_members_that_are_told_again_are_the_members_of_now() -> None:
+    """The masters did not answer; meanwhile a node left, was wiped, and works for somebody else."""
+    desk = Desk(5, how=settings(membership_us=40 * SECOND_US))
+    desk.up("a")
+    desk.up("b")
+    desk.tick(a=1000, b=1)
+    desk.settle("a")
+    desk.tick(a=1, b=1000)
+    assert desk.lives("a")["node05"] == "draining"
+    unanswered = desk.state.pending["membership:a"]
+    desk.see("node05", Condition.DRAINED)
+    desk.see("node05", Condition.CLEAN)
+    assert desk.node("node05").owner == "b"
+    desk.settle("b")
+    while desk.now_us < unanswered.deadline_us:
+        desk.wake()
+    (document,) = desk.members()
+    assert sorted(document.members) == ["node01", "node02"]
+    assert document.version > unanswered.version
+    assert desk.state.pending["membership:a"].tries == 2
+
+
+def test_members_that_failed_to_be_told_are_told_later_and_the_alert_ends() -> None:
+    desk = Desk(5, how=settings(period_us=10**12))
+    desk.up("a")
+    desk.see("node02", Condition.LOST, "no answer")
+    desk.failed("membership:a", "refresh timed out")
+    assert state(desk).alert == "refresh timed out"
+    while not desk.members():
+        desk.wake()
+    desk.done("membership:a")
+    assert state(desk).alert == ""
+
+
+def test_late_answers_about_members_are_history() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    desk.tell(Done(at_us=desk.now_us, effect="membership:a", version=1))
+    assert desk.codes() == ["late-answer"]
+    desk.tell(Done(at_us=desk.now_us, effect="membership:z", version=1))
+    assert desk.codes() == ["late-answer"]
+
+
+def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
+    desk = Desk(10, how=settings(stale_us=6 * SECOND_US))
+    desk.up("a")
+    desk.up("b")
+    desk.now_s = 2
+    desk.sample(a={"tasks_waiting": 5, "jobs_running": 1}, b={"tasks_waiting": 5, "jobs_running": 1})
+    desk.now_s = 6
+    desk.sample(a={"error": "no route"})
+    assert state(desk).unreadable_us is None
+    desk.now_s = 8
+    desk.sample(a={"error": "no route"})
+    assert (state(desk).unreadable_us, state(desk).alert) == (8 * SECOND_US, "no route")
+    facts = desk.tick(b=1000)
+    assert facts["verdict"] == "unbalanced"
+    assert desk.sizes() == {"a": 2, "b": 8}
+    row = facts["clusters"]["a"]  # type: ignore[index]
+    assert (row["unreadable"], row["weight"], row["target"]) == (True, None, None)
+    desk.sample(a={"tasks_waiting": 5, "jobs_running": 1})
+    assert (state(desk).unreadable_us, state(desk).alert) == (None, "")
+
+
+def test_one_without_any_reading_is_neither_grown_nor_shrunk() -> None:
+    desk = Desk(10)
+    desk.up("a")
+    desk.up("b")
+    desk.tick(b=100)
+    assert desk.sizes() == {"a": 2, "b": 8}
+
+
+def test_an_idle_one_is_saved_and_leaves() -> None:
+    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
+    desk.up("a")
+    for _ in range(2):
+        _quiet_tick(desk)
+        assert state(desk).life is ClusterLife.RUNNING
+    _quiet_tick(desk)
+    assert state(desk).life is ClusterLife.SAVING
+    assert desk.said("idle") == [{"cluster": "a", "since_us": 0}]
+
+
+def _quiet_tick(desk: Desk, **reading: object) -> None:
+    desk.now_s = desk.state.pending["tick"].deadline_us / SECOND_US - 1
+    desk.sample(a={"jobs_waiting": 0, "jobs_running": 0, "tasks_waiting": 0, **reading})
+    desk.wake()
+
+
+def test_tasks_that_ran_between_two_readings_are_no_idleness() -> None:
+    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
+    desk.up("a")
+    for done in range(8):
+        _quiet_tick(desk, tasks_done=done)
+        assert state(desk).life is ClusterLife.RUNNING
+    for _ in range(4):
+        assert state(desk).life is ClusterLife.RUNNING
+        _quiet_tick(desk, tasks_done=8)
+    assert state(desk).life is ClusterLife.SAVING
+
+
+def test_one_that_cannot_be_read_is_not_retired() -> None:
+    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
+    desk.up("a")
+    _quiet_tick(desk)
+    for _ in range(6):
+        desk.sample(a={"error": "no answer"})
+        desk.tick()
+    assert state(desk).life is ClusterLife.RUNNING
+
+
+def test_a_spec_has_its_own_idle_time() -> None:
+    desk = Desk(6, how=settings(idle_us=10 * SECOND_US))
+    desk.up("a", idle_us=10**12)
+    for _ in range(4):
+        _quiet_tick(desk)
+    assert state(desk).life is ClusterLife.RUNNING
+
+
+@pytest.mark.parametrize("code", ["no-such-cluster", "not-yet", "has-jobs"])
+def test_a_release_that_is_refused_says_why(code: str) -> None:
+    desk = Desk(6)
+    if code == "not-yet":
+        desk.request("a")
+    if code == "has-jobs":
+        desk.up("a")
+        desk.submit("a", 1)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    assert desk.refusal() == code
+
+
+def test_a_forced_release_ends_all_jobs_with_the_mr_cluster() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    for number in range(3):
+        desk.submit("a", number)
+    desk.job("a-0", Progress.RUNNING)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, force=True))
+    assert {j: s.life for j, s in desk.state.jobs.items()} == {"a-0": JobLife.CANCELLING}
+    desk.done("cluster:a")
+    assert state(desk).life is ClusterLife.RETIRING
+    # Its ResourceManager is being wiped: nobody will ever answer.
+    assert not desk.state.jobs
+    assert not [key for key in desk.state.pending if key.startswith(("job:", "limit:"))]
+    desk.job("a-0", Progress.CANCELLED)
+    assert desk.codes() == ["late-answer"]
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    assert not desk.state.clusters
+
+
+def test_a_forced_release_is_a_cancellation_and_no_failure() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    desk.submit("a", 0)
+    desk.job("a-0", Progress.RUNNING)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, force=True))
+    desk.job("a-0", Progress.CANCELLED)
+    assert desk.codes() == ["job-cancelled"]
+
+
+def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
+    desk = Desk(10)
+    desk.up("a")
+    desk.tick(a=10)
+    desk.settle("a")
+    assert desk.sizes() == {"a": 10}
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    for node in sorted(desk.state.nodes_of(A)):
+        desk.see(node, Condition.CLEAN)
+    desk.up("a")
+    assert desk.sizes() == {"a": 2}, "the targets of the one before are no targets of this one"
+    assert not desk.state.jobs_of(A)
+    assert desk.state.window(A, -1).samples == ()
+
+
+def test_joining_nodes_are_wiped_too_when_their_mr_cluster_ends() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    desk.tick(a=10)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    assert set(desk.lives("a").values()) == {"cleaning"}
+    assert all(state.life is NodeLife.CLEANING for state in desk.state.nodes.values())
+
+
+def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    desk.submit("a", 1)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    desk.up("a")
+    desk.submit("a", 1)
+    assert desk.refusal() == ""
+    assert desk.state.jobs[JobId("a-1")].life is JobLife.STARTING
+    assert NodeId("node01") in desk.state.nodes_of(A)
