@@ -198,6 +198,7 @@ class Controller:
         upload = Upload(fleet)
         stages = Stages(ground, clusters, setup, upload, world.stopping)
         jobs = Jobs(ground, clusters, setup, mailbox, upload)
+        self._stack.callback(jobs.close)
         watch = Watch(clusters, setup, membership, world.goals, mailbox)
         self._stack.callback(watch.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))

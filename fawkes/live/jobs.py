@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fawkes.config.details import JobDetails
@@ -27,6 +28,7 @@ from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 10.0
+_LOOK_S = 30.0
 #: a client that has run for so long without an application counts as running: it may never have one
 _PATIENCE_US = 60 * SECOND_US
 #: a shell adds this to the number of the signal that ended a command
@@ -62,6 +64,8 @@ class Jobs:
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
         self._again: dict[JobId, StartJob] = {}
+        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="jobs")
+        self._looks: dict[ClusterId, Future[None]] = {}
 
     def start(self, effect: StartJob) -> None:
         """Begin the attempt unless it was begun; UserError when it never can be."""
@@ -70,7 +74,8 @@ class Jobs:
         cluster = self._cluster(effect.cluster)
         details = JobDetails.of(effect.spec.details)
         known = self._ask(cluster, effect.job, effect.attempt)
-        facts, _ = self._ground.look(cluster.master, self._look_script(cluster, effect.job, effect.attempt))
+        script = self._look_script(cluster, effect.job, effect.attempt)
+        facts, _ = self._ground.look(cluster.master, script, within_s=_LOOK_S)
         if facts.get("state", "absent") in ("absent", "unborn") and not known:
             self._begin(cluster, effect, details)
         with self._lock:
@@ -103,19 +108,42 @@ class Jobs:
             self._again[effect.job] = effect
 
     def round(self) -> None:
-        """Look at every attempt under way, and begin again what could not be begun."""
+        """Begin a look at the attempts of every MR-cluster whose last look has ended: one that hangs holds up no other.
+
+        What could not be begun is begun again.
+        """
         with self._lock:
-            again = list(self._again.values())
-            watched = list(self._watched.values())
+            busy = {one.cluster for one in self._watched.values()}
+            busy |= {effect.cluster for effect in self._again.values()}
+            for gone in set(self._looks) - busy:
+                del self._looks[gone]
+            for cluster in busy:
+                if cluster not in self._looks or self._looks[cluster].done():
+                    self._looks[cluster] = self._threads.submit(self._look, cluster)
+
+    def close(self) -> None:
+        """Begin no more looks."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self, name: ClusterId) -> None:
+        try:
+            self._look_at(name)
+        except Exception:
+            _log.exception("a defect while looking at the jobs of %s", name)
+
+    def _look_at(self, name: ClusterId) -> None:
+        with self._lock:
+            again = [effect for effect in self._again.values() if effect.cluster == name]
+            watched = [one for one in self._watched.values() if one.cluster == name]
         for effect in again:
             try:
                 self.start(effect)
             except FawkesError as error:
                 self.refused(effect, error)
+        cluster = self._clusters.get(name)
+        if cluster is None or not cluster.ready:
+            return
         for one in watched:
-            cluster = self._clusters.get(one.cluster)
-            if cluster is None or not cluster.ready:
-                continue
             try:
                 self._observe(cluster, one)
             except FawkesError as error:
@@ -130,7 +158,8 @@ class Jobs:
                 kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
 
     def _observe(self, cluster: LiveCluster, one: _Watched) -> None:
-        facts, result = self._ground.look(cluster.master, self._look_script(cluster, one.job, one.attempt))
+        script = self._look_script(cluster, one.job, one.attempt)
+        facts, result = self._ground.look(cluster.master, script, within_s=_LOOK_S)
         state = facts.get("state", "")
         if state == "finished":
             self._finished(cluster, one, facts, result.stderr)

@@ -96,6 +96,12 @@ class Watch:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _look(self, cluster: LiveCluster, seen: _Seen) -> None:
+        try:
+            self._look_at(cluster, seen)
+        except Exception:
+            _log.exception("a defect while looking at %s", cluster.id)
+
+    def _look_at(self, cluster: LiveCluster, seen: _Seen) -> None:
         addresses = self._setup.masters(cluster)
         try:
             computing = masters.resource_manager_nodes(addresses, Deadline.after(_ANSWER_S))

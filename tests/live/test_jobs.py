@@ -69,6 +69,8 @@ class Bench:
     def seen(self) -> list[JobObserved]:
         """What was told after one more round."""
         self.jobs.round()
+        for look in self.jobs._looks.values():
+            look.result(timeout=60)
         self.mailbox.end()
         found = []
         while (event := self.mailbox.take()) is not None:
@@ -78,7 +80,7 @@ class Bench:
 
     # --- the parts of Ground and Setup that jobs use
 
-    def look(self, node: NodeId, script: object) -> Any:
+    def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
         return Facts(list(self.launcher.items())), SimpleNamespace(stderr=self.stderr)
 
     def run(self, node: NodeId, script: object, doing: str) -> Facts:
