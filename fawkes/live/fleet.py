@@ -150,6 +150,9 @@ class _Host:
         node = self._address.node
         if broken.silent and broken.begun:
             return late(node, given_s)
+        if broken.silent and given_s < self._connect_s:
+            # Too short a time to say that the host does not answer.
+            return late(node, given_s)
         if broken.silent:
             return SshError(
                 "it does not answer, though it let us in before",

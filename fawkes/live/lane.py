@@ -7,6 +7,7 @@ ends at its deadline, whether or not we are still there.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 import time
@@ -88,12 +89,19 @@ def run_once(
 
 def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
     """Ask for a command. paramiko would wait for ever for the answer of a host that was paused meanwhile."""
-    watchdog = threading.Timer(answer_s, channel.close)
+    silent = threading.Event()
+
+    def give_up() -> None:
+        silent.set()
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            channel.close()
+
+    watchdog = threading.Timer(answer_s, give_up)
     watchdog.start()
     try:
         channel.exec_command(command)
     except (OSError, EOFError, paramiko.SSHException) as error:
-        raise LaneBrokenError(begun=False, silent=not watchdog.is_alive()) from error
+        raise LaneBrokenError(begun=False, silent=silent.is_set()) from error
     finally:
         watchdog.cancel()
 

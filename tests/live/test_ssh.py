@@ -19,7 +19,7 @@ from fawkes.playbook import Lease, Script
 from playbooks import lease as leases
 from tests.live.sshd import Sshd, new_key, write_key
 
-SECOND = 1.0
+SHORT = 2.0
 AMPLE = 30.0
 
 
@@ -162,7 +162,7 @@ def test_at_the_deadline_the_whole_process_group_is_ended(fleet: Fleet, tmp_path
     pids = tmp_path / "pids"
     script = Script.of("echo $$ >{file}; sleep 60 & echo $! >>{file}; wait", file=pids)
     with pytest.raises(DeadlineError) as caught:
-        fleet.run("node01", script, 0.5)
+        fleet.run("node01", script, SHORT)
     assert isinstance(caught.value, HostError)
     assert caught.value.exit_status is ExitStatus.TIMED_OUT
     for pid in pids.read_text().split():
@@ -172,7 +172,7 @@ def test_at_the_deadline_the_whole_process_group_is_ended(fleet: Fleet, tmp_path
 
 def test_what_ignores_the_end_is_killed(fleet: Fleet, tmp_path: Path) -> None:
     script = Script.of("echo $$ >{file}; trap '' TERM; while :; do sleep 1; done", file=tmp_path / "pid")
-    assert failing(fleet, script.text, 0.3).state is ConnectionState.TIMED_OUT
+    assert failing(fleet, script.text, SHORT).state is ConnectionState.TIMED_OUT
     wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -370,7 +370,7 @@ def test_many_hosts_each_with_its_own_script_and_result(server: Sshd, key: Path,
 def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Path) -> None:
     nodes = ["slow", "fast"]
     with Fleet({node: server.host(key, node) for node in nodes}, known) as fleet:
-        results = fleet.run_many(nodes, lambda n: Script("sleep 60" if n == "slow" else "echo ok"), SECOND)
+        results = fleet.run_many(nodes, lambda n: Script("sleep 60" if n == "slow" else "echo ok"), SHORT)
     slow, fast = results["slow"], results["fast"]
     assert isinstance(slow, DeadlineError)
     assert isinstance(fast, Result)
