@@ -19,7 +19,7 @@ from fawkes.config.inventory import Inventory
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.effects import Reply
-from fawkes.core.events import PolicyText, Sampled, Started
+from fawkes.core.events import PolicyText, Started
 from fawkes.core.model import Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
@@ -40,6 +40,7 @@ from fawkes.live.keep import LogKeeper
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.post import Mailbox
+from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
@@ -203,15 +204,10 @@ class Controller:
         self._stack.callback(watch.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))
         self._stack.callback(sampler.close)
-
-        def sample() -> Sampled | None:
-            targets = [setup.target(cluster) for cluster in clusters.all() if cluster.working]
-            if not targets:
-                return None
-            readings = sampler.sample(targets)
-            return Sampled(at_us=mailbox.clock.now_us(), readings=readings)
-
-        world.equip(Hands(deployer, hosts, membership, stages, jobs), watch, sample, settings.sample_every_us)
+        sampling = Sampling(clusters, setup, sampler, mailbox.clock)
+        self._stack.callback(sampling.close)
+        hands = Hands(deployer, hosts, membership, stages, jobs)
+        world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
     def _control(self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages) -> ControlServer:

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Goal, Member
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Reading, Role
+from fawkes.errors import HostError
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.measure import Target
+from fawkes.live.sampling import Sampling
+from fawkes.live.timers import Clock
+
+
+class Fakes:
+    """Nodes that answer, do not, or only when they are let; readings that are all alike."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.down: set[str] = set()
+        self.hangs: set[str] = set()
+        self.let = threading.Event()
+
+    def target(self, cluster: LiveCluster) -> Target:
+        self.asked.append(cluster.id)
+        if cluster.id in self.down:
+            raise HostError("it does not answer", host=cluster.master)
+        if cluster.id in self.hangs:
+            assert self.let.wait(60)
+        masters = MasterAddresses(resource_manager="http://rm", namenode="http://nn", user="root")
+        return Target(cluster=cluster.id, masters=masters, task_mb=256, task_vcores=0)
+
+    def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
+        return tuple(Reading(cluster=target.cluster, jobs_running=1) for target in targets)
+
+
+def clusters(*names: str, working: bool = True) -> Clusters:
+    found = Clusters()
+    for number, name in enumerate(names, 1):
+        spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
+        node = NodeId(f"node{number:02d}")
+        members = {node: Member(Goal.SERVING, Role.CORE, 1)}
+        found._put(LiveCluster(spec, ClusterDetails(), node, members, True, working))
+    return found
+
+
+def round_of(sampling: Sampling) -> dict[str, str | int | None]:
+    event = sampling.round()
+    return {one.cluster: one.error or one.jobs_running for one in event.readings} if event else {}
+
+
+def test_nothing_is_read_where_nothing_works() -> None:
+    fakes = Fakes()
+    sampling = Sampling(clusters("a", working=False), fakes, fakes, Clock())
+    assert (sampling.round(), fakes.asked) == (None, [])
+    sampling.close()
+
+
+def test_one_whose_nodes_do_not_answer_is_unreadable_by_itself_and_asked_again() -> None:
+    fakes = Fakes()
+    fakes.down = {"a"}
+    sampling = Sampling(clusters("a", "b"), fakes, fakes, Clock())
+    assert round_of(sampling) == {"a": "node01: it does not answer", "b": 1}
+    fakes.down = set()
+    assert round_of(sampling) == {"a": 1, "b": 1}
+    assert sorted(fakes.asked) == ["a", "a", "b"]
+    sampling.close()
+
+
+def test_one_whose_nodes_hang_holds_up_no_other() -> None:
+    fakes = Fakes()
+    fakes.hangs = {"a"}
+    sampling = Sampling(clusters("a", "b"), fakes, fakes, Clock())
+    assert round_of(sampling) == {"a": "node01 does not say how its MR-cluster is to be read", "b": 1}
+    fakes.let.set()
+    assert round_of(sampling) == {"a": 1, "b": 1}
+    assert sorted(fakes.asked) == ["a", "b"]
+    sampling.close()
