@@ -12,7 +12,7 @@ from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import JobObserved, Progress
 from fawkes.core.model import ClusterId, JobId
 from fawkes.core.tags import tag_of
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
 from fawkes.live.applications import kill
 from fawkes.live.clusters import Clusters, LiveCluster
@@ -99,7 +99,7 @@ class Jobs:
 
         A job that runs already has no deadline in the core after which it would be asked for again.
         """
-        if isinstance(effect, CancelJob):
+        if isinstance(effect, CancelJob) or isinstance(error, ElsewhereError):
             return
         if isinstance(error, UserError):
             self._tell(effect, Progress.REFUSED, error=str(error))

@@ -127,6 +127,8 @@ class LiveWorld:
             case Save():
                 self._done(effect, hands.stages.save(effect, current))
             case Membership():
+                if self.clusters.get(effect.cluster) is None:
+                    raise FawkesError("it has no masters (any more)", where=effect.cluster)
                 self._done(effect, hands.membership.apply(effect))
             case Host():
                 self._seen(effect, hands.hosts.reach(effect, current))
