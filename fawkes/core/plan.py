@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fawkes.core.draft import Draft
@@ -121,48 +121,54 @@ def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[Cluste
         give(draft, state, granted, "shrink", target=targets[c], held=have[c], tick=draft.tick.tick)
 
 
-def hand_out(draft: Draft, reserved: int) -> None:
-    """Give free nodes to the MR-clusters that are below their targets, the one that lacks most first.
-
-    ``reserved`` nodes that may be core nodes are left for an admission. Ties go to the smaller id.
-    """
-    targets = draft.tick.targets
-    if draft.paused or not targets or not draft.counts.free:
-        return
-    queue = [(-missing / targets[c], c, missing) for c in targets if (missing := _missing(draft, c)) > 0]
-    if not queue:
-        return
-    free = FreeNodes(draft, reserved=reserved)
+def in_need(targets: Mapping[ClusterId, int], have: Mapping[ClusterId, int]) -> Iterator[ClusterId]:
+    """The MR-cluster that lacks most of its target, with each node that it gets; ties go to the smaller id."""
+    queue = [(-(targets[c] - have[c]) / targets[c], c, targets[c] - have[c]) for c in targets if targets[c] > have[c]]
     heapq.heapify(queue)
-    while queue and len(free):
+    while queue:
         _, c, missing = heapq.heappop(queue)
-        grow(draft, c, free.take(home(draft, c)), missing)
+        yield c
         if missing > 1:
             heapq.heappush(queue, (-(missing - 1) / targets[c], c, missing - 1))
 
 
-def grow(draft: Draft, cluster: ClusterId, state: NodeState, missing: int) -> None:
-    """A free node joins a MR-cluster that lacks ``missing`` nodes, by the growth type of the MR-cluster or the site."""
-    spec = draft.view.clusters[cluster].spec
-    role = spec.growth or draft.settings.growth
-    target = draft.tick.targets[cluster]
+def hand_out(draft: Draft, reserved: int) -> None:
+    """Give free nodes to the MR-clusters that are below their targets, the one that lacks most first.
+
+    ``reserved`` nodes that may be core nodes are left for an admission.
+    """
+    if draft.paused or not draft.tick.targets or not draft.counts.free:
+        return
+    targets = {c: n for c, n in draft.tick.targets.items() if _may_grow(draft, c)}
+    have = {c: draft.held(c).counted for c in targets}
+    free: FreeNodes | None = None
+    for c in in_need(targets, have):
+        free = free or FreeNodes(draft, reserved=reserved)
+        if not len(free):
+            return
+        grow(draft, c, free.take(home(draft, c)), have[c])
+        have[c] += 1
+
+
+def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
+    """A free node joins a MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
+    role = draft.view.clusters[cluster].spec.growth or draft.settings.growth
+    tick = draft.tick
     why = draft.say(
         "grow",
         node=state.node.id,
         cluster=cluster,
         role=role,
-        target=target,
-        held=target - missing,
-        tick=draft.tick.tick,
+        target=tick.targets[cluster],
+        held=held,
+        tick=tick.tick,
     )
     hand_over(draft, state, cluster, role, why)
 
 
-def _missing(draft: Draft, cluster: ClusterId) -> int:
+def _may_grow(draft: Draft, cluster: ClusterId) -> bool:
     state = draft.cluster(cluster)
-    if state is None or not state.active or state.unreadable_us is not None:
-        return 0
-    return draft.tick.targets[cluster] - draft.held(cluster).counted
+    return state is not None and state.active and state.unreadable_us is None
 
 
 def home(draft: Draft, cluster: ClusterId) -> str:

@@ -55,6 +55,8 @@ NO_TICK = PutTick(
 )
 
 _NOTHING_HELD = Held()
+#: when something happened that never did: a simulated run begins at 0, and nothing has to settle then
+_LONG_AGO_US = -(10**18)
 
 
 @dataclass(slots=True)
@@ -93,8 +95,8 @@ class State:
         self.free_at: dict[Place, FreeIds] = {}
         self.queue: dict[ClusterId, None] = {}
         self.promised = 0
-        self.grown_us = 0
-        self.shrunk_us = 0
+        self.grown_us = _LONG_AGO_US
+        self.shrunk_us = _LONG_AGO_US
         self.last_tick = NO_TICK
         self.paused = ""
         self.wake_us: int | None = None

@@ -11,7 +11,7 @@ from fawkes.core.decision import PutTick
 from fawkes.core.draft import Draft
 from fawkes.core.fairness import discrimination, global_discrimination, share_error
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Plain
-from fawkes.core.plan import Allowance, hand_out, rebalance
+from fawkes.core.plan import Allowance, hand_out, in_need, rebalance
 from fawkes.core.settings import Discrimination
 from fawkes.core.targets import Bounds, whole_nodes
 from fawkes.core.weights import Measure, Measured, measure_all, weights
@@ -23,13 +23,17 @@ MOVES = frozenset({"grow", "shrink", "undrain"})
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What one tick found. ``shares`` are mean c_i, ``values`` D_i of eq. 2, both per MR-cluster with a weight."""
+    """What one tick found. ``shares`` are mean c_i, ``values`` D_i of eq. 2, both per MR-cluster with a weight.
+
+    ``held`` counts no node that is leaving, ``planned`` those too that will come from others.
+    """
 
     weights: Mapping[ClusterId, float]
     shares: Mapping[ClusterId, float]
     values: Mapping[ClusterId, float]
     targets: Mapping[ClusterId, int]
     held: Mapping[ClusterId, int]
+    planned: Mapping[ClusterId, int]
     raw: float
     reducible: float
 
@@ -83,10 +87,28 @@ def _balance(
     values = {c: discrimination(shares[c], w, period_s) for c, w in weight.items()}
     held = {c.id: draft.held(c.id).counted for c in active}
     targets = _targets(draft, active, measured, weight)
+    planned = _planned(draft, targets, held)
     nodes = max(1, draft.counts.usable)
-    moved = [c for c in targets if c in weight or c in measured.pinned]
-    reducible = global_discrimination((held[c] - targets[c]) / nodes * period_s for c in moved)
-    return Balance(weight, shares, values, targets, held, global_discrimination(values.values()), reducible)
+    reducible = global_discrimination((planned[c] - targets[c]) / nodes * period_s for c in targets)
+    return Balance(weight, shares, values, targets, held, planned, global_discrimination(values.values()), reducible)
+
+
+def _planned(draft: Draft, targets: Mapping[ClusterId, int], held: Mapping[ClusterId, int]) -> dict[ClusterId, int]:
+    """What each will hold when the moves in flight are done: nodes that leave one go to those that lack most.
+
+    Not back to the one that they leave: staying is a move of its own.
+    """
+    leaving = {c: draft.held(c).nodes - draft.held(c).counted - draft.held(c).parting for c in targets}
+    newcomers = sum(c.spec.min_nodes for c in draft.queue() if c.life is ClusterLife.ADMITTED)
+    coming = sum(leaving.values()) - max(0, newcomers - draft.counts.free_core)
+    planned = {c: held[c] for c in targets}
+    elsewhere = {c: coming - leaving[c] for c in targets}
+    for c in in_need(targets, held):
+        if coming > 0 and elsewhere[c] > 0:
+            planned[c] += 1
+            elsewhere[c] -= 1
+            coming -= 1
+    return planned
 
 
 def _targets(
@@ -134,12 +156,12 @@ def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
 
 def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, bool]:
     """Why nodes move or not, as the code of a reason, and whether they do."""
-    moved = {c for c, target in balance.targets.items() if target != balance.held[c]}
+    moved = any(target != balance.planned[c] for c, target in balance.targets.items())
     settings = draft.settings
     checks = (
         ("policy-failed", bool(measured.failed)),
         ("no-weights", not balance.weights and not measured.pinned),
-        ("balanced", not _unbalanced(draft, measured, balance)),
+        ("balanced", not measured.pinned and not _exceeds(draft, balance)),
         ("as-balanced-as-possible", not moved),
         ("paused", bool(draft.paused)),
         ("halted", _halted(draft)),

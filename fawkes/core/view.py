@@ -66,12 +66,12 @@ class View(Protocol):
 
     @property
     def grown_us(self) -> int:
-        """When a transient or transient-core node last began to serve."""
+        """When a transient or transient-core node last began to serve; long ago when none ever did."""
         ...
 
     @property
     def shrunk_us(self) -> int:
-        """When a node was last seen clean."""
+        """When a node was last seen clean; long ago when none ever was."""
         ...
 
     @property
