@@ -119,9 +119,7 @@ class Desk:
         """Something is seen of a node."""
         known = self.state.nodes[NodeId(node)].generation if generation is None else generation
         return self.tell(
-            NodeObserved(
-                at_us=self.now_us, node=NodeId(node), generation=known, condition=condition, error=error
-            )
+            NodeObserved(at_us=self.now_us, node=NodeId(node), generation=known, condition=condition, error=error)
         )
 
     def job(self, job: str, progress: Progress, attempt: int = 1, **facts: object) -> Decision:
