@@ -1,0 +1,58 @@
+"""What import-linter cannot see: the folders beside the package, late imports, and the length of modules."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+POLICY_MAY = {"__future__", "fawkes.policy", "math", "statistics"}
+PLAYBOOK_MAY = {"fabric", "fawkes"}
+#: slow to import: a command that only shows its help must not pay for them
+HEAVY = {"pandas", "matplotlib", "fabric", "paramiko", "pydantic", "apscheduler", "ClusterShell", "hdfs", "rich"}
+MOST_LINES = 600
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "."
+
+
+def files(folder: str) -> list[Path]:
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("path", files("policies"), ids=lambda path: path.name)
+def test_a_policy_imports_its_one_module_and_mathematics(path: Path) -> None:
+    assert set(imports(path)) <= POLICY_MAY
+
+
+@pytest.mark.parametrize("path", files("playbooks"), ids=lambda path: path.name)
+def test_a_playbook_imports_fabric_its_one_module_and_the_standard_library(path: Path) -> None:
+    for name in imports(path):
+        top = name.partition(".")[0]
+        assert top in PLAYBOOK_MAY or top in sys.stdlib_module_names, name
+        assert top != "fawkes" or name in ("fawkes.playbook", "fawkes.script"), name
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, fawkes.cli.main as m; m.cli.main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Usage: " in done.stdout
+    assert {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()} & HEAVY == set()
+
+
+@pytest.mark.parametrize("folder", ["fawkes", "policies", "playbooks", "tests", "bench"])
+def test_modules_are_short(folder: str) -> None:
+    long = {str(p.relative_to(ROOT)): n for p in files(folder) if (n := len(p.read_text().splitlines())) > MOST_LINES}
+    assert long == {}
