@@ -1,0 +1,192 @@
+"""An engine starts, again, with another inventory, after a crash: everything under way is said once more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fawkes.core.effects import Deploy, Host, Load, Membership, StartJob, WakeAt
+from fawkes.core.events import Condition, DrainAsked, PauseAsked, Started, UndrainAsked, Woke
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.engine import Engine, rebuild
+from fawkes.errors import BrokenError
+from fawkes.policy import compile_policy
+from fawkes.ports import Entry
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk, Silence
+from tests.support.pools import nodes, settings, started
+
+
+def again(desk: Desk, after_s: float = 0, count: int = 10, **changes: object) -> Desk:
+    """The next engine on the same ledger."""
+    state = rebuild(desk.store.entries())
+    state.now_us += int(after_s * SECOND_US)
+    return Desk(count, how=settings(**changes), state=state)
+
+
+def test_nothing_is_decided_before_the_first_start() -> None:
+    engine = Engine(Silence(), MemoryStore(), compile_policy)
+    with pytest.raises(BrokenError, match="Woke before the engine was started"):
+        engine.step(Woke(at_us=1))
+
+
+def test_what_is_under_way_is_started_again() -> None:
+    desk = Desk(10)
+    desk.up("a")
+    desk.request("b")
+    desk.tick(a=100)
+    desk.submit("a", 1)
+    before = dict(desk.state.pending)
+    new = again(desk)
+    kinds = {type(effect) for effect in new.world.effects}
+    assert {Deploy, Host, Membership, StartJob, WakeAt} <= kinds
+    keys = [effect.key for effect in new.world.effects]
+    assert len(keys) == len(set(keys)), "each goal once"
+    assert set(before) == set(new.state.pending)
+
+
+def test_loads_are_started_again_with_their_version() -> None:
+    desk = Desk(10)
+    desk.request("a")
+    desk.done("cluster:a")
+    new = again(desk)
+    (load,) = (effect for effect in new.world.effects if isinstance(effect, Load))
+    assert load.version == desk.state.pending["cluster:a"].version
+    new.done("cluster:a")
+    assert new.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
+
+
+def test_the_timer_is_set_again_though_the_ledger_says_that_it_is_set() -> None:
+    desk = Desk(10, how=settings(membership_us=5 * SECOND_US))
+    desk.request("a")
+    desk.done("cluster:a")
+    wake_us = desk.state.wake_us
+    assert wake_us == desk.state.pending["membership:a"].deadline_us
+    # The membership is told anew within the same five seconds: the next deadline is what it was.
+    new = again(desk, membership_us=5 * SECOND_US)
+    assert new.state.wake_us == wake_us
+    assert [effect.at_us for effect in new.world.effects if isinstance(effect, WakeAt)] == [wake_us]
+
+
+def test_a_timer_that_went_off_early_is_set_again() -> None:
+    desk = Desk(10)
+    wake_us = desk.state.wake_us
+    desk.now_s = 1
+    desk.tell(Woke(at_us=desk.now_us))
+    assert [effect.at_us for effect in desk.last.effects if isinstance(effect, WakeAt)] == [wake_us]
+
+
+def test_deadlines_that_passed_meanwhile_get_a_little_time() -> None:
+    desk = Desk(10)
+    desk.request("a")
+    desk.submit("a", 1)
+    new = again(desk, after_s=10_000)
+    assert all(pending.deadline_us > new.state.now_us for pending in new.state.pending.values())
+    new.done("cluster:a")
+    assert new.state.clusters[ClusterId("a")].life is ClusterLife.LOADING
+
+
+def test_a_later_clock_of_the_ledger_is_not_turned_back() -> None:
+    desk = Desk(10)
+    desk.now_s = 15
+    desk.request("a")
+    state = rebuild(desk.store.entries())
+    engine = Engine(Silence(), MemoryStore(), compile_policy, state)
+    engine.step(started(10, at_s=15, epoch=2))
+    assert state.now_us == 15 * SECOND_US
+
+
+def test_nodes_that_are_new_in_the_inventory_serve_at_once() -> None:
+    desk = Desk(4)
+    desk.up("a", 2)
+    desk.request("b", 3)
+    new = again(desk, count=6)
+    assert new.state.clusters[ClusterId("b")].life is ClusterLife.DEPLOYING
+
+
+def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    desk.tick(a=10)
+    desk.settle("a")
+    new = again(desk, count=4)
+    assert {n: new.node(n).life for n in ("node04", "node05", "node06")} == {
+        "node04": NodeLife.SERVING,
+        "node05": NodeLife.DRAINING,
+        "node06": NodeLife.DRAINING,
+    }
+    for node in ("node05", "node06"):
+        new.see(node, Condition.DRAINED)
+        new.see(node, Condition.CLEAN)
+        assert new.node(node).life is NodeLife.OUT
+    new.tell(UndrainAsked(at_us=new.now_us, node=NodeId("node05"), ask="q"))
+    assert new.refusal() == "not-in-inventory"
+    third = Desk(6, state=new.state)
+    assert {third.node(n).life for n in ("node05", "node06")} == {NodeLife.JOINING}
+    assert third.state.counts.usable == 6
+
+
+def test_a_node_that_an_operator_took_out_stays_out_when_the_inventory_names_it_again() -> None:
+    desk = Desk(6)
+    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node06"), reason="disk"))
+    without = again(desk, count=5)
+    with_it = Desk(6, state=without.state)
+    assert with_it.node("node06").life is NodeLife.OUT
+    assert with_it.node("node06").keep_out == "disk"
+    with_it.tell(UndrainAsked(at_us=with_it.now_us, node=NodeId("node06")))
+    assert with_it.node("node06").life is NodeLife.FREE
+
+
+def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> None:
+    desk = Desk(6, how=settings(quarantine_us=50 * SECOND_US))
+    desk.up("a")
+    desk.tick(a=10)
+    for _ in range(2):
+        desk.see("node06", Condition.FAILED, "no Java")
+    desk.see("node06", Condition.CLEAN)
+    desk.settle("a")
+    new = again(desk, count=5)
+    for _ in range(10):
+        new.wake()
+    assert new.node("node06").life is NodeLife.OUT
+    third = Desk(6, state=new.state)
+    assert third.node("node06").life is NodeLife.JOINING
+
+
+def test_core_nodes_leave_with_their_mr_cluster_only() -> None:
+    desk = Desk(4)
+    desk.up("a", 3)
+    new = again(desk, count=2)
+    assert new.lives("a") == dict.fromkeys(("node01", "node02", "node03"), "serving")
+    assert new.node("node04").life is NodeLife.OUT
+    assert new.node("node03").unlisted
+
+
+def test_facts_of_the_inventory_are_taken_over() -> None:
+    desk = Desk(4)
+    changed = tuple(replace(node, capacity_milli=500) for node in nodes(4))
+    new = Desk(pool=changed, state=rebuild(desk.store.entries()))
+    assert new.state.counts.capacity_milli == 2000
+
+
+def test_a_pause_survives_a_restart() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
+    new = again(desk, count=4)
+    assert new.state.paused == "x"
+
+
+def test_the_state_after_the_stored_decisions_is_the_state() -> None:
+    desk = Desk(10)
+    desk.up("a")
+    desk.up("b")
+    desk.tick(a=100, b=10)
+    desk.see("node10", Condition.LOST, "x")
+    state = rebuild(desk.store.entries())
+    for name in ("nodes", "clusters", "jobs", "pending", "counts", "queue", "promised", "last_tick", "wake_us"):
+        assert getattr(state, name) == getattr(desk.state, name), name
+    assert isinstance(next(iter(desk.store.entries())), Entry)
+    assert isinstance(next(iter(desk.store.entries())).event, Started)
