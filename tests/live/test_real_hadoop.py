@@ -172,7 +172,7 @@ def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: T
     storing.exclude()
     hdfs.delete("/out/open")
     storing.exclude(holders[0])
-    wait_for(lambda: safe_to_stop(masters, node, soon()).safe, "a DataNode that may be stopped")
+    wait_for(lambda: safe_to_stop(masters, node, soon(), paths=["/out"]).safe, "a DataNode that may be stopped")
     storing.exclude()
     wait_for(lambda: node in storage(masters, soon()).in_service(), "a DataNode back in service")
 
