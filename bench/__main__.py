@@ -1,0 +1,119 @@
+"""`python -m bench [core|ssh|deploy|grow ...]`: measure, print the table, write it down if asked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import machine
+from bench.figures import HEAD, Figure, Say, cells, markdown
+from fawkes.errors import ExitStatus, FawkesError
+
+PARTS = ("core", "ssh", "deploy", "grow")
+_ROUNDS = {"core": 5, "ssh": 5, "hadoop": 3}
+
+
+def main() -> int:
+    """Exit 0; with --strict 1 when a target is missed."""
+    asked = _arguments()
+    signal.signal(signal.SIGTERM, _stop)
+    errors = Console(stderr=True, highlight=False)
+    say: Say = lambda text: errors.print(f"[dim]{text}[/]")  # noqa: E731
+    began = machine.load()
+    say(f"load average {began:.2f}" + ("" if began <= machine.BUSY else ": others are at work, read the ratios only"))
+    try:
+        figures = _measure(asked.parts, asked.rounds, say)
+    except KeyboardInterrupt:
+        say("interrupted; everything was taken down")
+        return 130
+    except FawkesError as error:
+        errors.print(f"[red]{error}[/]")
+        return error.exit_status
+    facts = {**machine.facts(), "load average": f"{began:.2f} before, {machine.load():.2f} after"}
+    _show(figures, facts, as_json=asked.json)
+    if asked.write is not None:
+        asked.write.write_text(_document(figures, facts))
+    missed = [figure.what for figure in figures if figure.met is False]
+    return ExitStatus.FAILED if asked.strict and missed else ExitStatus.DONE
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (all)")
+    parser.add_argument("--rounds", type=_count, help="rounds of each measurement (5; with Hadoop 3)")
+    parser.add_argument("--json", action="store_true", help="print all rounds as JSON")
+    parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.parts) - set(PARTS))
+    if unknown:
+        parser.error(f"there is no part {unknown[0]!r}: choose from {', '.join(PARTS)}")
+    asked.parts = asked.parts or list(PARTS)
+    return asked
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """As Ctrl-C: labs are taken down on the way out."""
+    raise KeyboardInterrupt
+
+
+def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]:
+    """All that is asked for; imported late, because a part needs only what it measures."""
+    figures: list[Figure] = []
+    if "core" in parts:
+        from bench import core
+
+        figures += core.figures(rounds or _ROUNDS["core"], say)
+    if "ssh" in parts:
+        from bench import ssh
+
+        figures += ssh.figures(rounds or _ROUNDS["ssh"], say)
+    if "deploy" in parts or "grow" in parts:
+        from bench import hadoop
+
+        figures += hadoop.figures(rounds or _ROUNDS["hadoop"], say, grow="grow" in parts)
+    return figures
+
+
+def _show(figures: Sequence[Figure], facts: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        document: dict[str, Any] = {"machine": facts, "figures": [figure.plain() for figure in figures]}
+        print(json.dumps(document, indent=2))
+        return
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 220)
+    for group in dict.fromkeys(figure.group for figure in figures):
+        table = Table(*HEAD, title=group, title_justify="left", box=None, pad_edge=False)
+        for figure in figures:
+            if figure.group == group:
+                table.add_row(*cells(figure), style="red" if figure.met is False else None)
+        console.print(table, "")
+    for name, value in facts.items():
+        console.print(f"{name}: {value}")
+
+
+def _document(figures: Sequence[Figure], facts: dict[str, str]) -> str:
+    how = (Path(__file__).parent / "how.md").read_text()
+    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+    today = datetime.now(UTC).date().isoformat()
+    return how.format(day=today, facts=f"| | |\n|---|---|\n{rows}", figures=markdown(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

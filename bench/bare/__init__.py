@@ -1,0 +1,1 @@
+"""The bare scripts, and what they are given."""

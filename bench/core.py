@@ -1,0 +1,349 @@
+"""Deciding and remembering: ticks, events that move nothing, the ledger. Each in a fresh process of its own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bench.figures import Figure, Say
+from fawkes.core.decision import Decision
+from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Woke
+from fawkes.core.invariants import unsound
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, Node, NodeId, Reading
+from fawkes.core.pool import decide
+from fawkes.core.settings import Settings
+from fawkes.core.state import State, evolve
+from fawkes.engine import Difference, Engine, rebuild, replay
+from fawkes.policy import compile_policy, policy_text
+from fawkes.ports import Entry
+from fawkes.sim.world import Delays, SimWorld
+from fawkes.store.sqlite import Ledger, LedgerReader
+from fawkes.units import SECOND_US
+
+GROUP = "Deciding"
+_TD = Path(__file__).parents[1] / "policies" / "weighting" / "td.py"
+_NEVER_US = 10**15
+_READ_US = 2 * SECOND_US
+_MB = 1_000_000
+_LARGE = (1_000, 100_000)
+_SMALL = (10, 100)
+_SMALL_EVENTS = 2_000
+_LEDGER_STEPS = 2_000
+
+
+def figures(rounds: int, say: Say) -> list[Figure]:
+    """Measure; ``rounds`` fresh processes for each figure."""
+    large = [_fresh("large", say) for _ in range(rounds)]
+    small = [_fresh("small", say) for _ in range(rounds)]
+    ledger = [_fresh("ledger", say) for _ in range(rounds)]
+
+    def values(found: list[dict[str, float]], key: str) -> list[float]:
+        return [one[key] for one in found]
+
+    of_large = "1,000 MR-clusters on 100,000 nodes"
+    of_small = "10 MR-clusters on 100 nodes"
+    return [
+        Figure(
+            group=GROUP, what=f"{of_large}: a tick, nothing moves", unit="s", ours=values(large, "still"), at_most=1
+        ),
+        Figure(
+            group=GROUP, what=f"{of_large}: a tick, 2,000 nodes move", unit="s", ours=values(large, "moves"), at_most=1
+        ),
+        Figure(
+            group=GROUP, what=f"{of_large}: the first tick, 50,000 nodes move", unit="s", ours=values(large, "first")
+        ),
+        Figure(group=GROUP, what=f"{of_large}: a round of readings", unit="s", ours=values(large, "sampled")),
+        Figure(
+            group=GROUP,
+            what=f"{of_large}: peak memory of the process",
+            unit="MB",
+            ours=values(large, "peak_mb"),
+            at_most=1000,
+        ),
+        Figure(
+            group=GROUP,
+            what=f"{of_small}: an event that moves nothing",
+            unit="ms",
+            ours=values(small, "event_ms"),
+            at_most=0.2,
+        ),
+        Figure(group=GROUP, what=f"{of_small}: the slowest of 100", unit="ms", ours=values(small, "event_p99_ms")),
+        Figure(group=GROUP, what=f"{of_small}: a tick", unit="ms", ours=values(small, "tick_ms"), at_most=2),
+        Figure(group=GROUP, what="ledger: steps stored, each durably", unit="1/s", ours=values(ledger, "append")),
+        Figure(group=GROUP, what="ledger: steps read and applied", unit="1/s", ours=values(ledger, "rebuild")),
+        Figure(group=GROUP, what="ledger: steps decided anew (`replay`)", unit="1/s", ours=values(ledger, "replay")),
+        Figure(group=GROUP, what="ledger: size of a step", unit="B", ours=values(ledger, "bytes")),
+    ]
+
+
+def _fresh(name: str, say: Say) -> dict[str, float]:
+    say(f"core: {name}")
+    done = subprocess.run([sys.executable, "-m", "bench.core", name], stdout=subprocess.PIPE, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+# --- in the fresh process
+
+
+def settings(**changes: object) -> Settings:
+    """The paper's way with a period of 20 s and no damping: every tick may move."""
+    values: dict[str, Any] = {
+        "preset": "bench",
+        "period_us": 20 * SECOND_US,
+        "sample_every_us": 2 * SECOND_US,
+        "tau": 1.0,
+        "transient_leave_us": 0,
+        "transient_core_leave_us": 0,
+        "confirmations": 1,
+        "settle_after_grow_us": 0,
+        "settle_after_shrink_us": 0,
+        "max_moves_fraction": None,
+        "idle_us": None,
+        "spare_masters": False,
+    }
+    return Settings(**{**values, **changes})
+
+
+class Steps:
+    """A store that keeps all steps in memory, or none: a controller that runs does not keep them there."""
+
+    def __init__(self, keep: bool) -> None:
+        self._keep = keep
+        self._entries: list[Entry] = []
+
+    def append(self, event: Event, decision: Decision) -> int:
+        """Keep a step."""
+        if self._keep:
+            self._entries.append(Entry(len(self._entries) + 1, event, decision))
+        return len(self._entries)
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The steps that were kept."""
+        yield from self._entries[after:]
+
+
+class Bench:
+    """A pool of MR-clusters that run, each with a demand of its own; time is what the caller says it is."""
+
+    def __init__(self, clusters: int, nodes: int, how: Settings, *, keep: bool = False) -> None:
+        """All are deployed with half of the nodes as their minimums; the rest is idle."""
+        self.state = State()
+        self.steps = Steps(keep)
+        text = policy_text("TD", _TD.name, _TD.read_text())
+        self.measure = compile_policy(text, how)
+        minimum = max(1, nodes // clusters // 2)
+        width = len(str(nodes))
+        pool = tuple(Node(id=NodeId(f"node{i:0{width}}"), site="here") for i in range(nodes))
+        self.ids = [ClusterId(f"c{i:04}") for i in range(clusters)]
+        # Nobody reads by himself: readings are made below, and counted.
+        world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
+        self.world = world
+        self.engine = Engine(world, self.steps, compile_policy, self.state)
+        self.engine.step(_started(pool, text, how))
+        for c in self.ids:
+            spec = ClusterSpec(id=c, min_nodes=minimum, replication=1)
+            self.engine.step(Requested(at_us=0, spec=spec))
+        while any(self.state.clusters[c].life is not ClusterLife.RUNNING for c in self.ids):
+            self._take()
+
+    def _take(self) -> Event:
+        event = self.world.next_event()
+        assert event is not None
+        self.engine.step(event)
+        return event
+
+    @property
+    def moving(self) -> bool:
+        """Whether any node is on its way."""
+        return self.state.counts.moving > 0
+
+    def readings(self, demand: Mapping[ClusterId, int]) -> tuple[Reading, ...]:
+        """What all masters say, transient nodes with what lies on them and who runs there included."""
+        found = []
+        for c in self.ids:
+            nodes = sorted(self.state.nodes_of(c))
+            found.append(
+                Reading(
+                    cluster=c,
+                    jobs_waiting=1,
+                    jobs_running=2,
+                    tasks_waiting=demand[c],
+                    tasks_running=len(nodes),
+                    slots_used=len(nodes),
+                    slots_total=2 * len(nodes),
+                    output_bytes=10**9,
+                    storage_bytes=10**12,
+                    jobs_done=5,
+                    tasks_done=500,
+                    node_bytes=dict.fromkeys(nodes, 10**9),
+                    node_masters=dict.fromkeys(nodes[:2], 1),
+                )
+            )
+        return tuple(found)
+
+    def step(self, event: Event) -> tuple[Decision, float]:
+        """One turn of the engine without storing and acting: what was decided, and how long that took.
+
+        In seconds of the processor, so that others on the machine count less: it waits for nothing.
+        """
+        began = time.thread_time()
+        decision = decide(self.state, event, self.measure)
+        assert not unsound(self.state, decision)
+        evolve(self.state, event.at_us, decision.changes)
+        seconds = time.thread_time() - began
+        self.steps.append(event, decision)
+        return decision, seconds
+
+
+def _started(pool: tuple[Node, ...], policy: PolicyText, how: Settings) -> Started:
+    return Started(
+        at_us=0, version="bench", pool="bench", epoch=1, controller="bench", settings=how, nodes=pool, policy=policy
+    )
+
+
+def _equal(bench: Bench) -> dict[ClusterId, int]:
+    return dict.fromkeys(bench.ids, 100)
+
+
+def _tick_due(bench: Bench) -> Woke:
+    return Woke(at_us=bench.state.pending["tick"].deadline_us)
+
+
+def _sampled(bench: Bench, demand: Mapping[ClusterId, int], before_us: int) -> Sampled:
+    return Sampled(at_us=max(bench.state.now_us, before_us), readings=bench.readings(demand))
+
+
+def _moved(decision: Decision) -> int:
+    return sum(reason.code in ("grow", "shrink") for reason in decision.reasons)
+
+
+def large() -> dict[str, float]:
+    """The seconds of three ticks and of a round of readings; the peak memory, all of the preparation included."""
+    bench = Bench(*_LARGE, settings(tau=0.0))
+    demand = _equal(bench)
+    found: dict[str, float] = {}
+    _, found["sampled"] = bench.step(_sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
+    decision, found["first"] = bench.step(_tick_due(bench))
+    assert _moved(decision) == _LARGE[1] // 2, _moved(decision)
+    _serve(bench, decision)
+    del decision
+    _read_on(bench, demand)
+    decision, found["still"] = bench.step(_tick_due(bench))
+    assert _moved(decision) == 0, _moved(decision)
+    for i, c in enumerate(bench.ids):
+        demand[c] = 104 if i % 2 else 96
+    _read_on(bench, demand)
+    decision, found["moves"] = bench.step(_tick_due(bench))
+    assert _moved(decision) == 2000, _moved(decision)
+    found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
+    return found
+
+
+def _serve(bench: Bench, decision: Decision) -> None:
+    """Let the nodes that were handed out come up."""
+    bench.world.now_us = bench.state.now_us
+    bench.world.start(decision.effects)
+    while bench.moving:
+        event = bench.world.next_event()
+        assert event is not None
+        if not isinstance(event, Woke):
+            decision, _ = bench.step(event)
+            bench.world.start(decision.effects)
+
+
+def _read_on(bench: Bench, demand: Mapping[ClusterId, int]) -> None:
+    """Readings every two seconds until the next tick is due."""
+    while bench.state.now_us + _READ_US < _tick_due(bench).at_us:
+        bench.step(_sampled(bench, demand, bench.state.now_us + _READ_US))
+
+
+def _small_bench(*, keep: bool = False) -> tuple[Bench, dict[ClusterId, int]]:
+    bench = Bench(*_SMALL, settings(), keep=keep)
+    demand = _equal(bench)
+    bench.step(_sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
+    decision, _ = bench.step(_tick_due(bench))
+    _serve(bench, decision)
+    return bench, demand
+
+
+def _quiet_events(bench: Bench, demand: Mapping[ClusterId, int]) -> Iterator[Event]:
+    """Readings every two seconds and a tick every twenty, for ever; nothing moves."""
+    while True:
+        due = _tick_due(bench)
+        if due.at_us <= bench.state.now_us + _READ_US:
+            yield due
+        else:
+            yield _sampled(bench, demand, bench.state.now_us + _READ_US)
+
+
+def small() -> dict[str, float]:
+    """Milliseconds of a reading (median, and the slowest in a hundred) and of a tick (median)."""
+    bench, demand = _small_bench()
+    events: list[float] = []
+    ticks: list[float] = []
+    for event in _quiet_events(bench, demand):
+        decision, seconds = bench.step(event)
+        assert _moved(decision) == 0
+        (ticks if isinstance(event, Woke) else events).append(1000 * seconds)
+        if len(events) >= _SMALL_EVENTS:
+            break
+    events.sort()
+    ticks.sort()
+    return {
+        "event_ms": events[len(events) // 2],
+        "event_p99_ms": events[len(events) * 99 // 100],
+        "tick_ms": ticks[len(ticks) // 2],
+    }
+
+
+def ledger() -> dict[str, float]:
+    """Steps of ten MR-clusters on a hundred nodes a second: stored, applied, decided anew; bytes of a step."""
+    bench, demand = _small_bench(keep=True)
+    before = len(list(bench.steps.entries()))
+    for event in islice(_quiet_events(bench, demand), _LEDGER_STEPS):
+        bench.step(event)
+    steps = list(bench.steps.entries())
+    with tempfile.TemporaryDirectory(prefix="fawkes-bench-") as folder:
+        return _through_ledger(Path(folder), steps[:before], steps[before:])
+
+
+def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> dict[str, float]:
+    with closing(Ledger(folder)) as written:
+        for entry in before:
+            written.append(entry.event, entry.decision)
+        append_s = _seconds(lambda: [written.append(entry.event, entry.decision) for entry in steps])
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    total = len(before) + len(steps)
+    with closing(LedgerReader(folder)) as reader:
+        rebuild_s = _seconds(lambda: rebuild(reader.entries()))
+        differences: list[Difference] = []
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy)))
+    assert not differences, differences[0]
+    return {
+        "append": len(steps) / append_s,
+        "rebuild": total / rebuild_s,
+        "replay": total / replay_s,
+        "bytes": size / total,
+    }
+
+
+def _seconds(do: Callable[[], object]) -> float:
+    gc.collect()
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    json.dump({"large": large, "small": small, "ledger": ledger}[sys.argv[1]](), sys.stdout)

@@ -1,0 +1,312 @@
+"""Real Hadoop on a lab: Fawkes deploys and grows a MR-cluster beside a bare shell script that does the same."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from bench.figures import Figure, Say
+from fawkes.cli.client import Client
+from fawkes.config.jobs import job_of
+from fawkes.config.site import Site
+from fawkes.core.events import Condition, Done, JobObserved, NodeObserved, Progress, Requested
+from fawkes.core.model import ClusterId, ClusterSpec, JobSpec
+from fawkes.core.record import to_plain
+from fawkes.dist.cache import cached
+from fawkes.dist.pins import DEFAULT_VERSION, pin
+from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.lab import Lab, LabSpec, up
+from fawkes.lab.spec import host_list
+from fawkes.ports import Entry
+from fawkes.store.sqlite import LedgerReader
+from fawkes.units import SECOND_US
+
+T = TypeVar("T")
+
+CORE = ("node01", "node02", "node03")
+GROWN = ("node04", "node05", "node06", "node07")
+MASTER = CORE[0]
+
+GROUP = "Real Hadoop"
+_TIMES = 1.3
+_BARE = "bare"
+_SCRIPTS = Path(__file__).parent / "bare"
+_PROJECT = Path(__file__).parents[1]
+_LIMIT_S = 600.0
+_LOOK_EVERY_S = 0.25
+#: after a job: its history is written and its logs are gathered meanwhile
+_REST_S = 4.0
+#: EQ gives the only MR-cluster everything; a tick every ten seconds; what does nothing stays
+_SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "10h"\n'
+
+
+def figures(rounds: int, say: Say, *, grow: bool) -> list[Figure]:
+    """Measure on a lab of its own; Fawkes and the script take turns on the same hosts."""
+    if shutil.which("curl") is None or shutil.which("ssh") is None:
+        raise UserError(
+            "the bare script needs curl and the OpenSSH client",
+            hint="On Debian, as root: apt-get install curl openssh-client",
+        )
+    cached(pin(DEFAULT_VERSION))
+    with TemporaryDirectory(prefix="fawkes-bench-") as folder:
+        spec = LabSpec(hosts=len(CORE) + len(GROWN), site=Path(folder) / "lab")
+        say(f"hadoop: a lab of {spec.hosts} hosts")
+        with up(spec, tell=say) as lab:
+            return _figures(*_rounds(lab, Path(folder), rounds, say, grow=grow))
+
+
+def bare_spec(site: Path) -> ClusterSpec:
+    """The MR-cluster of the bare script."""
+    return Site(site).cluster(_BARE)
+
+
+def job_spec(cluster: ClusterId, name: str) -> JobSpec:
+    """The first job: three maps that sleep for a second."""
+    said = {"kind": "sleep", "maps": 3, "map_time": "1s", "reduces": 0}
+    return job_of(said, cluster=cluster, file="the job of the bench", folder=Path(), default_id=name)
+
+
+Times = dict[str, float]
+
+
+def _figures(ours: Sequence[Times], bare: Sequence[Times]) -> list[Figure]:
+    def figure(key: str, what: str, at_most_times: float | None = None) -> Figure:
+        return Figure(
+            group=GROUP,
+            what=what,
+            unit="s",
+            ours=[one[key] for one in ours],
+            other=[one[key] for one in bare],
+            than="bare script",
+            at_most_times=at_most_times,
+        )
+
+    found = [
+        figure("accepted", "a MR-cluster of 3, from the request to the first job accepted", _TIMES),
+        figure("ready", "... of which until all daemons serve"),
+        figure("submitting", "... of which until the job is with YARN"),
+    ]
+    if "grown" in ours[0]:
+        found.append(figure("grown", "growing by 4 transient nodes at once, until all serve", _TIMES))
+    return found
+
+
+def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> tuple[list[Times], list[Times]]:
+    site = Site(lab.site)
+    site.settings_file.write_text(_SETTINGS)
+    site.clusters_dir.mkdir()
+    for name in (_BARE, *(_ours(number) for number in range(rounds))):
+        (site.clusters_dir / f"{name}.toml").write_text("min_nodes = 3\nreplication = 2\n")
+    script = _Script(lab, folder / "bare")
+    ours: list[Times] = []
+    bare: list[Times] = []
+    for number in range(rounds):
+        say(f"hadoop: round {number + 1} of {rounds}, Fawkes")
+        ours.append(_fawkes(lab, site, _ours(number), grow=grow))
+        say(f"hadoop: round {number + 1} of {rounds}, bare script")
+        bare.append(script.run(grow=grow))
+    return ours, bare
+
+
+def _ours(number: int) -> str:
+    return f"bench-{number + 1}"
+
+
+# --- the bare script
+
+
+class _Script:
+    """The scripts in bench/bare on the hosts of a lab; what they need is written once, by Fawkes's own code."""
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        self._lab = lab
+        self._folder = folder
+        self._address = next(host.address for host in host_list(len(CORE) + len(GROWN)) if host.name == MASTER)
+        self._root = f"/srv/fawkes/clusters/{_BARE}"
+        folder.mkdir()
+        kept = f"    ControlMaster auto\n    ControlPersist 600\n    ControlPath {folder}/c-%h\n    LogLevel ERROR\n"
+        (folder / "ssh_config").write_text((lab.site / "ssh_config").read_text() + kept)
+        self._exec(sys.executable, "-m", "bench.bare.plan", str(lab.site), str(folder))
+
+    def run(self, *, grow: bool) -> Times:
+        """Deploy, grow if asked, clean up; the seconds of each."""
+        try:
+            stamps = self._stamps("deploy.sh", self._root, MASTER, self._address, *CORE)
+            found = {
+                "accepted": stamps["accepted"] - stamps["began"],
+                "ready": stamps["ready"] - stamps["began"],
+                "submitting": stamps["accepted"] - stamps["ready"],
+            }
+            _until("the end of the bare script's job", lambda: "SUCCEEDED" in self._applications())
+            if grow:
+                time.sleep(_REST_S)
+                total = str(len(CORE) + len(GROWN))
+                stamps = self._stamps("grow.sh", self._root, MASTER, self._address, total, *GROWN)
+                found["grown"] = stamps["running"] - stamps["began"]
+            return found
+        finally:
+            self._sh("clean.sh", self._root, f"FAWKES_CLUSTER={_BARE}", *CORE, *GROWN)
+
+    def _applications(self) -> str:
+        return self._exec("curl", "-fsS", f"http://{self._address}:8088/ws/v1/cluster/apps?states=FINISHED,FAILED")
+
+    def _stamps(self, *words: str) -> dict[str, float]:
+        """What a script printed: names and times, in seconds since the epoch."""
+        lines = (line.split() for line in self._sh(*words).splitlines())
+        return {words[0]: int(words[1]) / 1000 for words in lines if len(words) == 2 and words[1].isdigit()}
+
+    def _sh(self, script: str, *words: str) -> str:
+        return self._exec("sh", str(_SCRIPTS / script), str(self._folder), *words)
+
+    def _exec(self, *command: str) -> str:
+        done = self._lab.exec(command, cwd=_PROJECT, timeout_s=_LIMIT_S)
+        if done.returncode != 0:
+            raise FawkesError(f"{' '.join(command[:3])} failed: {done.stderr.strip()[-2000:]}")
+        return str(done.stdout)
+
+
+# --- Fawkes
+
+
+def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
+    """The same by a controller that was just started; the MR-cluster is given back in the end."""
+    with _controller(lab, site) as story:
+        client = Client(site)
+        client.post("pause", {"reason": "bench"})
+        spec = site.cluster(name)
+        client.post("request", {"spec": to_plain(spec)})
+        client.post("submit", {"spec": to_plain(job_spec(spec.id, f"{name}-job"))})
+        story.until("the end of the first job", lambda: story.job(name, Progress.SUCCEEDED))
+        requested, accepted = story.requested(name), story.accepted(name)
+        ready = story.done(f"cluster:{name}")
+        found = {"accepted": accepted - requested, "ready": ready - requested, "submitting": accepted - ready}
+        if grow:
+            time.sleep(_REST_S)
+            client.post("resume", {})
+            serving = story.until("four nodes to serve", lambda: story.serving(name))
+            found["grown"] = max(serving) - story.grew(name)
+        client.post("release", {"cluster": name, "discard": True, "force": True})
+        story.until("the end of the MR-cluster", lambda: _gone(client, name))
+        return found
+
+
+def _gone(client: Client, name: str) -> bool:
+    nodes = client.rows("nodes")
+    return all(row["life"] == "gone" for row in client.rows("clusters", cluster=name)) and all(
+        row["life"] == "free" for row in nodes
+    )
+
+
+class _Story:
+    """The ledger of the site as it grows; times in seconds since the epoch."""
+
+    def __init__(self, site: Site, log: Path, controller: subprocess.Popen[bytes]) -> None:
+        self._site = site
+        self._log = log
+        self._controller = controller
+        self._entries: list[Entry] = []
+
+    def until(self, what: str, look: Callable[[], T | None]) -> T:
+        """What ``look`` returns as soon as it is something true."""
+
+        def alive() -> T | None:
+            if self._controller.poll() is not None:
+                raise FawkesError(f"the controller ended: {self._log.read_text()[-2000:]}")
+            with closing(LedgerReader(self._site.state_dir)) as reader:
+                self._entries += reader.entries(after=len(self._entries))
+            return look()
+
+        try:
+            return _until(what, alive)
+        except DeadlineError as error:
+            raise DeadlineError(f"{error.what}: {self._log.read_text()[-2000:]}") from None
+
+    def requested(self, cluster: str) -> float:
+        """When the MR-cluster was asked for."""
+        return self._first(lambda e: isinstance(e.event, Requested) and e.event.spec.id == cluster)
+
+    def done(self, key: str) -> float:
+        """When an effect was first reached."""
+        return self._first(lambda e: isinstance(e.event, Done) and e.event.effect == key)
+
+    def accepted(self, cluster: str) -> float:
+        """When YARN had the first job, by YARN's own word."""
+        started = [e.started_us for e in self._of_job(cluster) if e.started_us is not None]
+        return min(started) / SECOND_US
+
+    def job(self, cluster: str, progress: Progress) -> bool:
+        """Whether the first job was seen so; FawkesError when it failed."""
+        seen = self._of_job(cluster)
+        if any(event.progress is Progress.FAILED for event in seen):
+            raise FawkesError(f"the job failed: {seen[-1].error}")
+        return any(event.progress is progress for event in seen)
+
+    def serving(self, cluster: str) -> list[float] | None:
+        """When each of the nodes by which it grew was seen to serve; None until all were."""
+        began = self._grow(cluster)
+        if began is None:
+            return None
+        seen = {
+            entry.event.node: entry.event.at_us / SECOND_US
+            for entry in self._entries[began.seq :]
+            if isinstance(entry.event, NodeObserved) and entry.event.condition is Condition.SERVING
+        }
+        return list(seen.values()) if len(seen) == len(GROWN) else None
+
+    def grew(self, cluster: str) -> float:
+        """When it was decided that it grows."""
+        entry = self._grow(cluster)
+        assert entry is not None
+        return entry.event.at_us / SECOND_US
+
+    def _grow(self, cluster: str) -> Entry | None:
+        for entry in self._entries:
+            grown = [r for r in entry.decision.reasons if r.code == "grow" and r.facts["cluster"] == cluster]
+            if grown:
+                if len(grown) != len(GROWN):
+                    raise FawkesError(f"it grew by {len(grown)} nodes, not {len(GROWN)}")
+                return entry
+        return None
+
+    def _of_job(self, cluster: str) -> list[JobObserved]:
+        events = (entry.event for entry in self._entries)
+        return [e for e in events if isinstance(e, JobObserved) and e.job == f"{cluster}-job"]
+
+    def _first(self, fits: Callable[[Entry], bool]) -> float:
+        return next(entry.event.at_us for entry in self._entries if fits(entry)) / SECOND_US
+
+
+@contextmanager
+def _controller(lab: Lab, site: Site) -> Iterator[_Story]:
+    """A controller in the lab, in charge; it is stopped in the end."""
+    log = site.root / "controller.log"
+    command = [sys.executable, "-m", "fawkes", "--site", str(site.root), "run"]
+    with (
+        log.open("wb") as errors,
+        lab.popen(command, cwd=_PROJECT, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors) as process,
+    ):
+        try:
+            story = _Story(site, log, process)
+            _until("the controller", lambda: process.poll() is not None or " controls pool " in log.read_text())
+            yield story
+            process.send_signal(signal.SIGTERM)
+            process.wait(_LIMIT_S)
+        finally:
+            process.kill()
+
+
+def _until(what: str, look: Callable[[], T | None]) -> T:
+    limit = time.monotonic() + _LIMIT_S
+    while not (found := look()):
+        if time.monotonic() > limit:
+            raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
+        time.sleep(_LOOK_EVERY_S)
+    return found

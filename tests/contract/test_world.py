@@ -1,0 +1,272 @@
+"""What both worlds promise (fawkes.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
+
+The cases of one world share a MR-cluster `c` that has `node01` for its core. Each node goes through its hand-overs
+with generations of its own, as the core would count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import TypeVar
+
+import pytest
+
+from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
+from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Woke
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.lab import LabSpec, up
+from fawkes.ports import World
+from fawkes.sim.world import SimWorld
+from fawkes.units import SECOND_US
+from tests.support.far_world import FarWorld
+
+LIMIT_S = 300.0
+C = ClusterId("c")
+CORE = NodeId("node01")
+#: nobody can reach it in either world
+DEAD = NodeId("node04")
+SETTINGS = """
+preset = "demo"
+[ssh]
+connect_timeout = "5s"
+"""
+
+E = TypeVar("E", bound=Event)
+
+
+class Bench:
+    """A world, what was heard of it, and how many hand-overs and documents there were."""
+
+    def __init__(self, world: World, details: ClusterDetails) -> None:
+        self.world = world
+        self.heard: list[Event] = []
+        self.versions = count(1)
+        self.generations = {NodeId(f"node{i:02d}"): count(1) for i in range(1, 5)}
+        self.members = {CORE: Member(Goal.SERVING, Role.CORE, next(self.generations[CORE]))}
+        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=details.plain())
+        self.deploy = Deploy(C, next(self.versions), spec, dict(self.members), CORE)
+
+    def start(self, *effects: Effect) -> int:
+        """Begin; how many events were heard before."""
+        self.world.start(effects)
+        return len(self.heard)
+
+    def first(self, which: Callable[[Event], bool], *, after: int) -> Event:
+        """The first event that fits, of those heard after the first ``after``."""
+        for heard in self.heard[after:]:
+            if which(heard):
+                return heard
+        while (event := self.world.next_event()) is not None:
+            self.heard.append(event)
+            if which(event):
+                return event
+        raise AssertionError(f"the world ended: {self.heard}")
+
+    def hear(self, kind: type[E], which: Callable[[E], bool], *, after: int) -> E:
+        """The first event of a kind that fits."""
+        event = self.first(lambda e: isinstance(e, kind) and which(e), after=after)
+        assert isinstance(event, kind)
+        return event
+
+    def membership(self, **changes: Member | None) -> Membership:
+        """The next document: as before, with these members changed (None: out)."""
+        for name, member in changes.items():
+            self.members.pop(NodeId(name), None)
+            if member is not None:
+                self.members[NodeId(name)] = member
+        return Membership(C, next(self.versions), dict(self.members))
+
+    def seen(self, effect: Host, condition: Condition, *, after: int) -> NodeObserved:
+        """What was seen of the node of a goal."""
+        return self.hear(
+            NodeObserved,
+            lambda e: (e.node, e.generation, e.condition) == (effect.node, effect.generation, condition),
+            after=after,
+        )
+
+    def done(self, effect: Deploy | Membership | Load, *, after: int) -> Done:
+        """That a goal of the MR-cluster was reached."""
+        ended = self.first(
+            lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, effect.version),
+            after=after,
+        )
+        assert isinstance(ended, Done), ended
+        return ended
+
+
+def faults(kind: str, name: str) -> str | None:
+    """The dead node of the simulated world."""
+    return "no answer" if name == DEAD else None
+
+
+def simulated() -> Bench:
+    return Bench(SimWorld(until_us=10**12, faults=faults), ClusterDetails())
+
+
+@pytest.fixture(scope="module", params=["sim", pytest.param("live", marks=pytest.mark.hadoop)])
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    if request.param == "sim":
+        yield simulated()
+        return
+    site = tmp_path_factory.mktemp("contract") / "lab"
+    with up(LabSpec(hosts=4, site=site, nodemanager_memory_bytes=1_000_000_000)) as lab:
+        (site / "fawkes.toml").write_text(SETTINGS)
+        lab.kill(DEAD)
+        world = FarWorld(lab, LIMIT_S)
+        try:
+            yield Bench(world, ClusterDetails(hadoop_version="3.5.0", block_size_bytes=1 << 20))
+        finally:
+            world.close()
+
+
+@pytest.fixture(scope="module")
+def cluster(bench: Bench) -> Bench:
+    """The bench with its MR-cluster deployed, its data loaded."""
+    bench.done(bench.deploy, after=bench.start(bench.deploy))
+    load = Load(C, next(bench.versions))
+    bench.done(load, after=bench.start(load))
+    return bench
+
+
+def serve(bench: Bench, node: str, role: Role = Role.TRANSIENT) -> Host:
+    """Hand a node over, and see it serve."""
+    goal = Host(NodeId(node), C, role, next(bench.generations[NodeId(node)]))
+    document = bench.membership(**{node: Member(Goal.SERVING, role, goal.generation)})
+    after = bench.start(document, goal)
+    bench.done(document, after=after)
+    bench.seen(goal, Condition.SERVING, after=after)
+    return goal
+
+
+def wipe(bench: Bench, goal: Host) -> Host:
+    """Take a node back, and see it clean."""
+    clean = Host(goal.node, C, None, goal.generation)
+    after = bench.start(bench.membership(**{goal.node: None}), clean)
+    bench.seen(clean, Condition.CLEAN, after=after)
+    return clean
+
+
+def leave(bench: Bench, goal: Host, wish: Goal, condition: Condition) -> None:
+    """Tell the masters that a node leaves, and hear that it is through with that."""
+    assert goal.role is not None
+    document = bench.membership(**{goal.node: Member(wish, goal.role, goal.generation)})
+    after = bench.start(document)
+    bench.done(document, after=after)
+    bench.seen(goal, condition, after=after)
+
+
+def test_a_deployment_begun_again_is_confirmed_again(cluster: Bench) -> None:
+    after = cluster.start(cluster.deploy)
+    cluster.done(cluster.deploy, after=after)
+
+
+def test_a_transient_node_serves_drains_and_is_clean(cluster: Bench) -> None:
+    goal = serve(cluster, "node02")
+    leave(cluster, goal, Goal.DRAINING, Condition.DRAINED)
+    wipe(cluster, goal)
+
+
+def test_a_transient_core_node_gives_its_blocks_away_before_it_is_clean(cluster: Bench) -> None:
+    goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
+    leave(cluster, goal, Goal.DRAINING, Condition.DRAINED)
+    leave(cluster, goal, Goal.EVACUATING, Condition.EVACUATED)
+    wipe(cluster, goal)
+
+
+def test_what_is_so_already_is_confirmed_again(cluster: Bench) -> None:
+    goal = serve(cluster, "node02")
+    cluster.seen(goal, Condition.SERVING, after=cluster.start(goal))
+    document = cluster.membership()
+    cluster.done(document, after=cluster.start(document))
+    cluster.done(document, after=cluster.start(document))
+    clean = wipe(cluster, goal)
+    cluster.seen(clean, Condition.CLEAN, after=cluster.start(clean))
+
+
+def test_a_node_that_was_leaving_stays_when_that_is_the_newer_goal(cluster: Bench) -> None:
+    goal = serve(cluster, "node02")
+    leaving = cluster.membership(node02=Member(Goal.DRAINING, Role.TRANSIENT, goal.generation, 0))
+    staying = cluster.membership(node02=Member(Goal.SERVING, Role.TRANSIENT, goal.generation))
+    after = cluster.start(leaving, staying, goal)
+    cluster.done(staying, after=after)
+    cluster.seen(goal, Condition.SERVING, after=after)
+    wipe(cluster, goal)
+
+
+def test_a_newer_goal_replaces_the_older(cluster: Bench) -> None:
+    generation = next(cluster.generations[NodeId("node03")])
+    # It can never serve: no document names it. Only the newer goal ends.
+    hopeless = Host(NodeId("node03"), C, Role.TRANSIENT, generation)
+    clean = Host(NodeId("node03"), C, None, generation)
+    after = cluster.start(hopeless, clean)
+    cluster.seen(clean, Condition.CLEAN, after=after)
+    wake = WakeAt(cluster.heard[-1].at_us + SECOND_US)
+    cluster.start(wake)
+    cluster.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
+    served = [e for e in cluster.heard[after:] if isinstance(e, NodeObserved) and e.condition is Condition.SERVING]
+    assert [e for e in served if e.node == "node03"] == []
+
+
+def test_a_goal_of_an_older_hand_over_is_refused(cluster: Bench) -> None:
+    old = Host(NodeId("node02"), C, Role.TRANSIENT, next(cluster.generations[NodeId("node02")]))
+    goal = serve(cluster, "node02")
+    after = cluster.start(Host(old.node, C, None, old.generation))
+    assert cluster.seen(old, Condition.FAILED, after=after).error
+    # It went on serving all the same.
+    cluster.seen(goal, Condition.SERVING, after=cluster.start(goal))
+    wipe(cluster, goal)
+
+
+def test_a_host_that_does_not_answer_is_a_failure_with_a_reason(cluster: Bench) -> None:
+    clean = Host(DEAD, C, None, next(cluster.generations[DEAD]))
+    assert cluster.seen(clean, Condition.FAILED, after=cluster.start(clean)).error
+
+
+def test_a_stage_of_a_cluster_that_is_not_there_fails(cluster: Bench) -> None:
+    nobody = Membership(ClusterId("nobody"), 1, {})
+    after = cluster.start(nobody)
+    failed = cluster.hear(Failed, lambda e: e.effect == nobody.key, after=after)
+    assert (failed.version, bool(failed.error), failed.final) == (1, True, False)
+
+
+def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
+    """A job; the simulated world gives all jobs the same time."""
+    details = JobDetails(kind="script", command=f"sleep {seconds}").plain()
+    spec = JobSpec(id=JobId(name), cluster=C, tasks=1, details=details)
+    return StartJob(spec.id, C, attempt, spec)
+
+
+def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> JobObserved:
+    return bench.hear(
+        JobObserved,
+        lambda e: (e.job, e.attempt) == (effect.job, effect.attempt) and e.progress is not Progress.RUNNING,
+        after=after,
+    )
+
+
+def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
+    effect = job("once", 1)
+    after = cluster.start(effect)
+    first = ended(cluster, effect, after=after)
+    assert first.progress is Progress.SUCCEEDED
+    again = ended(cluster, effect, after=cluster.start(effect))
+    assert (again.progress, again.finished_us) == (first.progress, first.finished_us)
+
+
+def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:
+    effect = job("cancelled", 1000)
+    after = cluster.start(effect)
+    wake = WakeAt(cluster.heard[-1].at_us + 5 * SECOND_US)
+    cluster.start(wake)
+    cluster.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
+    cancel = CancelJob(effect.job, C, 1)
+    after = cluster.start(cancel)
+    assert ended(cluster, cancel, after=after).progress is Progress.CANCELLED
+
+
+def test_times_never_run_backwards(cluster: Bench) -> None:
+    times = [event.at_us for event in cluster.heard]
+    assert len(times) > 1
+    assert times == sorted(times)

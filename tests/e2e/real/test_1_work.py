@@ -1,0 +1,204 @@
+"""Real jobs on MR-clusters that grow and shrink meanwhile; their results are compared with what was counted here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from fawkes.core.decision import AddSample
+from fawkes.core.model import ClusterState, JobLife, JobState, Role
+from fawkes.ports import Entry
+from tests.e2e.real.conftest import FILES
+from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, differences
+
+pytestmark = pytest.mark.hadoop
+
+# One map at a time: it lasts long enough for nodes to come and go, and the others wait, which is demand.
+COUNT = f"""
+kind = "jar"
+jar = "examples"
+args = ["wordcount", "/words", "/output/{{id}}"]
+tasks = {FILES + 1}
+reference_time = "10s"
+properties = {{ "mapreduce.job.running.map.limit" = "1" }}
+"""
+SORT = """
+kind = "jar"
+jar = "examples"
+args = [
+    "sort", "-r", "2",
+    "-inFormat", "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat",
+    "-outFormat", "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat",
+    "-outKey", "org.apache.hadoop.io.Text", "-outValue", "org.apache.hadoop.io.Text",
+    "-totalOrder", "0.5", "1000", "4",
+    "/records", "/output/{id}",
+]
+"""
+
+
+@dataclass(frozen=True)
+class Story:
+    """What was played: the numbers of its first and last step."""
+
+    site: RealSite
+    begin: int
+    end: int
+
+    def steps(self) -> list[Entry]:
+        return self.site.ledger.entries[self.begin : self.end]
+
+    def job(self, name: str) -> JobState:
+        return self.site.ledger.jobs[name]
+
+    def moves_during(self, job: str, cluster: str, code: str) -> set[str]:
+        """The nodes that a MR-cluster got or gave while a job ran."""
+        began, ended = self.job(job).started_us or 0, self.job(job).finished_us or 0
+        return {
+            str(reason.facts["node"])
+            for entry in self.steps()
+            if began < entry.event.at_us < ended
+            for reason in entry.decision.reasons
+            if reason.code == code and reason.facts.get("cluster") == cluster
+        }
+
+
+@pytest.fixture(scope="module")
+def story(running: RealSite) -> Story:
+    """Both MR-clusters count words, one after the other: the free nodes go to the first, then across, then back."""
+    site = running
+    begin = site.now()
+    site.fawkes("submit", "alpha", site.job("count-a", COUNT))
+    site.until_serving("alpha", Role.TRANSIENT, 4)
+    site.fawkes("submit", "beta", site.job("count-b", COUNT))
+    site.until("nodes of alpha in beta", lambda: site.serving("beta", Role.TRANSIENT_CORE))
+    with site.demand("alpha"):
+        site.until("nodes of beta in alpha", lambda: site.ledger.reasons("evacuated", after=begin))
+        site.fawkes("submit", "beta", site.job("sort-b", SORT))
+        site.until_ended("count-a", "count-b", "sort-b")
+    site.until_settled()
+    return Story(site, begin, site.now())
+
+
+def words_here(site: RealSite) -> Counter[str]:
+    return Counter(
+        word for path in (site.root / "clusters" / "words").rglob("*.txt") for word in path.read_text().split()
+    )
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_the_input_is_loaded_and_spread_over_the_core_nodes(story: Story, name: str) -> None:
+    (loaded,) = [r for r in story.site.ledger.reasons("loaded") if r.facts["cluster"] == name]
+    sets = loaded.facts["sets"]
+    assert isinstance(sets, list)
+    assert [(one["to"], one["files"], one["thin"], one["uneven"]) for one in sets] == [
+        ("/words", FILES, 0, ""),
+        ("/records", 2, 0, ""),
+    ]
+    core = {n.node.id for n in story.site.nodes_of(name) if n.role is Role.CORE}
+    for one in sets:
+        assert set(one["node_bytes"]) == core
+        assert sum(one["node_bytes"].values()) == 2 * one["size"]
+        assert 1 <= one["skew"] < 1.25
+    state: ClusterState = story.site.ledger.clusters[name]
+    assert state.wait_us is not None
+    assert min(state.deploy_us or 0, state.load_us or 0) > 0
+
+
+@pytest.mark.parametrize(("job", "cluster"), [("count-a", "alpha"), ("count-b", "beta")])
+def test_wordcount_is_what_was_counted_here(story: Story, job: str, cluster: str) -> None:
+    assert story.job(job).life is JobLife.SUCCEEDED, story.job(job).why
+    texts = story.site.hdfs(cluster, "read", f"/output/{job}")
+    rows = [line.split("\t") for text in texts.values() for line in text.splitlines()]
+    assert {word: int(count) for word, count in rows} == words_here(story.site)
+
+
+def test_nodes_came_and_went_while_it_counted(story: Story) -> None:
+    assert len(story.moves_during("count-a", "alpha", "grow")) >= 3
+    assert story.moves_during("count-a", "alpha", "shrink")
+    assert story.moves_during("count-b", "beta", "grow")
+    assert story.moves_during("count-b", "beta", "shrink")
+
+
+def test_sorted_records_are_sorted_and_complete(story: Story) -> None:
+    assert story.job("sort-b").life is JobLife.SUCCEEDED, story.job("sort-b").why
+    texts = story.site.hdfs("beta", "read", "/output/sort-b")
+    rows = [line for _, text in sorted(texts.items()) for line in text.splitlines()]
+    keys = [row.split("\t")[0] for row in rows]
+    assert len([text for text in texts.values() if text]) == 2
+    assert keys == sorted(keys)
+    folder = story.site.root / "clusters" / "records"
+    assert Counter(rows) == Counter(line for path in folder.iterdir() for line in path.read_text().splitlines())
+
+
+def test_slowdown_and_times_of_a_job_are_recorded(story: Story) -> None:
+    row = next(row for row in story.site.rows("jobs", "alpha") if row["job"] == "count-a")
+    job = story.job("count-a")
+    assert job.wait_us is not None
+    assert job.run_us is not None
+    assert job.slowdown == pytest.approx((job.wait_us + job.run_us) / 10_000_000)
+    assert row["slowdown"] == pytest.approx(job.slowdown)
+
+
+def test_the_nodes_agree_with_the_ledger(story: Story) -> None:
+    assert differences(story.site) == []
+
+
+def test_a_move_is_explained(story: Story) -> None:
+    text = story.site.fawkes("explain", "--last")
+    assert "The discrimination exceeds the threshold: nodes are to move" in text
+    assert re.search(r"Global discrimination \(raw\) [\d.]+ against tau 0\.278", text), text
+    assert re.search(r"node[\d\[\],-]+ (\(transient(-core)?\) leave|join)s? (alpha|beta)", text), text
+    (shrink, *_) = story.site.ledger.reasons("shrink", after=story.begin)
+    node = str(shrink.facts["node"])
+    text = story.site.fawkes("explain", "--node", node)
+    assert re.search(r"It (went|is going) from (alpha|beta) to ", text), text
+    assert f"{node} wiped and verified: free" in text
+    assert re.search(r"It was decided at tick \d+, ", text), text
+
+
+def test_a_tick_in_which_nothing_moved_is_explained(story: Story) -> None:
+    still = [r.facts["tick"] for r in story.site.ledger.reasons("tick") if r.facts["verdict"] == "no-weights"]
+    text = story.site.fawkes("explain", str(still[-1]))
+    assert text.startswith(f"Tick {still[-1]}, ")
+    assert "The policy TD measures 0 everywhere, so that weights are undefined: all keep what they hold" in text
+    assert re.search(r"Policy TD over the last 10 s; 8 nodes in service", text), text
+
+
+def test_what_users_submit_by_themselves_counts_in_both_versions(site: RealSite) -> None:
+    began = site.now()
+    env = " ".join([*FAWKES, "--site", str(site.root), "env"])
+    # One map at a time: the others wait.
+    sleep = "org.apache.hadoop.mapreduce.SleepJob -Dmapreduce.job.running.map.limit=1 -m 4 -r 0 -mt 3000"
+    with ExitStack() as stack:
+        processes = {
+            name: stack.enter_context(
+                site.lab.popen(
+                    ["/bin/sh", "-ec", f'eval "$({env} {name})"; hadoop version; hadoop {sleep}'],
+                    cwd=PROJECT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+            )
+            for name in ("alpha", "beta")
+        }
+        said = {name: process.communicate(timeout=LIMIT_S)[0] for name, process in processes.items()}
+    site.ledger.catch_up()
+    for name, version in (("alpha", "3.5.0"), ("beta", "3.4.2")):
+        assert processes[name].returncode == 0, said[name]
+        assert f"Hadoop {version}\n" in said[name]
+        samples = [
+            change.sample
+            for entry in site.ledger.entries[began:]
+            for change in entry.decision.changes
+            if isinstance(change, AddSample) and change.cluster == name
+        ]
+        assert max(sample.jobs_running or 0 for sample in samples) == 1
+        assert max(sample.tasks_waiting or 0 for sample in samples) >= 2
+        assert {job for job, state in site.ledger.jobs.items() if state.submitted_us > samples[0].at_us} == set()

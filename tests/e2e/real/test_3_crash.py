@@ -1,0 +1,111 @@
+"""The controller is killed in the middle of things; started again it finishes them, and nothing has happened twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.model import ClusterLife, JobLife, NodeLife, Role
+from tests.support.site import LIMIT_S, RealSite, differences
+
+pytestmark = pytest.mark.hadoop
+
+NAP = 'kind = "sleep"\nmaps = 2\nmap_time = "{seconds}s"\nreduces = 0\n'
+ONE = """
+min_nodes = 1
+replication = 1
+max_nodes = 1
+hadoop_version = "3.5.0"
+"""
+
+
+def agree(site: RealSite) -> None:
+    """After everything is settled: one owner for each node, in the ledger and on the node."""
+    site.until_settled()
+    assert differences(site) == []
+
+
+def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealSite) -> None:
+    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=40)))
+    site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
+    before = site.now()
+    with site.demand("alpha"):
+        site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))
+        site.until(
+            "nodes on their way to alpha",
+            lambda: (
+                any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values())
+                and site.ledger.jobs["starts"].life is JobLife.STARTING
+            ),
+        )
+        site.kill()
+        assert [a["state"] for a in site.applications("alpha", "runs-on")] == ["RUNNING"]
+        site.run()
+        site.until_serving("alpha", Role.TRANSIENT, 4)
+        first, second = site.until_ended("runs-on", "starts")
+        assert (first.life, first.attempt, second.life, second.attempt) == (JobLife.SUCCEEDED, 1) * 2
+        for name, cluster in (("runs-on", "alpha"), ("starts", "beta")):
+            (application,) = site.applications(cluster, name)
+            assert application["finalStatus"] == "SUCCEEDED"
+        agree(site)
+    epochs = [r.facts["epoch"] for r in site.ledger.reasons("started", after=before)]
+    assert epochs == [site.ledger.reasons("started")[0].facts["epoch"] + len(site.ledger.reasons("started")) - 1]  # type: ignore[operator]
+
+
+def test_in_the_middle_of_a_transient_core_drain(site: RealSite) -> None:
+    """Blocks that lie on leaving nodes alone, or on one of them, are all there afterwards."""
+    with site.demand("beta"):
+        leaving = site.until_serving("beta", Role.TRANSIENT_CORE, 4)
+    site.until_settled()
+    for number, node in enumerate(leaving):
+        for replication in (1, 2):
+            place = f"{site.hosts[node]}:9864"
+            path = f"/output/kept/{number}-{replication}"
+            site.hdfs("beta", "write", path, place, str(3 << 20), str(replication))
+    places = site.hdfs("beta", "places", "/output/kept")
+    on_leaving = {site.hosts[node] for node in leaving}
+    assert all(set(hosts) & on_leaving for blocks in places.values() for hosts in blocks)
+    before = site.hdfs("beta", "digests", "/output/kept")
+    with site.demand("alpha"):
+        site.until(
+            "blocks on their way",
+            lambda: any(n.life is NodeLife.EVACUATING for n in site.nodes_of("beta")),
+        )
+        site.kill()
+        site.run()
+        site.until_serving("alpha", Role.TRANSIENT, 4)
+        agree(site)
+    assert site.hdfs("beta", "digests", "/output/kept") == before
+    places = site.hdfs("beta", "places", "/output/kept")
+    assert not any(set(hosts) & on_leaving for blocks in places.values() for hosts in blocks)
+    assert {path: len(blocks[0]) for path, blocks in places.items()} == {path: int(path[-1]) for path in places}
+
+
+def test_while_a_cluster_is_deployed(site: RealSite) -> None:
+    """It needs a node of another one; killed again and again, it comes up once."""
+    site.write("clusters/gamma.toml", ONE)
+    site.fawkes("request", "gamma")
+    (core,) = site.until(
+        "gamma to be deployed",
+        lambda: site.nodes_of("gamma") if site.ledger.clusters["gamma"].life is ClusterLife.DEPLOYING else None,
+    )
+    name = core.node.id
+    site.until("its first daemons", lambda: "gamma" in site.on_nodes([name])[name].processes)
+    site.kill()
+    site.run()
+    site.kill()
+    site.run()
+    site.until_life(ClusterLife.RUNNING, "gamma")
+    daemons = site.on(
+        name,
+        "for d in namenode datanode resourcemanager nodemanager historyserver; do "
+        'echo "$d $(cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n" | grep -cx -- "-Dproc_$d")"; done',
+    )
+    assert daemons.splitlines() == [
+        "namenode 1",
+        "datanode 1",
+        "resourcemanager 1",
+        "nodemanager 1",
+        "historyserver 1",
+    ]
+    site.fawkes("release", "gamma", "--yes", "--wait", "--timeout", f"{LIMIT_S:.0f}s")
+    agree(site)
