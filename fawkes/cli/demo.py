@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option
-from fawkes.errors import ExitStatus
+from fawkes.errors import ExitStatus, FawkesError
 from fawkes.units import SECOND_US
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
         with phases("Hadoop"):
             _get_hadoop(table)
         hosts = hosts or table.hosts or _HOSTS
-        played = _run(site, found, LabSpec(hosts=hosts, site=root, rate_bytes=table.network), keep, phases)
-        ended = _ended(site, played)
+        spec = LabSpec(hosts=hosts, site=root, rate_bytes=table.network)
+        played, trouble = _run(site, found, spec, keep, phases)
+        ended = _ended(site, played, trouble)
     _tell(site, ended, phases, keep, output)
     return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
 
@@ -118,8 +119,11 @@ def _get_hadoop(table: WorkloadTable) -> None:
         cache.get(pin(version), say=note)
 
 
-def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> Workload:
-    """Everything from the first host to the last; the workload as it was played."""
+def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
+    """Everything from the first host to the last; the workload as it was played, and why it was not played to its end.
+
+    So what happened until then can still be told.
+    """
     from fawkes.demo.stage import controller_of, lab_of, take_down
     from fawkes.demo.view import watched
     from fawkes.workload.play import play
@@ -130,14 +134,17 @@ def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -
             workload = _prepared(site, found)
         with phases("controller"):
             client = stack.enter_context(controller_of(lab, site, keep=keep))
-        with phases("workload"), watched(site.state_dir):
-            played = play(workload, client, say=note, limit_us=_LIMIT_US)
-        note(played.in_words())
-        if not keep:
-            with phases("down"):
-                take_down(site)
-                stack.close()
-    return workload
+        try:
+            with phases("workload"), watched(site.state_dir):
+                played = play(workload, client, say=note, limit_us=_LIMIT_US)
+            note(played.in_words())
+            if not keep:
+                with phases("down"):
+                    take_down(site)
+                    stack.close()
+        except FawkesError as error:
+            return workload, str(error)
+    return workload, ""
 
 
 def _prepared(site: Site, found: Found) -> Workload:
@@ -147,7 +154,7 @@ def _prepared(site: Site, found: Found) -> Workload:
     return with_data(load_workload(found.path, site.inventory(), site=site.root), site.root / "data", note)
 
 
-def _ended(site: Site, workload: Workload) -> Outcome:
+def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
     """How it came out; the picture is drawn as well."""
     from fawkes.demo.ending import outcome
     from fawkes.report.figures import nodes_over_time, rendered, text_picture
@@ -157,7 +164,8 @@ def _ended(site: Site, workload: Workload) -> Outcome:
         ended = outcome(ledger, workload)
         figure = nodes_over_time(ledger, ended.marks, workload.title)
         (site.root / PICTURE).write_bytes(rendered(figure))
-        return replace(ended, picture=text_picture(ledger, ended.marks))
+        problems = (trouble, *ended.problems) if trouble else ended.problems
+        return replace(ended, picture=text_picture(ledger, ended.marks), problems=problems)
 
 
 def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) -> None:
