@@ -50,8 +50,10 @@ class StateLock:
         os.pwrite(self._file, json.dumps(_myself()._asdict()).encode(), 0)
 
     def close(self) -> None:
-        """Let others have it."""
-        os.close(self._file)
+        """Let others have it. Harmless when called again: the number may be another file's by then."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
 
 def holder(folder: Path) -> Holder | None:
