@@ -113,12 +113,6 @@ def test_a_release_that_needs_another_java(check: Check, site: Path, servers: li
     assert problems(rows(check("node1", "-o", "json"))["node1"], "java") == [f"the Java in {home} is version 11"]
 
 
-def test_a_slow_login_shell(check: Check, servers: list[Sshd]) -> None:
-    servers[0].noise = "sleep 1.1"
-    found = rows(check("-o", "json"))
-    assert (found["node1"]["shell"], found["node2"]["shell"]) == ("warning", "ok")
-
-
 def test_a_host_that_does_not_answer_leaves_the_others_alone(check: Check, servers: list[Sshd]) -> None:
     servers[1].close()
     found = rows(check("-o", "json"))

@@ -33,6 +33,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         output_of(lab, "node03", _HIDE_JAVA)
         output_of(lab, "node04", "mkdir -p /srv/fawkes; dd if=/dev/zero of=/srv/fill bs=64k 2>/dev/null; df /srv")
         output_of(lab, "node05", _LISTEN)
+        output_of(lab, "node05", "echo 'sleep 1.1' >~/.bashrc")
         lab.kill("node06")
         yield lab
 
@@ -105,6 +106,11 @@ def test_a_port_in_use(rows: dict[str, Row]) -> None:
     what, hint = bad(rows["node05"])["ports"]
     assert what.endswith("9870 (namenode web)")
     assert "ss -ltnp" in hint
+
+
+def test_a_slow_login_shell(rows: dict[str, Row]) -> None:
+    assert [rows[name]["shell"] for name in ("node01", "node05")] == ["ok", "warning"]
+    assert rows["node05"]["shell_us"] > 1_100_000
 
 
 def test_a_host_that_does_not_answer(rows: dict[str, Row]) -> None:
