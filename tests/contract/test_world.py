@@ -6,6 +6,7 @@ with generations of its own, as the core would count them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TypeVar
@@ -14,7 +15,7 @@ import pytest
 
 from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
-from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Woke
+from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.lab import LabSpec, up
 from fawkes.ports import World
@@ -58,10 +59,12 @@ class Bench:
         for heard in self.heard[after:]:
             if which(heard):
                 return heard
+        limit = time.monotonic() + LIMIT_S
         while (event := self.world.next_event()) is not None:
             self.heard.append(event)
             if which(event):
                 return event
+            assert time.monotonic() < limit, [e for e in self.heard[after:] if not isinstance(e, Sampled)]
         raise AssertionError(f"the world ended: {self.heard}")
 
     def hear(self, kind: type[E], which: Callable[[E], bool], *, after: int) -> E:

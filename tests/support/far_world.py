@@ -6,6 +6,7 @@ Real nodes can only be reached from the controller's side of a lab, so the world
 
 from __future__ import annotations
 
+import logging
 import queue
 import subprocess
 import sys
@@ -70,6 +71,8 @@ class FarWorld:
 
 def main(folder: Path) -> None:
     """In the lab: a controller's world without its engine. Ends with its standard input."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     controller = Controller(plan(Site(folder), shadow=False), lambda line: print(line, file=sys.stderr))
     # An engine would decide what happens next; here whoever is outside does.
     _, world, _ = controller._build()
