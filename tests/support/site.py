@@ -286,8 +286,9 @@ class RealSite:
     # --- demand
 
     def job(self, name: str, text: str) -> Path:
-        """Write a job file."""
-        return self.write(f"jobs/{name}.toml", text)
+        """Write the file of a job of that name, or of several with names of their own."""
+        own = "" if "[[job]]" in text else f'id = "{name}"\n'
+        return self.write(f"jobs/{name}.toml", own + text)
 
     @contextmanager
     def demand(self, cluster: str) -> Iterator[None]:
