@@ -136,11 +136,24 @@ def _took(text: str) -> Template:
     """``text``, how long it took, and what else the world had to say about it."""
 
     def said(facts: Facts) -> str:
-        rest = [name for name in facts if name not in ("cluster", "took_us", "s")]
+        folders = [one for name in ("sets", "outputs") for one in cast(Sequence[Facts], facts.get(name, ()))]
+        rest = [name for name in facts if name not in ("cluster", "took_us", "s", "sets", "outputs")]
         more = "".join(f", {name.removesuffix('_us').replace('_', ' ')} {{{name}}}" for name in rest)
-        return f"{text} after {{took_us}}{more}"
+        # Names of folders may have braces, which would be taken for placeholders.
+        what = "".join(f", {_folder(one)}" for one in folders).replace("{", "{{").replace("}", "}}")
+        return f"{text} after {{took_us}}{what}{more}"
 
     return said
+
+
+def _folder(facts: Facts) -> str:
+    """A folder that was loaded or saved: its path, its size when that is known, and what is wrong with its spread."""
+    size, uneven = facts.get("size"), facts.get("uneven")
+    return (
+        str(facts.get("to", facts.get("path")))
+        + (f" {show_bytes(size)}" if isinstance(size, int) else "")
+        + (f" ({uneven})" if uneven else "")
+    )
 
 
 def _released(facts: Facts) -> str:

@@ -169,6 +169,24 @@ SAID = [
         Reason("loaded", {"cluster": "c", "took_us": 4_000_000, "load_bytes": 2_000_000_000, "skew": 0.1234}),
         "c has its data after 4s, load bytes 2.0 GB, skew 0.123",
     ),
+    (
+        Reason(
+            "loaded",
+            {
+                "cluster": "c",
+                "took_us": 4_000_000,
+                "sets": [
+                    {"to": "/in{1}", "size": 150_000_000, "files": 4, "node_bytes": {"n1": 7}, "uneven": ""},
+                    {"to": "/b", "size": 5, "uneven": "n1 holds 3 times the mean"},
+                ],
+            },
+        ),
+        "c has its data after 4s, /in{1} 150.0 MB, /b 5 B (n1 holds 3 times the mean)",
+    ),
+    (
+        Reason("saved", {"cluster": "c", "took_us": 4_000_000, "outputs": [{"path": "/o", "size": 7}, {"path": "/p"}]}),
+        "The outputs of c are saved and verified after 4s, /o 7 B, /p",
+    ),
     (Reason("discarded", {"cluster": "c"}), "The outputs of c are given up, as was asked"),
     (
         Reason("idle", {"cluster": "c", "since_us": 0}),
