@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, show
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.units import SECOND_US
 
@@ -51,7 +51,7 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
 
     Brings up a lab and a controller, shows how the nodes move, and prints the points of the paper's story, jobs, moves
     and a picture. Ends with 0 only if every point happened, all jobs succeeded and results are right. Leaves nothing
-    running, however it ends.
+    running, however it ends. With -o csv stdout gets the moves.
     """
     from fawkes.config.site import Site
     from fawkes.demo.stage import own_folder
@@ -171,8 +171,10 @@ def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
 def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) -> None:
     if output == JSON:
         click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
+    elif output == CSV:
+        show(ended.move_rows, _MOVES, output)
     else:
-        _show(site, ended, output)
+        _show(site, ended)
     for one in ended.compared:
         if not one.wrong:
             note(f"{one.job}: {one.total} words, {one.words} of them different: as a local count has it")
@@ -199,15 +201,13 @@ def _plain(site: Site, ended: Outcome, phases: _Phases) -> dict[str, Any]:
     }
 
 
-def _show(site: Site, ended: Outcome, output: str) -> None:
-    from fawkes.cli.show import show
-
+def _show(site: Site, ended: Outcome) -> None:
     if ended.point_rows:
-        show(ended.point_rows, _POINTS, output, "Points of the story")
+        show(ended.point_rows, _POINTS, TABLE, "Points of the story")
         click.echo()
-    show(ended.job_rows, _JOBS, output, "Jobs")
+    show(ended.job_rows, _JOBS, TABLE, "Jobs")
     click.echo()
-    show(ended.move_rows, _MOVES, output, "Moves")
+    show(ended.move_rows, _MOVES, TABLE, "Moves")
     click.echo()
     click.echo(ended.picture)
     click.echo(f"\n{ended.reconfigurations} reconfigurations; picture: {site.root / PICTURE}")
