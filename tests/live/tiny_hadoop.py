@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -214,12 +214,12 @@ class TinyHadoop:
                 yield process
             finally:
                 # A NodeManager ends its containers when it is asked, not when it is killed.
-                if process.poll() is None:
+                if process.poll() is None and log.name == "nodemanager.log":
                     process.terminate()
-                    try:
-                        process.wait(20)
-                    except subprocess.TimeoutExpired:
-                        os.killpg(process.pid, signal.SIGKILL)
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(30)
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 def free_ports(count: int) -> list[int]:
