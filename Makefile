@@ -3,7 +3,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast check bench format ready clean
+.PHONY: demo test test-unproven test-fast check bench format ready clean
 
 demo: ready
 	@$(BIN)/fawkes demo
@@ -11,7 +11,13 @@ demo: ready
 test: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not unproven"
+
+# On real Hadoop, about 20 minutes: written, run in parts, not yet seen to pass in one go.
+test-unproven: ready
+	@$(BIN)/fawkes dist get 3.5.0
+	@$(BIN)/fawkes dist get 3.4.2
+	$(BIN)/pytest -m unproven
 
 test-fast: $(VENV)/ready
 	$(BIN)/pytest -m "not lab and not hadoop"
