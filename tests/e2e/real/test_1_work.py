@@ -25,7 +25,9 @@ jar = "examples"
 args = ["wordcount", "/words", "/output/{{id}}"]
 tasks = {FILES + 1}
 reference_time = "10s"
-properties = {{ "mapreduce.job.running.map.limit" = "1", "mapreduce.input.fileinputformat.input.dir.recursive" = "true" }}
+[properties]
+"mapreduce.job.running.map.limit" = "1"
+"mapreduce.input.fileinputformat.input.dir.recursive" = "true"
 """
 SORT = """
 kind = "jar"
