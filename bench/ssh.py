@@ -31,11 +31,13 @@ _PROJECT = Path(__file__).parents[1]
 def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure on a lab of its own; each round measures everything, one after the other."""
     programs = tools(say)
-    with TemporaryDirectory(prefix="fawkes-bench-") as folder:
+    with TemporaryDirectory(prefix="fb-") as folder:
         spec = LabSpec(hosts=HOSTS, site=Path(folder) / "lab", nodemanager_memory_bytes=_MEMORY_BYTES)
         say(f"ssh: a lab of {HOSTS} hosts")
         with up(spec, tell=say) as lab:
-            inside = [sys.executable, "-m", "bench.ssh", str(lab.site), str(programs), str(rounds)]
+            own = Path(folder) / "own"
+            own.mkdir()
+            inside = [sys.executable, "-m", "bench.ssh", str(lab.site), str(programs), str(own), str(rounds)]
             done = lab.exec(inside, cwd=_PROJECT, stderr=None)
     if done.returncode != 0:
         raise FawkesError("the measurement inside of the lab failed", hint="The reason stands above")
@@ -130,7 +132,7 @@ class _Ours:
             self.true(fresh)
 
 
-def _measure(site: Path, programs: Path, rounds: int) -> dict[str, list[float]]:
+def _measure(site: Path, programs: Path, folder: Path, rounds: int) -> dict[str, list[float]]:
     ours = _Ours(site)
     found: dict[str, list[float]] = {}
 
@@ -139,8 +141,8 @@ def _measure(site: Path, programs: Path, rounds: int) -> dict[str, list[float]]:
         do()
         found.setdefault(name, []).append(monotonic() - began)
 
-    with TemporaryDirectory(prefix="fb-", dir="/tmp") as folder, ours.fleet() as kept:
-        others = _Others(site, programs, Path(folder))
+    with ours.fleet() as kept:
+        others = _Others(site, programs, folder)
         myself = [sys.executable, "-m", "bench.ssh", str(site)]
         others.clush(others.kept_by_clush())
         others.ansible(others.kept())
@@ -161,4 +163,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         _Ours(Path(sys.argv[1])).new()
     else:
-        json.dump(_measure(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])), sys.stdout)
+        site_folder, tools_folder, own_folder = map(Path, sys.argv[1:4])
+        json.dump(_measure(site_folder, tools_folder, own_folder, int(sys.argv[4])), sys.stdout)
