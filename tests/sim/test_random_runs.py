@@ -14,7 +14,7 @@ from fawkes.policy import compile_policy
 from tests.support.pools import Checked
 from tests.support.scripts import Script, scripts
 
-RUNS = int(os.environ.get("FAWKES_RANDOM_RUNS", "60"))
+RUNS = int(os.environ.get("FAWKES_RANDOM_RUNS", "40"))
 random_runs = settings(
     max_examples=RUNS,
     deadline=None,
