@@ -128,6 +128,27 @@ class RealSite:
             self.controller.kill()
             self.controller.wait()
 
+    def heal(self) -> None:
+        """Make good what a test left that failed in the middle: hosts, cables, the controller, operators, jobs."""
+        for host in self.lab.status():
+            if host.state == "paused":
+                self.lab.resume(host.host)
+            if host.state == "off":
+                self.lab.start(host.host)
+            if host.network != "ok":
+                self.lab.mend(host.host)
+        if self.controller is None or self.controller.poll() is not None:
+            self.controller = None
+            self.run()
+        self.ledger.catch_up()
+        if self.state.paused:
+            self.fawkes("resume")
+        if self.state.jobs:
+            self.fawkes("cancel", *sorted(self.state.jobs, key=lambda job: -self.state.jobs[job].order), "--wait")
+        kept_out = [name for name, node in self.state.nodes.items() if node.keep_out and node.back_us is None]
+        if kept_out:
+            self.fawkes("undrain", ",".join(kept_out))
+
     # --- files and commands
 
     def write(self, name: str, text: str) -> Path:

@@ -69,7 +69,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
 
 @pytest.fixture
 def site(running: RealSite) -> RealSite:
-    """The site with its controller and both MR-clusters at work, and nothing on its way."""
+    """The site with its controller and both MR-clusters at work, no job, and nothing on its way."""
+    running.heal()
     running.until_life(ClusterLife.RUNNING, "alpha", "beta")
     running.until_settled()
     return running

@@ -27,7 +27,6 @@ def agree(site: RealSite) -> None:
 def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealSite) -> None:
     site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=40)))
     site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
-    before = site.now()
     with site.demand("alpha"):
         site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))
         site.until(
@@ -38,7 +37,10 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
             ),
         )
         site.kill()
-        assert [a["state"] for a in site.applications("alpha", "runs-on")] == ["RUNNING"]
+        site.until(
+            "the job to go on without a controller",
+            lambda: [a["state"] for a in site.applications("alpha", "runs-on")] == ["RUNNING"],
+        )
         site.run()
         site.until_serving("alpha", Role.TRANSIENT, 4)
         first, second = site.until_ended("runs-on", "starts")
@@ -47,8 +49,6 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
             (application,) = site.applications(cluster, name)
             assert application["finalStatus"] == "SUCCEEDED"
         agree(site)
-    epochs = [r.facts["epoch"] for r in site.ledger.reasons("started", after=before)]
-    assert epochs == [site.ledger.reasons("started")[0].facts["epoch"] + len(site.ledger.reasons("started")) - 1]  # type: ignore[operator]
 
 
 def test_in_the_middle_of_a_transient_core_drain(site: RealSite) -> None:
@@ -75,9 +75,13 @@ def test_in_the_middle_of_a_transient_core_drain(site: RealSite) -> None:
         site.until_serving("alpha", Role.TRANSIENT, 4)
         agree(site)
     assert site.hdfs("beta", "digests", "/output/kept") == before
-    places = site.hdfs("beta", "places", "/output/kept")
-    assert not any(set(hosts) & on_leaving for blocks in places.values() for hosts in blocks)
-    assert {path: len(blocks[0]) for path, blocks in places.items()} == {path: int(path[-1]) for path in places}
+    core = {site.hosts[n.node.id] for n in site.nodes_of("beta") if n.role is Role.CORE}
+
+    def on_core_nodes() -> bool:
+        places = site.hdfs("beta", "places", "/output/kept")
+        return all(len(hosts) == int(path[-1]) and set(hosts) <= core for path in places for hosts in places[path])
+
+    site.until("the NameNode to know the leavers no more", on_core_nodes)
 
 
 def test_while_a_cluster_is_deployed(site: RealSite) -> None:
