@@ -112,8 +112,8 @@ def _woke(draft: Draft, measure: Measure) -> None:
     draft.new_timer = True
     due = draft.view.due(draft.at_us)
     for pending in due:
-        if draft.rules.shadow:
-            break
+        if draft.rules.shadow or draft.pending(pending.key) is not pending:
+            continue
         kind, _, name = pending.key.partition(":")
         if kind in ("host", "leave", "back"):
             _node_over_time(draft, kind, NodeId(name))
