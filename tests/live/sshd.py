@@ -91,7 +91,8 @@ class Sshd:
     def close(self) -> None:
         self.stopped.set()
         # Wakes the thread that accepts: it would go on with the number of the file, which is soon another's.
-        self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self.cut()
         for process in self._processes:
