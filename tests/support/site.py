@@ -211,6 +211,11 @@ class RealSite:
     def _end(self, number: int) -> int:
         assert self.controller is not None
         self.controller.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait until the controller ends by itself; its exit code."""
+        assert self.controller is not None
         code = self.controller.wait(LIMIT_S)
         self.controller = None
         self.ledger.catch_up()

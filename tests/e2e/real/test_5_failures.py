@@ -59,8 +59,8 @@ def test_hosts_that_die_under_running_tasks(site: RealSite) -> None:
     site.lab.cut(alone)
     kill(site, daemonless, "nodemanager")
     assert site.on(daemonless, TASK_PROCESSES).strip() != "0"
-    refused = site.command("drain", daemonless, "--reason", "its NodeManager was killed", "--wait")
-    assert "out of service" in refused.stdout
+    drained = site.fawkes("drain", daemonless, "--reason", "its NodeManager was killed", "--wait")
+    assert "out of service" in drained
     assert site.on_nodes([daemonless])[daemonless].clean
     assert site.on(daemonless, TASK_PROCESSES).strip() == "0"
     site.until(
@@ -125,7 +125,8 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     assert "too few replicas elsewhere" in str(held[0].facts["error"])
     node = str(held[0].facts["node"])
     assert site.node(node).life is NodeLife.EVACUATING
-    assert "too few replicas elsewhere" in site.fawkes("nodes")
+    (row,) = [row for row in site.rows("nodes", "--cluster", "beta") if row["node"] == node]
+    assert "too few replicas elsewhere" in row["alert"]
     assert len(pids(site, node, "datanode")) == 1
 
     site.lab.mend(second)

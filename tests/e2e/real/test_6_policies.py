@@ -55,13 +55,14 @@ def ticks(site: RealSite, after: int, verdict: str) -> list[Reason]:
 
 
 def test_a_policy_in_a_file_of_ten_lines_drives_the_live_system(restarted: RealSite) -> None:
-    path = restarted.write("own.py", OWN)
+    path = restarted.write("beta.py", OWN)
     assert len(OWN.splitlines()) <= 15
     began = restarted.now()
     restarted.run("--policy", path)
     restarted.until_serving("beta", Role.TRANSIENT_CORE, 4)
     (tick, *_) = ticks(restarted, began, "unbalanced")
     assert tick.facts["policy"] == "BETA"
+    assert "Policy BETA over the last 10 s" in restarted.fawkes("explain", "--last")
     assert tick.facts["clusters"]["beta"]["weight"] == pytest.approx(0.9)  # type: ignore[index]
 
 
@@ -77,7 +78,7 @@ def test_a_policy_that_raises_leaves_the_shares_as_they_are(restarted: RealSite)
 
 
 def test_a_controller_in_shadow_decides_and_does_nothing(restarted: RealSite) -> None:
-    path = restarted.write("own.py", OWN)
+    path = restarted.write("beta.py", OWN)
     began = restarted.now()
     before = restarted.on_nodes()
     restarted.run("--shadow", "--policy", path)
