@@ -16,6 +16,7 @@ from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
 from fawkes.live.applications import kill
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.diagnosis import task_error
 from fawkes.live.ground import Ground
 from fawkes.live.masters import Application
 from fawkes.live.playbooks import job as book
@@ -214,8 +215,19 @@ class Jobs:
         progress = Progress.CANCELLED if cancelled else Progress.FAILED
         if not cancelled and known and all(application.succeeded for application in known):
             progress = Progress.SUCCEEDED if _killed(facts) else Progress.FAILED
-        error = "" if progress is Progress.SUCCEEDED else _why(facts, known, stderr)
+        error = "" if progress is Progress.SUCCEEDED else self._why(cluster, facts, known, stderr)
         self._end(one, progress, applications=known, facts=facts, error=error)
+
+    def _why(self, cluster: LiveCluster, facts: Facts, known: tuple[Application, ...], stderr: str) -> str:
+        """What the failed task said; else the ResourceManager about its application; else the client's last words."""
+        for application in known:
+            if application.ended and not application.succeeded and application.diagnostics:
+                said = application.diagnostics.strip().splitlines()[0]
+                task = task_error(self._setup.masters(cluster), application, Deadline.after(_ANSWER_S))
+                return f"{said}: {task}" if task else said
+        words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+        telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
+        return (telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
 
     def _end(
         self,
@@ -286,13 +298,3 @@ class Jobs:
 def _killed(facts: Facts) -> bool:
     """Whether the client was ended by a signal: then its exit code says nothing about the job."""
     return (facts.number("exit") or 0) > _SIGNALS
-
-
-def _why(facts: Facts, known: tuple[Application, ...], stderr: str) -> str:
-    """The ResourceManager's word on the application that failed, else the last words of the client."""
-    for application in known:
-        if application.ended and not application.succeeded and application.diagnostics:
-            return application.diagnostics.strip().splitlines()[0]
-    words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
-    return (telling or words or [f"exit code {facts.get('exit')}"])[-1]

@@ -58,7 +58,7 @@ class Bench:
                 "id": f"application_1_{n}",
                 "state": state,
                 "finalStatus": {"FINISHED": "SUCCEEDED", "RUNNING": "UNDEFINED"}.get(state, state),
-                "diagnostics": "the task did not want to\nat Java" if state == "FAILED" else "",
+                "diagnostics": "Task failed task_1_1_m_000007\nJob failed" if state == "FAILED" else "",
                 "startedTime": n,
                 "finishedTime": 0 if state == "RUNNING" else 10 + n,
             }
@@ -99,7 +99,8 @@ class Bench:
         return Ground.lease(cast(Ground, self), node, cluster, generation)
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return MasterAddresses(resource_manager=self.master.url, namenode=self.master.url, user="root")
+        url = self.master.url
+        return MasterAddresses(resource_manager=url, namenode=url, history=url, user="root")
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Any:
         return SimpleNamespace(argv=["true"], env={}, conf={})
@@ -150,11 +151,22 @@ def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) 
     assert bench.seen() == []
     bench.yarn("FAILED")
     (end,) = bench.seen()
-    assert (end.progress, end.error, end.log) == (
-        Progress.FAILED,
-        "the task did not want to",
-        "fawkes logs c --job job",
-    )
+    assert (end.progress, end.error) == (Progress.FAILED, "Task failed task_1_1_m_000007")
+    assert end.log == "fawkes logs c --job job"
+
+
+def test_a_failed_job_says_what_its_task_said(master: Stub) -> None:
+    bench = Bench(master, "class")
+    bench.jobs.start(bench.start)
+    bench.yarn("FAILED")
+    bench.launcher = {"state": "finished", "exit": "1"}
+    said = "Error: java.io.FileNotFoundException: Path is not a file: /words/more\n\tat java.base"
+    attempts = [{"state": "FAILED", "diagnostics": said}, {"state": "KILLED", "diagnostics": "Container killed"}]
+    path = "/ws/v1/history/mapreduce/jobs/job_1_1/tasks/task_1_1_m_000007/attempts"
+    master.answers[path] = {"taskAttempts": {"taskAttempt": attempts}}
+    (end,) = bench.seen()
+    why = "Task failed task_1_1_m_000007: java.io.FileNotFoundException: Path is not a file: /words/more"
+    assert end.error == why
 
 
 def test_a_job_without_an_application_says_what_its_client_said(master: Stub) -> None:
