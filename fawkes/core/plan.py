@@ -24,13 +24,15 @@ class Allowance:
     left: int | None = None
     used: int = 0
 
-    def grant(self, wanted: int) -> int:
+    def of(self, wanted: int) -> int:
         """As many of ``wanted`` as are still allowed."""
-        given = wanted if self.left is None else min(wanted, self.left)
+        return wanted if self.left is None else min(wanted, self.left)
+
+    def spend(self, given: int) -> None:
+        """So many begin to leave."""
+        self.used += given
         if self.left is not None:
             self.left -= given
-        self.used += given
-        return given
 
 
 def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
@@ -115,10 +117,10 @@ def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[Cluste
         surplus = have[c] - targets[c]
         if state is None or surplus <= 0:
             continue
-        granted = allowance.grant(surplus)
+        granted = allowance.of(surplus)
         if granted < surplus:
             draft.say("budget", cluster=c, wanted=surplus, granted=granted)
-        give(draft, state, granted, "shrink", target=targets[c], held=have[c], tick=draft.tick.tick)
+        allowance.spend(give(draft, state, granted, "shrink", target=targets[c], held=have[c], tick=draft.tick.tick))
 
 
 def in_need(targets: Mapping[ClusterId, int], have: Mapping[ClusterId, int]) -> Iterator[ClusterId]:

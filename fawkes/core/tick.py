@@ -15,6 +15,7 @@ from fawkes.core.plan import Allowance, hand_out, in_need, rebalance
 from fawkes.core.settings import Discrimination
 from fawkes.core.targets import Bounds, whole_nodes
 from fawkes.core.weights import Measure, Measured, measure_all, weights
+from fawkes.core.window import Window
 from fawkes.units import SECOND_US
 
 #: the reasons that make a tick a reconfiguration (facts, section 3)
@@ -61,7 +62,7 @@ def tick(draft: Draft, measure: Measure) -> None:
         over=over,
         reconfigurations=last.reconfigurations,
         moved_us=begun,
-        memory=measured.memory if not measured.failed else last.memory,
+        memory=last.memory if measured.failed else {**_unasked(windows, readable, last), **measured.memory},
         measured=True,
     )
     _report(draft, this, measured, balance, verdict)
@@ -76,6 +77,14 @@ def tick(draft: Draft, measure: Measure) -> None:
     if any(reason.code in MOVES for reason in draft.reasons[said:]):
         moved_us = begun + (draft.at_us,) * allowance.used
         draft.change(replace(draft.tick, reconfigurations=last.reconfigurations + 1, moved_us=moved_us))
+
+
+def _unasked(
+    windows: Mapping[ClusterId, Window], readable: Mapping[ClusterId, Window], last: PutTick
+) -> dict[ClusterId, Plain]:
+    """What the policy remembers of MR-clusters that it was not asked about, because nothing was read of them."""
+    asked = {c for c, window in readable.items() if window.samples}
+    return {c: kept for c, kept in last.memory.items() if c in windows and c not in asked}
 
 
 def _balance(

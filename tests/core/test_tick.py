@@ -196,6 +196,18 @@ def test_a_budget_bounds_what_begins_to_leave_within_its_window() -> None:
     assert desk.said("budget") == [{"cluster": "a", "wanted": 8, "granted": 0}]
 
 
+def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
+    desk = two(20, growth=Role.TRANSIENT_CORE, max_moves_fraction=0.5, max_moves_window_us=10**12)
+    desk.tick(a=1000, b=1)
+    settle_all(desk)
+    for number in range(5, 14):
+        desk.see(f"node{number:02d}", Condition.LOST, "it has data, and has to come back")
+    desk.tick(a=1, b=1000)
+    # Half of the 16 movable nodes may leave, and 7 of them can.
+    assert len(desk.said("shrink")) == 7
+    assert len(desk.state.last_tick.moved_us) == 7
+
+
 def test_a_small_budget_is_at_least_one_node() -> None:
     desk = two(8, max_moves_fraction=0.01, max_moves_window_us=10 * SECOND_US)
     desk.tick(a=1000, b=1)

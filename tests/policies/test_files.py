@@ -167,6 +167,17 @@ def test_a_policy_that_fails_once_keeps_its_memory() -> None:
         assert desk.state.last_tick.memory == {"a": memory}
 
 
+def test_a_memory_outlives_a_period_in_which_nothing_was_read() -> None:
+    desk = Desk(10, policy=text(DOCUMENTED[1], "STEADY"))
+    desk.up("a")
+    desk.up("b")
+    desk.tick(a=100, b=10)
+    desk.tick(a=100)
+    assert desk.state.last_tick.memory == {"a": 100.0, "b": 10.0}
+    desk.tick(a=100, b=20)
+    assert desk.state.last_tick.memory == {"a": 100.0, "b": 15.0}
+
+
 def test_two_mr_clusters_do_not_share_a_memory() -> None:
     desk = Desk(10, policy=text(DOCUMENTED[1], "STEADY"))
     desk.up("a")

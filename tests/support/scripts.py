@@ -193,14 +193,14 @@ def arrivals(draw: st.DrawFn) -> list[Event]:
 
 
 @st.composite
-def scripts(draw: st.DrawFn, shadow: bool = False) -> Script:
+def scripts(draw: st.DrawFn) -> Script:
     """A run of random actions in its first minutes; then all is allowed again, and there is time to end."""
     pool = nodes_of(draw)
     how = preset(
         draw(st.sampled_from(PRESETS)),
         growth=draw(st.sampled_from((Role.TRANSIENT, Role.TRANSIENT_CORE))),
     )
-    first = started(how=how, nodes=pool, policy=policy(draw(st.sampled_from(POLICY_NAMES))), shadow=shadow)
+    first = started(how=how, nodes=pool, policy=policy(draw(st.sampled_from(POLICY_NAMES))))
     events = arrivals(draw)
     for number, at_s in enumerate(sorted(draw(st.lists(st.integers(1, ACTED_S), max_size=20)))):
         events += actions(draw, at_s * SECOND_US, number, pool)
