@@ -64,13 +64,15 @@ def _missing_points(found: Sequence[Point]) -> Iterator[str]:
 
 
 def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]:
-    known = {str(job.id) for job in jobs}
+    """One line for each way in which jobs did not succeed."""
+    ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
+    found: dict[str, list[str]] = {}
     for name in (one.spec.id for one in workload.jobs):
-        if name not in known:
-            yield f"job {name} was never submitted"
-    for job in jobs:
-        if job.life is not JobLife.SUCCEEDED:
-            yield f"job {job.id} is {job.life}" + (f": {job.why}" if job.why else "")
+        way = ways.get(name, "not there: never submitted")
+        if way != JobLife.SUCCEEDED:
+            found.setdefault(way, []).append(name)
+    for way, names in found.items():
+        yield f"job {names[0]} is {way}" if len(names) == 1 else f"jobs {', '.join(names)} are {way}"
 
 
 def _missing_moves(moves: Sequence[Move]) -> Iterator[str]:
@@ -119,7 +121,7 @@ def _move_rows(moves: Sequence[Move], start_us: int) -> Iterator[Row]:
             "target": first.target or None,
             "role": first.role,
             "took_s": _seconds(max(ended) - first.begun_us) if len(ended) == len(alike) else None,
-            "why": "; then ".join(_reasons(alike)),
+            "why": "; then ".join(dict.fromkeys(_reasons(alike))),
         }
 
 

@@ -35,7 +35,7 @@ class Move:
     """A node on its way: from a MR-cluster (empty: it was free), to one (empty: it is free, or out of service).
 
     ``role`` is the one it gets, or the one it had when it goes to nobody. ``ended_us`` is None while it is under way.
-    ``reasons`` are why it left and why it joined, in this order. ``steps`` are the numbers of the first and last step.
+    ``reasons`` are why it left and why it joined, in this order; of one that left again before it served, each. ``steps`` are the numbers of the first and last step.
     """
 
     node: str
@@ -140,6 +140,8 @@ def _continued(move: Move | None, change: NodeChange, done: list[Move]) -> Move 
             return _joins(seen, change)
         case NodeLife.SERVING | NodeLife.FREE | NodeLife.OUT:
             return None if seen is None else replace(seen, target=new.owner or "", ended_us=change.at_us)
+        case _ if seen is not None and old.life is NodeLife.JOINING:
+            return replace(seen, reasons=(*seen.reasons, new.why))
         case _:
             return seen or _leaves(change)
 

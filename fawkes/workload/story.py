@@ -204,7 +204,10 @@ class _Story:
             if admitted and begun is None:
                 return None, f"{third} got {_listed(admitted[0].facts['nodes'])} without any shrinking of {first}"
             if admitted:
-                return begun, f"{_listed(leaving)} leave {first}; {third} gets {_listed(admitted[0].facts['nodes'])}"
+                return (
+                    begun,
+                    f"{_listed(leaving)} {_leave(leaving)} {first}; {third} gets {_listed(admitted[0].facts['nodes'])}",
+                )
         return None, f"{first} did not shrink for {third}" if begun is None else f"{third} never got its minimum"
 
     def _d(self, after_us: int) -> tuple[int | None, str]:
@@ -218,7 +221,7 @@ class _Story:
                 if grown.facts.get("tick") in ticks:
                     began, nodes = ticks[grown.facts["tick"]]
                     return began.at_us, (
-                        f"tick {grown.facts['tick']}: {_listed(nodes)} leave {first}, and {second} grows to "
+                        f"tick {grown.facts['tick']}: {_listed(nodes)} {_leave(nodes)} {first}, and {second} grows to "
                         f"{grown.facts['target']} nodes"
                     )
         return None, f"{first} did not shrink for {second}"
@@ -233,6 +236,10 @@ class _Story:
         if not most:
             return None, f"{third} did not outlive {' and '.join(others)}"
         return None, f"{third} had at most {most} nodes once {' and '.join(others)} were gone"
+
+
+def _leave(nodes: Sequence[object]) -> str:
+    return "leaves" if len(nodes) == 1 else "leave"
 
 
 def _listed(names: object) -> str:

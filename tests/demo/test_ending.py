@@ -64,6 +64,11 @@ def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -
     assert times == sorted(times)
 
 
+def test_a_reason_is_told_once(ended: Outcome) -> None:
+    first = ended.move_rows[0]
+    assert (first["target"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
+
+
 def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: Outcome) -> None:
     row = next(row for row in ended.move_rows if row["source"] == "c-1" and row["target"] == "c-2")
     left, _, joined = row["why"].partition("; then ")
@@ -88,9 +93,14 @@ def test_a_failed_job_is_a_problem(workload: Workload) -> None:
     assert problems(engine, workload)["c-2-3"] == "job c-2-3 is failed: exit code 1"
 
 
+def test_jobs_that_failed_alike_are_one_problem(workload: Workload) -> None:
+    engine = played(faults=lambda kind, name: "no space" if kind == "job" and name.startswith("c-2") else None)
+    assert problems(engine, workload)["c-2-0,"].endswith("c-2-4, c-2-5 are failed: no space")
+
+
 def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
     engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
-    assert problems(engine, workload) == {"c-3-23": "job c-3-23 was never submitted"}
+    assert problems(engine, workload) == {"c-3-23": "job c-3-23 is not there: never submitted"}
 
 
 def told(engine: Checked) -> list[str]:
