@@ -23,6 +23,8 @@ from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 5.0
+#: the report on every block of a large HDFS takes long; meanwhile the node is held
+_FSCK_S = 60.0
 #: a MR-cluster in which nobody leaves is looked at once in so many rounds
 _QUIET_ROUNDS = 10
 #: so long a master may show another picture than it was told before it is told again
@@ -145,7 +147,13 @@ class Watch:
         if found is not None and found.state == masters.IN_SERVICE:
             self._doubt(cluster, seen, node, "is not evacuating")
             return
-        safety = safe_to_stop(self._setup.masters(cluster), node, Deadline.after(_ANSWER_S))
+        # All of HDFS is looked at: job files and logs of users lie beside the output folders.
+        safety = safe_to_stop(
+            self._setup.masters(cluster),
+            node,
+            Deadline.after(_FSCK_S),
+            replication=cluster.spec.replication,
+        )
         if safety.safe:
             self._tell(seen, node, member, Condition.EVACUATED, facts=safety.facts)
         elif self._lasts(seen, node, "held") > _HELD_AFTER_US:
