@@ -1,0 +1,191 @@
+"""What the simulated world adds to the contract of both worlds: faults, silence, losses, what a dead engine leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
+from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.sim.world import SimWorld
+from fawkes.units import SECOND_US
+from tests.support.scripts import Mishaps
+
+A = ClusterId("a")
+N1, N2 = NodeId("n1"), NodeId("n2")
+
+
+def world(**faults: list[str | None]) -> SimWorld:
+    return SimWorld(until_us=1000 * SECOND_US, faults=Mishaps(dict(faults)))
+
+
+def deployed(**faults: list[str | None]) -> SimWorld:
+    """One MR-cluster on one core node, with one transient node beside it."""
+    found = world(**faults)
+    members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    assert isinstance(answer(found), Done)
+    found.start([Host(N2, A, Role.TRANSIENT, 1)])
+    assert isinstance(answer(found), NodeObserved)
+    return found
+
+
+def answer(found: SimWorld) -> Event | None:
+    """The next event that is no reading."""
+    while isinstance(event := found.next_event(), Sampled):
+        pass
+    return event
+
+
+def job(number: int = 1, attempt: int = 1, tasks: int = 4) -> StartJob:
+    spec = JobSpec(id=JobId(f"a-{number}"), cluster=A, tasks=tasks, details={"task_s": 10})
+    return StartJob(spec.id, A, attempt, spec)
+
+
+def last_reading(found: SimWorld) -> Sampled:
+    while not isinstance(event := found.next_event(), Sampled):
+        assert event is not None
+    return event
+
+
+def test_a_newer_goal_replaces_the_older_one() -> None:
+    found = deployed()
+    found.start([Host(N2, A, None, 1)])
+    found.start([Host(N2, A, Role.TRANSIENT, 1)])
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert event.condition is Condition.SERVING
+    assert answer(found) is None
+
+
+def test_the_timer_goes_off_once_at_the_latest_time_that_was_set() -> None:
+    found = world()
+    for at_s in (50, 20, 50, 30):
+        found.start([WakeAt(at_s * SECOND_US)])
+    assert answer(found) == Woke(at_us=30 * SECOND_US)
+    assert answer(found) is None
+
+
+GOALS: dict[str, Effect] = {
+    "deploy": Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1),
+    "load": Load(A, 2),
+    "join": Host(N2, A, Role.TRANSIENT, 1),
+    "clean": Host(N2, A, None, 1),
+    "membership": Membership(A, 3, {}),
+    "job": job(),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_a_fault_is_an_answer_and_silence_is_none(kind: str) -> None:
+    for fault in ("it broke", ""):
+        found = world() if kind == "deploy" else deployed()
+        found.faults = Mishaps({kind: [fault]})
+        found.start([GOALS[kind]])
+        event = answer(found)
+        if not fault:
+            assert event is None
+        else:
+            assert isinstance(event, (Failed, NodeObserved, JobObserved))
+            assert event.error == fault
+
+
+def test_an_attempt_runs_once_however_often_it_is_asked_for() -> None:
+    found = deployed()
+    for _ in range(2):
+        found.start([job()])
+        event = answer(found)
+        assert isinstance(event, JobObserved)
+        assert event.progress is Progress.RUNNING
+    event = answer(found)
+    assert isinstance(event, JobObserved)
+    assert (event.progress, event.started_us) == (Progress.SUCCEEDED, 19 * SECOND_US)
+    found.start([job()])
+    assert answer(found) == replace(event, at_us=found.now_us)
+    assert set(found.starts.values()) == {1}
+
+
+def test_a_job_that_is_cancelled_before_it_began_never_begins() -> None:
+    found = deployed()
+    found.start([job()])
+    found.start([CancelJob(JobId("a-1"), A, 1)])
+    event = answer(found)
+    assert isinstance(event, JobObserved)
+    assert event.progress is Progress.CANCELLED
+    found.start([job()])
+    event = answer(found)
+    assert isinstance(event, JobObserved)
+    assert event.progress is Progress.CANCELLED
+    assert not found.starts
+
+
+def test_tasks_of_a_lost_node_run_again_elsewhere() -> None:
+    found = deployed()
+    found.start([job(tasks=4)])
+    answer(found)
+    found.lose(N2, found.now_us + 5 * SECOND_US)
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert (event.condition, event.generation) == (Condition.LOST, 1)
+    assert last_reading(found).readings[0].tasks_waiting == 2
+    event = answer(found)
+    assert isinstance(event, JobObserved)
+    assert event.progress is Progress.SUCCEEDED
+    assert found.clusters[A].tasks_done == 4
+
+
+def test_a_node_that_is_not_named_is_out() -> None:
+    found = deployed()
+    found.start([Membership(A, 2, {N1: Member(Goal.SERVING, Role.CORE, 1)})])
+    answer(found)
+    assert set(found.clusters[A].nodes) == {N1}
+
+
+def test_what_is_stored_of_an_older_hand_over_is_refused() -> None:
+    found = deployed()
+    found.start([Host(N2, A, Role.TRANSIENT, 3)])
+    answer(found)
+    found.start([Host(N2, A, None, 2)])
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert (event.condition, event.generation) == (Condition.FAILED, 2)
+
+
+def test_hadoop_goes_on_when_its_controller_is_dead_and_nothing_else_does() -> None:
+    found = deployed()
+    found.start([job(1, tasks=4), Load(A, 2), WakeAt(60 * SECOND_US)])
+    answer(found)
+    left = found.orphaned(30 * SECOND_US)
+    assert left.now_us == found.now_us + 30 * SECOND_US
+    left.start([job(1, tasks=4)])
+    event = answer(left)
+    assert isinstance(event, JobObserved)
+    assert event.progress is Progress.SUCCEEDED
+    assert event.finished_us is not None
+    assert event.finished_us < left.now_us
+    assert answer(left) is None, "what the dead one had asked for is not answered"
+
+
+def test_users_come_back_after_a_crash() -> None:
+    found = world()
+    found.script([Woke(at_us=5 * SECOND_US), Woke(at_us=500 * SECOND_US)])
+    left = found.orphaned(100 * SECOND_US)
+    assert answer(left) == Woke(at_us=100 * SECOND_US)
+    assert answer(left) == Woke(at_us=500 * SECOND_US)
+
+
+def test_a_mr_cluster_is_gone_with_its_last_node_and_a_new_one_has_no_past() -> None:
+    found = deployed()
+    found.start([job()])
+    answer(found)
+    for node in (N1, N2):
+        found.start([Host(node, A, None, 1)])
+        answer(found)
+    assert A not in found.clusters
+    members = {N1: Member(Goal.SERVING, Role.CORE, 2)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    answer(found)
+    assert found.clusters[A].tasks_done == 0
+    assert not found.clusters[A].jobs
