@@ -6,15 +6,18 @@ import hashlib
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
 from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format
 
-_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
 _PAGE = 200
 _NO_END = 2**62
+_PERMISSIONS = "Look at the permissions of the file and its folder"
 _RESTORE = "Nothing was changed. Restore a backup of the folder, or move it away and begin with an empty one"
 #: file systems on which SQLite's shared memory for write-ahead logging does not work
 _REMOTE = frozenset({"nfs", "nfs3", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p"})
@@ -74,8 +77,7 @@ def translated(error: sqlite3.Error, path: Path) -> FawkesError:
         hint = "Close the program that has it open (an sqlite3 shell?) and try again"
         return FawkesError("another program has locked the ledger", where=str(path), hint=hint)
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
-        hint = "Look at the permissions of the file and its folder"
-        return UserError(f"the ledger cannot be opened: {error}", where=str(path), hint=hint)
+        return UserError(f"the ledger cannot be opened: {error}", where=str(path), hint=_PERMISSIONS)
     if name.startswith("SQLITE_IOERR"):
         hint = "The step was not stored and nothing of it was done. Look at the disk, its quota and its limits"
         return FawkesError(f"the disk refused to work: {error} ({name})", where=str(path), hint=hint)
@@ -83,27 +85,41 @@ def translated(error: sqlite3.Error, path: Path) -> FawkesError:
 
 
 def check_header(path: Path) -> None:
-    """Refuse what is no ledger of this or an older format, by its first 100 bytes."""
+    """Refuse what is no ledger of this or an older format, by its first page.
+
+    The file is opened by SQLite alone: whoever opens it otherwise takes all of this process's locks from it when he
+    closes it again, and the next program that is done with it would take the controller's log away.
+    """
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        found = path.stat()
     except FileNotFoundError:
         raise UserError(
             "there is no ledger", where=str(path), hint="Start `fawkes run` once, or name the site by --site"
         ) from None
     except OSError as error:
-        hint = "Look at the permissions of the file and its folder"
-        raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=hint) from None
-    if len(head) < 100:
-        raise damaged(path, f"it has {len(head)} bytes")
-    if not head.startswith(_MAGIC):
-        raise RefusedError("this is no SQLite file", where=str(path), hint=_RESTORE)
-    application, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+        raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=_PERMISSIONS) from None
+    if not S_ISREG(found.st_mode):
+        raise UserError("the ledger cannot be read: it is no file", where=str(path), hint=_RESTORE)
+    if found.st_size < _HEADER_BYTES:
+        raise damaged(path, f"it has {found.st_size} bytes")
+    application, version = _says(path)
     if application != APPLICATION_ID:
         raise RefusedError(
             "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
         )
     check_format(path, version)
+
+
+def _says(path: Path) -> tuple[int, int]:
+    """The program and the format in the header; what a log beside it says is left alone."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+            return application, file_format(connection)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+            raise RefusedError("this is no SQLite file", where=str(path), hint=_RESTORE) from None
+        raise translated(error, path) from None
 
 
 def check_format(path: Path, version: int) -> None:

@@ -160,6 +160,28 @@ def test_a_second_controller_is_refused(folder: Path) -> None:
     Ledger(folder).close()
 
 
+BACKUP = """
+    import sqlite3, sys
+    from contextlib import closing
+    with closing(sqlite3.connect(sys.argv[1])) as shell:
+        shell.execute("SELECT count(*) FROM entries").fetchone()
+"""
+
+
+def test_reading_in_the_controller_leaves_it_its_log_when_another_program_closes_the_file(folder: Path) -> None:
+    """A controller that lost its lock on the file would go on to write into a log that is deleted."""
+    ledger = Ledger(folder)
+    LedgerReader(folder).close()
+    ledger.append(Woke(at_us=9_000_000), Decision())
+    assert _run(BACKUP, folder / LEDGER_FILE).wait() == 0
+    ledger.append(Woke(at_us=10_000_000), Decision())
+    read = (
+        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT max(seq) FROM entries').fetchone()[0])"
+    )
+    assert _run(read, f"{folder / LEDGER_FILE}").communicate()[0].strip() == "10"
+    ledger.close()
+
+
 def test_an_open_shell_is_named_as_the_reason(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fawkes.store.sqlite._BUSY_S", 0.05)
     ledger = Ledger(folder)
@@ -374,7 +396,7 @@ def test_long_texts_are_stored_compressed(folder: Path) -> None:
 def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / LEDGER_FILE).mkdir()
     for use in (Ledger, LedgerReader):
-        with pytest.raises(UserError, match="the ledger cannot be read: Is a directory"):
+        with pytest.raises(UserError, match="the ledger cannot be read: it is no file"):
             use(tmp_path)
 
 

@@ -65,11 +65,14 @@ def test_a_controller_that_was_replaced_ends_when_a_node_tells_it(site: RealSite
     master = site.ledger.clusters["alpha"].master
     assert master is not None
     epoch = site.on_nodes([master])[master].lease["epoch"]
-    with site.lab.popen([*FAWKES, "--site", str(copy), "run"], cwd=PROJECT, **quiet) as new:
+    new = site.lab.popen([*FAWKES, "--site", str(copy), "run"], cwd=PROJECT, **quiet)
+    try:
         site.until("the copy to take over", lambda: site.on_nodes([master])[master].lease["epoch"] != epoch)
         site.fawkes("submit", "alpha", "--id", "too-late", "--script", "true")
         assert site.ended() == 7
+    finally:
         new.terminate()
+        new.wait(LIMIT_S)
     # The copy had the epoch that comes next in the old ledger: the nodes know which of the two was first.
     site.run()
     assert site.ended() == 7
