@@ -102,13 +102,16 @@ launch() {
     rm -f "$run/$daemon.pid"
     [ ! -e "$logs/$daemon.out" ] || mv -f "$logs/$daemon.out" "$logs/$daemon.out.1"
     : >"$logs/$daemon.out" || { echo "cannot write $logs" >&2; exit 73; }
-    # The pid file is there before the daemon is: no crash in between leaves one that nobody knows.
-    setsid sh -c '
+    # The pid file is there before the daemon is, and before this goes on: no crash in between leaves one that nobody
+    # knows, or lets the next script, for want of a pid file, start a second one.
+    : "$(setsid sh -c '
         since() { shift 19; echo "$1"; }
+        pid_file=$1; out=$2; shift 2
         read -r boot </proc/sys/kernel/random/boot_id && read -r line </proc/$$/stat &&
-            echo "$$ $(since ${line##*) }) $boot" >"$0.new" && mv -f "$0.new" "$0" && exec "$@"
-    ' "$run/$daemon.pid" env -i "PATH=$PATH" "HOME=$HOME" "USER=$me" "LANG=${LANG:-C.UTF-8}" "$@" \
-        </dev/null >>"$logs/$daemon.out" 2>&1 &
+            echo "$$ $(since ${line##*) }) $boot" >"$pid_file.new" && mv -f "$pid_file.new" "$pid_file" &&
+            exec "$@" >>"$out"
+    ' "$daemon" "$run/$daemon.pid" "$logs/$daemon.out" \
+        env -i "PATH=$PATH" "HOME=$HOME" "USER=$me" "LANG=${LANG:-C.UTF-8}" "$@" </dev/null 2>>"$logs/$daemon.out" &)"
     fact "daemon.$daemon" started
 }
 """
