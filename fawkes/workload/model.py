@@ -1,0 +1,178 @@
+"""Jobs as traces and generators give them: when each comes, what it reads and writes, and what it waits for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from fawkes.errors import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceJob:
+    """One job of a trace. None is what the trace does not know; times are microseconds, sizes bytes.
+
+    A job is submitted at ``submit_us`` (from the start of the trace). One with ``after`` is submitted ``think_us``
+    after the last of the jobs with these ids has ended, but never before ``submit_us``.
+
+    ``map_us`` and ``reduce_us`` are means of one task. Rigid jobs (SWF) have ``processors``, ``run_us`` and what the
+    user asked for, ``requested_us``, instead of tasks. ValueError when a time is negative.
+    """
+
+    id: str
+    submit_us: int
+    application: str = ""
+    input_bytes: int | None = None
+    shuffle_bytes: int | None = None
+    output_bytes: int | None = None
+    maps: int | None = None
+    reduces: int | None = None
+    map_us: int | None = None
+    reduce_us: int | None = None
+    processors: int | None = None
+    run_us: int | None = None
+    requested_us: int | None = None
+    user: str = ""
+    after: tuple[str, ...] = ()
+    think_us: int = 0
+
+    def __post_init__(self) -> None:
+        if self.submit_us < 0 or self.think_us < 0:
+            raise ValueError(f"job {self.id}: a time is negative ({self.submit_us} us, {self.think_us} us)")
+
+    @property
+    def tasks(self) -> int:
+        """Maps and reduces, as far as they are known."""
+        return (self.maps or 0) + (self.reduces or 0)
+
+
+class _Blank:
+    """Laid out as a TraceJob, but its fields can be set."""
+
+    __slots__ = TraceJob.__slots__
+
+
+def rigid_job(
+    id: str,  # noqa: A002 - the name that the field has
+    submit_us: int,
+    processors: int,
+    run_us: int,
+    requested_us: int | None,
+    application: str,
+    user: str,
+) -> TraceJob:
+    """A job of a log of rigid jobs, after no other; no time may be negative, which is not checked again.
+
+    TraceJob's own constructor sets each field through a call, as frozen dataclasses do: half the time of reading a log.
+    """
+    job: Any = _Blank()
+    job.id, job.submit_us, job.application, job.user = id, submit_us, application, user
+    job.input_bytes = job.shuffle_bytes = job.output_bytes = None
+    job.maps = job.reduces = job.map_us = job.reduce_us = None
+    job.processors, job.run_us, job.requested_us = processors, run_us, requested_us
+    job.after, job.think_us = (), 0
+    job.__class__ = TraceJob
+    return cast(TraceJob, job)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """How many lines a reader met for each reason, and the number of the first one (from 1)."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    first_lines: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """All lines."""
+        return sum(self.counts.values())
+
+    def __str__(self) -> str:
+        """``3 lines with a negative size (first: line 7); ...``, most frequent first; empty when there are none."""
+        rows = sorted(self.counts.items(), key=lambda row: (-row[1], self.first_lines[row[0]]))
+        return "; ".join(
+            f"{count} {'line' if count == 1 else 'lines'} {reason} (first: line {self.first_lines[reason]})"
+            for reason, count in rows
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What a reader made of a file.
+
+    ``jobs`` are sorted by ``submit_us``, equal ones in the order of the file. ``dropped`` counts the lines that became
+    no job, ``mended`` those that did although something in them was not right. ``header`` is what the file says of
+    itself (SWF: ``MaxProcs``, ``UnixStartTime``, ...; a key that stands several times has its values on lines).
+    """
+
+    source: str
+    jobs: tuple[TraceJob, ...]
+    dropped: Dropped = Dropped()
+    mended: Dropped = Dropped()
+    header: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_order(jobs: Sequence[TraceJob]) -> None:
+    """Nothing when every job can be submitted once.
+
+    UserError when two jobs have one id, when a job is after one that is not there, or when jobs wait for each other in
+    a circle (all of it is named).
+    """
+    in_order(jobs)
+
+
+def in_order(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
+    """The jobs with each one behind all that it is ``after``, else in the order given; errors as ``check_order``."""
+    known = {job.id: job for job in jobs}
+    if len(known) != len(jobs):
+        _refuse_twice(jobs)
+    waits = {job.id: len(set(job.after)) for job in jobs}
+    followers: dict[str, list[TraceJob]] = {}
+    for job in jobs:
+        for other in dict.fromkeys(job.after):
+            if other not in known:
+                raise UserError(f"job {job.id!r} is after {other!r}, which is not there", where=f"job {job.id}")
+            followers.setdefault(other, []).append(job)
+    ready = deque(job for job in jobs if not waits[job.id])
+    placed: list[TraceJob] = []
+    while ready:
+        job = ready.popleft()
+        placed.append(job)
+        for follower in followers.get(job.id, ()):
+            waits[follower.id] -= 1
+            if not waits[follower.id]:
+                ready.append(follower)
+    if len(placed) < len(jobs):
+        circle = _circle(known, {job_id for job_id, left in waits.items() if left})
+        raise UserError(
+            f"jobs wait for each other: {' after '.join(repr(job_id) for job_id in circle)}", where=f"job {circle[0]}"
+        )
+    return tuple(placed)
+
+
+def _refuse_twice(jobs: Sequence[TraceJob]) -> None:
+    seen: set[str] = set()
+    for job in jobs:
+        if job.id in seen:
+            raise UserError(f"there are two jobs {job.id!r}", where=f"job {job.id}", hint="Each job needs its own id")
+        seen.add(job.id)
+
+
+def _circle(known: Mapping[str, TraceJob], stuck: set[str]) -> list[str]:
+    """Ids from one job back to itself: each stuck job waits for another stuck one, so going on must come round."""
+    path: dict[str, None] = {}
+    at = next(job_id for job_id in known if job_id in stuck)
+    while at not in path:
+        path[at] = None
+        at = next(other for other in known[at].after if other in stuck)
+    return [*_from(path, at), at]
+
+
+def _from(path: Mapping[str, None], start: str) -> Iterator[str]:
+    begun = False
+    for job_id in path:
+        begun = begun or job_id == start
+        if begun:
+            yield job_id
