@@ -1,175 +1,377 @@
-"""One simulated MR-cluster: tasks of jobs, first come first served, on the slots of the nodes that serve."""
+"""One simulated MR-cluster: tasks of jobs, first come first served, on the slots of its nodes, at shared rates."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from math import inf
 
 from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
-from fawkes.core.model import ClusterId, JobId, NodeId, Reading, Role
+from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.sim.constants import Constants
+from fawkes.sim.flows import Flow, Flows, Pool
+from fawkes.sim.profile import profile_of
+from fawkes.sim.tasks import End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
+from fawkes.units import SECOND_US
 
-#: storage of a node and output of a task, for readings alone
+#: storage of a node, for readings alone
 NODE_BYTES = 10**12
-TASK_BYTES = 10**8
-
-#: a job and its attempt
-Attempt = tuple[JobId, int]
 
 
-@dataclass(slots=True)
-class SimJob:
-    """A job under way: the durations of its tasks not yet started (microseconds), and how many run."""
-
-    effect: StartJob
-    waiting: deque[int]
-    since_us: int
-    running: int = 0
-    started: bool = False
-
-    @property
-    def attempt(self) -> Attempt:
-        """By what it is known."""
-        return self.effect.job, self.effect.attempt
-
-    @property
-    def ended(self) -> bool:
-        """Whether all tasks have ended."""
-        return not self.waiting and not self.running
+Owner = tuple["SimCluster", SimJob | TaskAttempt]
+"""Whose a flow is."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How an attempt ended, as a job history remembers it."""
-
-    progress: Progress
-    started_us: int
-    finished_us: int
-    error: str = ""
-
-
-@dataclass(slots=True)
-class Run:
-    """A task that runs on a node."""
-
-    node: NodeId
-    job: SimJob
-    duration_us: int
-
-
-@dataclass(slots=True)
 class SimCluster:
     """The state of one MR-cluster, and what its masters would answer. Each attempt of a job runs once."""
 
-    id: ClusterId
-    slots: int
-    jobs: dict[Attempt, SimJob] = field(default_factory=dict)
-    ended: dict[Attempt, End] = field(default_factory=dict)
-    nodes: dict[NodeId, Role] = field(default_factory=dict)
-    draining: set[NodeId] = field(default_factory=set)
-    stored: dict[NodeId, int] = field(default_factory=dict)
-    jobs_done: int = 0
-    tasks_done: int = 0
-    output_bytes: int = 0
-    _runs: dict[int, Run] = field(default_factory=dict)
-    _run: int = 0
+    def __init__(self, name: ClusterId, flows: Flows[Owner], constants: Constants) -> None:
+        self.id = name
+        self.jobs: dict[JobAttempt, SimJob] = {}
+        self.ended: dict[JobAttempt, End] = {}
+        self.nodes: dict[NodeId, SimNode] = {}
+        self.stored: dict[NodeId, int] = {}
+        self.jobs_done = self.tasks_done = self.output_bytes = 0
+        self._flows = flows
+        self._constants = constants
+        self._shared_slots = constants.map_slots == 0
+        self._map_slots: deque[SimNode] = deque()
+        self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
+        self._disks: dict[Role, Pool[Owner]] = {role: Pool(f"disk:{name}:{role}", 0.0) for role in Role}
+        self._cores: Pool[Owner] = Pool(f"cores:{name}", 0.0, cap=1.0)
+        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
+        self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
 
-    def join(self, node: NodeId, role: Role) -> None:
+    # --- nodes
+
+    def join(self, name: NodeId, role: Role) -> None:
         """A node offers its slots (again)."""
-        self.nodes[node] = role
-        self.draining.discard(node)
+        node = self.nodes.get(name)
+        if node is not None and node.role is role:
+            if node.draining:
+                node.draining = False
+                self._offer(node)
+        else:
+            self.leave(name)
+            of = self._constants
+            maps, reduces = (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
+            node = self.nodes[name] = SimNode(name, role, maps, reduces)
+            self._offer(node)
+            self._resize()
+        self.assign()
 
-    def drain(self, node: NodeId) -> None:
+    def drain(self, name: NodeId) -> None:
         """A node gets no more tasks."""
-        if node in self.nodes:
-            self.draining.add(node)
+        node = self.nodes.get(name)
+        if node is not None and not node.draining:
+            node.draining = True
+            self._map_slots = deque(one for one in self._map_slots if one is not node)
+            if self._shared_slots:
+                self._reduce_slots = self._map_slots
+            else:
+                self._reduce_slots = deque(one for one in self._reduce_slots if one is not node)
 
-    def leave(self, node: NodeId) -> None:
-        """A node is gone; its running tasks wait again."""
-        self.nodes.pop(node, None)
-        self.draining.discard(node)
-        self.stored.pop(node, None)
-        for number in [n for n, run in self._runs.items() if run.node == node]:
-            run = self._runs.pop(number)
-            run.job.running -= 1
-            run.job.waiting.appendleft(run.duration_us)
+    def leave(self, name: NodeId) -> None:
+        """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
+        self.drain(name)
+        node = self.nodes.pop(name, None)
+        self.stored.pop(name, None)
+        if node is None:
+            return
+        for attempt in list(node.attempts):
+            self._stop(attempt)
+        for job, maps in node.kept.items():
+            if job.needs_map_output:
+                job.maps_done -= maps
+                job.maps_waiting += maps
+                self.tasks_done -= maps
+        self._resize()
+        self.assign()
 
-    def longest_task_us(self, node: NodeId) -> int:
-        """An upper bound of how long the tasks on a node still run."""
-        return max((run.duration_us for run in self._runs.values() if run.node == node), default=0)
+    def busy_us(self, name: NodeId) -> int:
+        """How long the tasks on a node still run, as things are; 0 when there are none."""
+        node = self.nodes.get(name)
+        return max((self._left_us(attempt) for attempt in node.attempts), default=0) if node is not None else 0
 
-    def submit(self, effect: StartJob, durations: deque[int], at_us: int) -> SimJob | End:
-        """An attempt with the durations of its tasks; what became of it when it was submitted before."""
-        attempt = (effect.job, effect.attempt)
-        if attempt in self.ended:
-            return self.ended[attempt]
-        if attempt not in self.jobs:
-            self.jobs[attempt] = SimJob(effect, durations, at_us)
-        return self.jobs[attempt]
+    # --- jobs
 
-    def refuse(self, attempt: Attempt, error: str, at_us: int) -> End:
+    def submit(self, effect: StartJob) -> SimJob | End:
+        """An attempt of a job; what became of it when it was submitted before."""
+        key = (effect.job, effect.attempt)
+        if key in self.ended:
+            return self.ended[key]
+        if key not in self.jobs:
+            profile = profile_of(effect.spec)
+            job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
+            self.jobs[key] = job
+            if self._constants.job_begin_us:
+                job.step = self._flows.begin(self._time, self._constants.job_begin_us, (self, job))
+            else:
+                self._begin(job)
+        return self.jobs[key]
+
+    def refuse(self, attempt: JobAttempt, error: str) -> End:
         """An attempt fails before its first task."""
-        return self.ended.setdefault(attempt, End(Progress.FAILED, at_us, at_us, error))
+        now_us = self._flows.now_us
+        return self.ended.setdefault(attempt, End(Progress.FAILED, now_us, now_us, error))
 
-    def cancel(self, attempt: Attempt, at_us: int) -> End:
+    def cancel(self, attempt: JobAttempt) -> End:
         """Stop an attempt, or see to it that it never starts; how it ended."""
-        found = self.jobs.pop(attempt, None)
-        if found is not None:
-            self._runs = {number: run for number, run in self._runs.items() if run.job is not found}
-        since_us = found.since_us if found is not None else at_us
-        return self.ended.setdefault(attempt, End(Progress.CANCELLED, since_us, at_us))
+        job = self.jobs.pop(attempt, None)
+        since_us = self._flows.now_us if job is None else job.since_us
+        if job is not None:
+            if job.step is not None:
+                self._flows.drop(job.step)
+            for task in list(job.running):
+                self._stop(task)
+            self._forget(job)
+            self.assign()
+        return self.ended.setdefault(attempt, End(Progress.CANCELLED, since_us, self._flows.now_us))
 
-    def assign(self) -> Iterator[tuple[int, int]]:
-        """Start waiting tasks on free slots: (number of the run, duration)."""
-        used: dict[NodeId, int] = {}
-        for run in self._runs.values():
-            used[run.node] = used.get(run.node, 0) + 1
-        serving = [n for n in sorted(self.nodes) if n not in self.draining]
-        open_slots = deque(n for n in serving for _ in range(self.slots - used.get(n, 0)))
-        for job in self.jobs.values():
-            while job.waiting and open_slots:
-                duration_us = job.waiting.popleft()
-                job.running += 1
-                job.started = True
-                self._run += 1
-                self._runs[self._run] = Run(open_slots.popleft(), job, duration_us)
-                yield self._run, duration_us
-
-    def finish(self, number: int, at_us: int) -> SimJob | None:
-        """A run ends; its job when that ended with it. A run may have been killed before."""
-        run = self._runs.pop(number, None)
-        if run is None:
+    def flow_ended(self, owner: SimJob | TaskAttempt, flow: Flow[Owner]) -> SimJob | None:
+        """Something of a job is over; the job when that ended with it."""
+        if isinstance(owner, SimJob):
+            return self._job_step_ended(owner)
+        if owner not in owner.job.running:
+            # It was killed by what else ended in this microsecond.
             return None
-        run.job.running -= 1
-        self.tasks_done += 1
-        self.output_bytes += TASK_BYTES
-        if self.nodes.get(run.node) is not Role.TRANSIENT:
-            self.stored[run.node] = self.stored.get(run.node, 0) + TASK_BYTES
-        if not run.job.ended:
-            return None
-        self.jobs.pop(run.job.attempt, None)
-        self.ended[run.job.attempt] = End(Progress.SUCCEEDED, run.job.since_us, at_us)
-        self.jobs_done += 1
-        return run.job
+        del owner.flows[flow]
+        return None if owner.flows else self._phase_ended(owner)
 
     def read(self) -> Reading:
         """What the masters say."""
         waiting = [job for job in self.jobs.values() if not job.started]
-        storing = sum(1 for role in self.nodes.values() if role is not Role.TRANSIENT)
+        storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
+        running = sum(len(job.running) for job in self.jobs.values())
+        of = self._constants
+        slots = of.slots if self._shared_slots else of.map_slots + of.reduce_slots
         return Reading(
             cluster=self.id,
             jobs_waiting=len(waiting),
             jobs_running=len(self.jobs) - len(waiting),
-            tasks_waiting=sum(len(job.waiting) for job in self.jobs.values()),
-            tasks_running=len(self._runs),
+            tasks_waiting=sum(job.tasks_waiting for job in self.jobs.values()),
+            tasks_running=running,
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
-            slots_used=len(self._runs),
-            slots_total=self.slots * len(self.nodes),
+            slots_used=running,
+            slots_total=slots * len(self.nodes),
             output_bytes=self.output_bytes,
             storage_bytes=storing * NODE_BYTES,
             jobs_done=self.jobs_done,
             tasks_done=self.tasks_done,
             node_bytes=dict(self.stored),
         )
+
+    # --- scheduling
+
+    def assign(self) -> None:
+        """Start waiting tasks on free slots: jobs in their order, maps before reduces."""
+        for job in self.jobs.values():
+            if not self._map_slots and not self._reduce_slots:
+                return
+            if job.ready:
+                while job.maps_waiting and self._map_slots:
+                    job.maps_waiting -= 1
+                    self._start(job, self._map_slots.popleft(), Phase.MAP)
+                while job.reduces_waiting and self._reduce_slots and self._may_reduce(job):
+                    job.reduces_waiting -= 1
+                    self._start(job, self._reduce_slots.popleft(), Phase.FETCH)
+                self._make_way(job)
+
+    def _may_reduce(self, job: SimJob) -> bool:
+        """Containers go to the maps first: reduces that hold them all would wait for maps for ever."""
+        if self._shared_slots and job.maps_waiting:
+            return False
+        return job.maps_done >= self._constants.slow_start * job.profile.maps
+
+    def _make_way(self, job: SimJob) -> None:
+        """Maps that run again take the containers of reduces that wait for them, the last ones first (as YARN does)."""
+        while self._shared_slots and job.maps_waiting:
+            waits = [task for task in job.running if task.phase is Phase.WAIT and not task.node.draining]
+            if not waits:
+                return
+            self._stop(waits[-1])
+            job.maps_waiting -= 1
+            self._start(job, self._map_slots.popleft(), Phase.MAP)
+
+    def _start(self, job: SimJob, node: SimNode, phase: Phase) -> None:
+        if phase is Phase.MAP or self._shared_slots:
+            node.maps_free -= 1
+        else:
+            node.reduces_free -= 1
+        job.started = True
+        task = TaskAttempt(job, node, phase)
+        job.running[task] = node.attempts[task] = None
+        self._work(task)
+
+    def _stop(self, task: TaskAttempt) -> None:
+        """A task is killed and waits again."""
+        for flow in task.flows:
+            self._flows.drop(flow)
+        if task.is_map:
+            task.job.maps_waiting += 1
+        else:
+            task.job.reduces_waiting += 1
+        self._release(task)
+
+    def _release(self, task: TaskAttempt) -> None:
+        node = task.node
+        del task.job.running[task], node.attempts[task]
+        if task.is_map or self._shared_slots:
+            node.maps_free += 1
+            slots = self._map_slots
+        else:
+            node.reduces_free += 1
+            slots = self._reduce_slots
+        if not node.draining and node.name in self.nodes:
+            slots.append(node)
+
+    def _offer(self, node: SimNode) -> None:
+        self._map_slots.extend([node] * node.maps_free)
+        if not self._shared_slots:
+            self._reduce_slots.extend([node] * node.reduces_free)
+
+    # --- the course of a job and of a task
+
+    def _job_step_ended(self, job: SimJob) -> SimJob | None:
+        job.step = None
+        if not job.ready:
+            self._begin(job)
+            return None
+        return self._finish(job)
+
+    def _begin(self, job: SimJob) -> None:
+        job.ready = True
+        self.assign()
+
+    def _finish(self, job: SimJob) -> SimJob:
+        self.jobs.pop(job.attempt, None)
+        self._forget(job)
+        self.ended[job.attempt] = End(Progress.SUCCEEDED, job.since_us, self._flows.now_us)
+        self.jobs_done += 1
+        self.assign()
+        return job
+
+    def _forget(self, job: SimJob) -> None:
+        for node in self.nodes.values():
+            node.kept.pop(job, None)
+
+    def _phase_ended(self, task: TaskAttempt) -> SimJob | None:
+        match task.phase:
+            case Phase.MAP | Phase.REDUCE:
+                return self._task_ended(task)
+            case Phase.FETCH if task.share < 1.0:
+                self._fetch_rest(task)
+            case _:
+                self._enter(task, Phase.REDUCE)
+        return None
+
+    def _task_ended(self, task: TaskAttempt) -> SimJob | None:
+        job, profile = task.job, task.job.profile
+        self._release(task)
+        self.tasks_done += 1
+        if task.is_map:
+            job.maps_done += 1
+            if profile.reduces:
+                task.node.kept[job] = task.node.kept.get(job, 0) + 1
+        else:
+            job.reduces_done += 1
+        if not (task.is_map and profile.reduces):
+            self._count_output(task.node, profile.output_bytes + profile.noted_bytes)
+        if job.maps_done == profile.maps:
+            for waiting in [one for one in job.running if one.phase is Phase.WAIT]:
+                self._fetch_rest(waiting)
+        if job.ended:
+            if not self._constants.job_end_us:
+                return self._finish(job)
+            job.step = self._flows.begin(self._time, self._constants.job_end_us, (self, job))
+        self.assign()
+        return None
+
+    def _count_output(self, node: SimNode, output_bytes: int) -> None:
+        self.output_bytes += output_bytes
+        if node.role is not Role.TRANSIENT and output_bytes:
+            self.stored[node.name] = self.stored.get(node.name, 0) + output_bytes
+
+    def _fetch_rest(self, task: TaskAttempt) -> None:
+        """What the reduce has not fetched yet, once all maps have ended."""
+        if task.job.maps_done < task.job.profile.maps:
+            task.phase = Phase.WAIT
+        else:
+            self._enter(task, Phase.FETCH_REST)
+
+    def _enter(self, task: TaskAttempt, phase: Phase) -> None:
+        task.phase = phase
+        self._work(task)
+
+    # --- work
+
+    def _work(self, task: TaskAttempt) -> None:
+        """Begin the flows of the task's phase; one of no length when there is nothing to do in it."""
+        legs = [(pool, work) for pool, work in self._legs(task) if work > 0 and min(pool.capacity, pool.cap) < inf]
+        for pool, work in legs or [(self._time, 0.0)]:
+            task.flows[self._flows.begin(pool, work, (self, task))] = None
+
+    def _legs(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
+        profile, of, local = task.job.profile, self._constants, self._disks[task.node.role]
+        match task.phase:
+            case Phase.MAP:
+                yield self._time, profile.map_us
+                yield self._cores, profile.map_cpu_us
+                yield from self._read_input(task)
+                yield local, profile.map_output_bytes if profile.reduces else 0
+                if not profile.reduces:
+                    yield from self._write_output(task)
+            case Phase.FETCH | Phase.FETCH_REST:
+                before, task.share = task.share, task.job.maps_done / max(1, profile.maps)
+                fetched = profile.shuffle_bytes * max(0.0, task.share - before)
+                yield self._network, fetched
+                yield local, fetched
+                yield from self._serve(task.job, fetched)
+            case Phase.REDUCE:
+                yield self._time, profile.reduce_us
+                yield self._cores, profile.reduce_cpu_us
+                yield local, profile.shuffle_bytes
+                yield from self._write_output(task)
+            case _:
+                raise AssertionError(f"{task.phase!r} has no work, as of {of}")
+
+    def _read_input(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
+        read = float(task.job.profile.map_read_bytes)
+        if task.node.role is not Role.CORE:
+            yield self._network, read
+            read *= self._constants.remote_read
+        yield self._disks[Role.CORE], read
+
+    def _write_output(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
+        written = task.job.profile.output_bytes * self._constants.output_passes
+        if task.node.role is Role.TRANSIENT:
+            yield self._network, written
+            yield self._disks[Role.CORE], written
+        else:
+            yield self._disks[task.node.role], written
+
+    def _serve(self, job: SimJob, fetched: float) -> Iterator[tuple[Pool[Owner], float]]:
+        """The disks that the map output is read from, by where the maps ran."""
+        maps = dict.fromkeys(Role, 0)
+        for node in self.nodes.values():
+            maps[node.role] += node.kept.get(job, 0)
+        total = sum(maps.values())
+        for role, count in maps.items():
+            if count:
+                yield self._disks[role], fetched * count / total
+
+    def _resize(self) -> None:
+        of, counts = self._constants, dict.fromkeys(Role, 0)
+        for node in self.nodes.values():
+            counts[node.role] += 1
+        for role, pool in self._disks.items():
+            self._flows.resize(pool, counts[role] * of.disk_bytes_s / SECOND_US if counts[role] else 0.0)
+        nodes = len(self.nodes)
+        self._flows.resize(self._cores, nodes * of.cores if nodes else 0.0)
+        self._flows.resize(self._network, nodes * of.network_bytes_s / SECOND_US if nodes else 0.0)
+
+    def _left_us(self, task: TaskAttempt) -> int:
+        """How long a task's present phase still takes at the present rates; a second for one that waits for maps."""
+        return max((flow.left_us(self._flows.now_us) for flow in task.flows), default=SECOND_US)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.effects import (
@@ -26,7 +26,10 @@ from fawkes.core.effects import (
 )
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
-from fawkes.sim.cluster import Attempt, End, SimCluster
+from fawkes.sim.cluster import Owner, SimCluster
+from fawkes.sim.constants import PLAIN, Constants
+from fawkes.sim.flows import Flows
+from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
@@ -76,14 +79,7 @@ class Leaves:
     node: NodeId
     generation: int
     goal: Goal
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEnds:
-    """A task has run for its time."""
-
-    cluster: SimCluster
-    run: int
+    until_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class Reads:
     """It is time to read all MR-clusters."""
 
 
-Step = Effect | Leaves | TaskEnds | PowerFails | Reads
+Step = Effect | Leaves | PowerFails | Reads
 
 
 @dataclass(slots=True)
@@ -108,17 +104,20 @@ class SimWorld:
     until_us: int
     delays: Delays = field(default_factory=Delays)
     faults: Faults = no_faults
-    slots: int = 2
+    constants: Constants = PLAIN
     clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
-    starts: dict[Attempt, int] = field(default_factory=dict)
+    starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
+    _flows: Flows[Owner] = field(default_factory=Flows)
+    _told: deque[Event] = field(default_factory=deque)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._flows.now_us = self.now_us
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
     def script(self, events: Iterable[Event]) -> None:
@@ -132,13 +131,20 @@ class SimWorld:
 
     def next_event(self) -> Event | None:
         """The next event of the heap; None at the end of the run."""
-        while self._heap and self._heap[0][0] <= self.until_us:
-            at_us, _, _, what = heapq.heappop(self._heap)
-            self.now_us = max(self.now_us, at_us)
-            event = self._happen(what)
-            if event is not None:
-                return event
-        return None
+        while not self._told:
+            heap_us = self._heap[0][0] if self._heap else self.until_us + 1
+            flows_us = self._flows.next_us()
+            if flows_us is not None and flows_us <= min(heap_us, self.until_us):
+                self._flows_end()
+            elif heap_us <= self.until_us:
+                at_us, _, _, what = heapq.heappop(self._heap)
+                self.now_us = self._flows.now_us = max(self.now_us, at_us)
+                event = self._happen(what)
+                if event is not None:
+                    return event
+            else:
+                return None
+        return self._told.popleft()
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take the goals over; a newer one of the same key replaces the older."""
@@ -159,15 +165,18 @@ class SimWorld:
         """What a new controller finds ``away_us`` after the death of the old one: Hadoop and its tasks went on, and
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
-        left = SimWorld(self.until_us, self.delays, self.faults, self.slots, self.clusters, self.hosts)
+        left = SimWorld(
+            self.until_us, self.delays, self.faults, self.constants, self.clusters, self.hosts, _flows=self._flows
+        )
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
-        left.now_us = self.now_us + away_us
+        back_us = self.now_us + away_us
+        while (at_us := left._flows.next_us()) is not None and at_us <= back_us:
+            left._flows_end()
+        left.now_us = left._flows.now_us = back_us
+        left._told.clear()
         left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
         for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
-            if isinstance(what, TaskEnds) and at_us <= left.now_us:
-                what.cluster.finish(what.run, at_us)
-                left._run_tasks(what.cluster, at_us)
-            elif isinstance(what, (TaskEnds, PowerFails)) or (order == _REQUEST and not isinstance(what, Reads)):
+            if isinstance(what, PowerFails) or (order == _REQUEST and not isinstance(what, Reads)):
                 late_us = max(at_us, left.now_us)
                 later = replace(what, at_us=late_us) if isinstance(what, Event) else what
                 heapq.heappush(left._heap, (late_us, order, count, later))
@@ -196,8 +205,6 @@ class SimWorld:
 
     def _happen(self, what: Event | Step) -> Event | None:
         match what:
-            case TaskEnds():
-                return self._task_ends(what)
             case Leaves():
                 return self._leaves(what)
             case PowerFails():
@@ -235,7 +242,7 @@ class SimWorld:
         if error is not None:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
-            cluster = self.clusters.setdefault(effect.cluster, SimCluster(effect.cluster, self.slots))
+            cluster = self.clusters.setdefault(effect.cluster, SimCluster(effect.cluster, self._flows, self.constants))
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 cluster.join(node, member.role)
@@ -257,16 +264,16 @@ class SimWorld:
                 self._begin_to_leave(effect, cluster, node)
             elif hosted is not None and hosted.cluster == effect.cluster:
                 cluster.join(node, member.role)
-        self._run_tasks(cluster, self.now_us)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
     def _begin_to_leave(self, effect: Membership, cluster: SimCluster, node: NodeId) -> None:
         member = effect.members[node]
         cluster.drain(node)
-        wait_us = self.delays.evacuate_us
+        wait_us, until_us = self.delays.evacuate_us, 0
         if member.goal is Goal.DRAINING:
-            wait_us = self.delays.drain_us + min(member.leave_us, cluster.longest_task_us(node))
-        leaves = Leaves(effect.key, node, member.generation, member.goal)
+            until_us = self.now_us + self.delays.drain_us + member.leave_us
+            wait_us = self.delays.drain_us + min(member.leave_us, cluster.busy_us(node))
+        leaves = Leaves(effect.key, node, member.generation, member.goal, until_us)
         self._push(self.now_us + wait_us, _COMPLETION, leaves)
 
     def _leaves(self, what: Leaves) -> Event | None:
@@ -274,13 +281,22 @@ class SimWorld:
         member = latest.members.get(what.node) if isinstance(latest, Membership) else None
         if latest is None or member is None or (member.goal, member.generation) != (what.goal, what.generation):
             return None
-        error = self.faults("evacuate", what.node) if what.goal is Goal.EVACUATING else None
+        cluster: ClusterId = latest.cluster  # type: ignore[union-attr]
+        error = None
+        if what.goal is Goal.EVACUATING:
+            error = self.faults("evacuate", what.node)
+        elif cluster in self.clusters and self.now_us < what.until_us:
+            busy_us = self.clusters[cluster].busy_us(what.node)
+            if busy_us:
+                # Its tasks share what others use as well: they end later than it looked.
+                self._push(min(what.until_us, self.now_us + busy_us), _COMPLETION, what)
+                return None
         condition = Condition.DRAINED if what.goal is Goal.DRAINING else Condition.EVACUATED
         if error is not None:
             self._push(self.now_us + self.delays.evacuate_us, _COMPLETION, what)
             condition = Condition.HELD
         else:
-            self._take_off(what.node, latest.cluster)  # type: ignore[union-attr]
+            self._take_off(what.node, cluster)
         return self._seen(what.node, what.generation, condition, error)
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
@@ -289,9 +305,7 @@ class SimWorld:
         if found is None:
             return
         found.leave(node)
-        if found.nodes:
-            self._run_tasks(found, self.now_us)
-        elif not any(hosted.cluster == cluster for hosted in self.hosts.values()):
+        if not found.nodes and not any(hosted.cluster == cluster for hosted in self.hosts.values()):
             del self.clusters[cluster]
 
     def _seen(self, node: NodeId, generation: int, condition: Condition, error: str | None) -> Event | None:
@@ -314,7 +328,6 @@ class SimWorld:
         cluster = self.clusters.get(effect.cluster)
         if cluster is not None:
             cluster.join(effect.node, effect.role)
-            self._run_tasks(cluster, self.now_us)
         return self._seen(effect.node, effect.generation, Condition.SERVING, None)
 
     def _power_fails(self, node: NodeId) -> Event | None:
@@ -323,7 +336,6 @@ class SimWorld:
             return None
         if hosted.cluster in self.clusters:
             self.clusters[hosted.cluster].leave(node)
-            self._run_tasks(self.clusters[hosted.cluster], self.now_us)
         return self._seen(node, hosted.generation, Condition.LOST, "no answer")
 
     def _start_job(self, effect: StartJob) -> Event | None:
@@ -334,13 +346,12 @@ class SimWorld:
         known = attempt in cluster.jobs or attempt in cluster.ended
         error = None if known else self.faults("job", effect.job)
         if error is not None:
-            return self._ended(attempt, cluster.refuse(attempt, error, self.now_us)) if error else None
+            return self._ended(attempt, cluster.refuse(attempt, error)) if error else None
         if not known:
             self.starts[attempt] = self.starts.get(attempt, 0) + 1
-        found = cluster.submit(effect, _durations(effect.spec.details, effect.spec.tasks), self.now_us)
+        found = cluster.submit(effect)
         if isinstance(found, End):
             return self._ended(attempt, found)
-        self._run_tasks(cluster, self.now_us)
         return JobObserved(
             at_us=self.now_us,
             job=effect.job,
@@ -355,11 +366,9 @@ class SimWorld:
         if cluster is None:
             return None
         attempt = (effect.job, effect.attempt)
-        ended = cluster.cancel(attempt, self.now_us)
-        self._run_tasks(cluster, self.now_us)
-        return self._ended(attempt, ended)
+        return self._ended(attempt, cluster.cancel(attempt))
 
-    def _ended(self, attempt: Attempt, end: End) -> Event:
+    def _ended(self, attempt: JobAttempt, end: End) -> Event:
         return JobObserved(
             at_us=self.now_us,
             job=attempt[0],
@@ -370,16 +379,12 @@ class SimWorld:
             error=end.error,
         )
 
-    def _run_tasks(self, cluster: SimCluster, at_us: int) -> None:
-        for run, duration_us in cluster.assign():
-            self._push(at_us + duration_us, _COMPLETION, TaskEnds(cluster, run))
-
-    def _task_ends(self, what: TaskEnds) -> Event | None:
-        job = what.cluster.finish(what.run, self.now_us)
-        self._run_tasks(what.cluster, self.now_us)
-        return None if job is None else self._ended(job.attempt, what.cluster.ended[job.attempt])
-
-
-def _durations(details: Mapping[str, object], tasks: int) -> deque[int]:
-    seconds = details.get("task_s", 10)
-    return deque([int(seconds * SECOND_US) if isinstance(seconds, (int, float)) else 10 * SECOND_US] * tasks)
+    def _flows_end(self) -> None:
+        """Something is over on a node; what a master would tell of it."""
+        ended = self._flows.end()
+        self.now_us = self._flows.now_us
+        for flow in ended:
+            cluster, owner = flow.owner
+            job = cluster.flow_ended(owner, flow)
+            if job is not None:
+                self._told.append(self._ended(job.attempt, cluster.ended[job.attempt]))

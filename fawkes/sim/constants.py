@@ -1,0 +1,66 @@
+"""Constants of the model of Hadoop, each with where it is from: measured, published, derived or assumed.
+
+Rates are bytes a second of one node. The paper's platform (DAS-4) is the default; a scenario names what differs, and
+`fawkes calibrate` writes such a table for a site.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+MB = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """Machine and Hadoop. ``map_slots`` and ``reduce_slots`` of 0 are containers for either (YARN), ``slots`` of them.
+
+    - ``map_slots``, ``reduce_slots``: 6 and 2 in the paper (published, section 5)
+    - ``disk_bytes_s``: 100 MB/s with a dozen streams (assumed: the times of Figure 2 are not in the text)
+    - ``network_bytes_s``: QDR InfiniBand by IP, 1.25 GB/s (assumed): never the limit inside a site, as the paper says
+    - ``site_bytes_s``: light paths of 10 Gb/s between sites (published, section 5)
+    - ``cores``: 8 (published)
+    - ``remote_read``: a byte read from a node that has it not costs so many (derived: 1.19 from Figure 3a)
+    - ``output_passes``: a byte of output passes over disks so many times (derived: 1.02 from Figure 3a)
+    - ``slow_start``: share of the maps that have ended before reduces begin (Hadoop's default)
+    - ``job_begin_us``, ``job_end_us``: from the submission to the first map, from the last task to the end (measured:
+      6 to 8 s and 2 to 10 s in the Rumen and SLS traces)
+    - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
+      heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
+    """
+
+    slots: int = 8
+    map_slots: int = 6
+    reduce_slots: int = 2
+    disk_bytes_s: float = 100.0 * MB
+    network_bytes_s: float = 1250.0 * MB
+    site_bytes_s: float = 1250.0 * MB
+    storage_bytes_s: float = 1250.0 * MB
+    cores: float = 8.0
+    remote_read: float = 1.19
+    output_passes: float = 1.02
+    slow_start: float = 0.05
+    job_begin_us: int = 7_000_000
+    job_end_us: int = 4_000_000
+    block_bytes: int = 134_217_728
+    heartbeat_us: int = 3_000_000
+    streams: int = 2
+    multiplier: int = 2
+
+
+DAS4 = Constants()
+
+#: nothing but slots and time: tasks of known length, as in tests of the core
+PLAIN = Constants(
+    slots=2,
+    map_slots=0,
+    reduce_slots=0,
+    disk_bytes_s=inf,
+    network_bytes_s=inf,
+    site_bytes_s=inf,
+    storage_bytes_s=inf,
+    cores=inf,
+    job_begin_us=0,
+    job_end_us=0,
+)

@@ -1,0 +1,106 @@
+"""The parts of a simulated MR-cluster that come and go: nodes, jobs, and attempts of their tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from fawkes.core.effects import StartJob
+from fawkes.core.events import Progress
+from fawkes.core.model import JobId, NodeId, Role
+from fawkes.sim.flows import Flow
+from fawkes.sim.profile import Profile
+
+#: a job and its attempt
+JobAttempt = tuple[JobId, int]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an attempt of a job ended, as a job history remembers it."""
+
+    progress: Progress
+    started_us: int
+    finished_us: int
+    error: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class SimNode:
+    """A node of a MR-cluster. ``maps_free`` are its free containers when those are for either kind of task."""
+
+    name: NodeId
+    role: Role
+    maps_free: int
+    reduces_free: int
+    draining: bool = False
+    attempts: dict[TaskAttempt, None] = field(default_factory=dict)
+    kept: dict[SimJob, int] = field(default_factory=dict)
+    """How many finished maps of each job under way have their output here."""
+
+
+@dataclass(eq=False, slots=True)
+class SimJob:
+    """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again."""
+
+    effect: StartJob
+    profile: Profile
+    since_us: int
+    maps_waiting: int
+    reduces_waiting: int
+    ready: bool = False
+    started: bool = False
+    maps_done: int = 0
+    reduces_done: int = 0
+    running: dict[TaskAttempt, None] = field(default_factory=dict)
+    step: Flow[Any] | None = None
+
+    @property
+    def attempt(self) -> JobAttempt:
+        """By what it is known."""
+        return self.effect.job, self.effect.attempt
+
+    @property
+    def tasks_waiting(self) -> int:
+        """Tasks that do not run and have not ended."""
+        return self.maps_waiting + self.reduces_waiting
+
+    @property
+    def ended(self) -> bool:
+        """Whether all tasks have ended."""
+        return self.reduces_done == self.profile.reduces and self.maps_done == self.profile.maps
+
+    @property
+    def needs_map_output(self) -> bool:
+        """Whether a reduce has still to fetch some of it."""
+        return self.reduces_waiting > 0 or any(a.phase < Phase.REDUCE for a in self.running if not a.is_map)
+
+
+class Phase(IntEnum):
+    """Where a task stands; only reduces have more than one phase."""
+
+    MAP = 0
+    FETCH = 1
+    WAIT = 2
+    FETCH_REST = 3
+    REDUCE = 4
+
+
+@dataclass(eq=False, slots=True)
+class TaskAttempt:
+    """A task on a node.
+
+    ``flows`` are what is under way of its phase, ``share`` is what it has fetched of the map output.
+    """
+
+    job: SimJob
+    node: SimNode
+    phase: Phase
+    flows: dict[Flow[Any], None] = field(default_factory=dict)
+    share: float = 0.0
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is a map."""
+        return self.phase is Phase.MAP
