@@ -9,13 +9,15 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from fawkes.errors import ConfigError
 from fawkes.workload.model import Dropped, TraceJob
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 _GZIP = b"\x1f\x8b"
-_BUFFER_BYTES = 1 << 20
 
 
 class UnreadableError(Exception):
@@ -61,7 +63,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as raw:
             packed = raw.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
-            for number, line in enumerate(_unpacked(raw) if packed else raw, start=1):
+            for number, line in enumerate(io.BufferedReader(_Unpacked(raw)) if packed else raw, start=1):
                 yield number, line
     except FileNotFoundError:
         raise ConfigError("there is no such file", file=str(path), hint="Give the path of a trace") from None
@@ -87,9 +89,23 @@ def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: st
     raise ConfigError(what, file=str(path), key=_line(first - 1) if first else "", hint=form)
 
 
-def _unpacked(raw: BinaryIO) -> io.BufferedReader:
-    """GzipFile's own lines are made in Python, one call each; a buffer around it makes them in C."""
-    return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER_BYTES)
+class _Unpacked(io.RawIOBase):
+    """What a compressed file holds, piece by piece.
+
+    A buffer around GzipFile itself would read so much at once that the lines before a cut were lost with it.
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._file = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        into = memoryview(buffer)
+        piece = self._file.read1(len(into))
+        into[: len(piece)] = piece
+        return len(piece)
 
 
 def _line(number: int) -> str:
