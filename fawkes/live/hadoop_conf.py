@@ -227,6 +227,8 @@ def _hdfs_pace(conf: NodeConf) -> dict[str, str]:
         "dfs.namenode.replication.max-streams": "20",
         "dfs.namenode.replication.max-streams-hard-limit": "40",
         "dfs.namenode.replication.work.multiplier.per.iteration": "10",
+        # A copy that was given to a node that died is given to another one after this, not after five minutes.
+        "dfs.namenode.reconstruction.pending.timeout-sec": "20" if conf.quick else "120",
         "dfs.namenode.safemode.extension": "0",
     }
 

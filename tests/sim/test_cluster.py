@@ -25,7 +25,7 @@ SORT_MAPS = 1_491
 class Bench:
     """A MR-cluster with nodes, its clock, and a count of what it did."""
 
-    def __init__(self, constants: Constants = PLAIN, **nodes: int) -> None:
+    def __init__(self, constants: Constants = PLAIN, /, **nodes: int) -> None:
         self.flows: Flows[Owner] = Flows()
         self.cluster = SimCluster(C, self.flows, constants)
         for role, count in nodes.items():
