@@ -36,7 +36,7 @@ _FORM = (
 
 
 def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
-    """The jobs of a SWIM file, plain or gzip; the first line of one of the two forms decides for the file.
+    """The jobs of a SWIM file, plain or gzip; the first line that is a job decides for one of the two forms.
 
     A job has a map for each block of ``block_bytes`` that it reads, and at least one. It has no reduces when it
     shuffles nothing; else the sampled form does not know how many. In the full form times count from the earliest job.
@@ -51,18 +51,19 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
     latest_us = 0
     for number, line in lines(path):
         fields = line.rstrip(b"\r\n").split(b"\t")
-        form = form or _form(len(fields))
-        if form is None or len(fields) not in form:
+        seen = _form(len(fields))
+        if seen is None or seen is not (form or seen):
             dropped.add("with a wrong number of columns", number)
             continue
         try:
-            job = (_full if form is _FULL_COLUMNS else _sampled)(fields, block_bytes)
+            job = (_full if seen is _FULL_COLUMNS else _sampled)(fields, block_bytes)
         except UnreadableError as error:
             dropped.add(str(error), number)
             continue
         if job.id in ids:
             dropped.add("with the id of an earlier job", number)
             continue
+        form = seen
         ids.add(job.id)
         if job.submit_us < latest_us:
             mended.add("whose time goes back", number)

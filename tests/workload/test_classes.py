@@ -90,6 +90,8 @@ def test_btworld_is_as_the_paper_counts_it() -> None:
     assert all(job.after == (before.id,) for before, job in pairwise(jobs))
     assert len({name.split("-")[0] for name, *_ in BTWORLD_JOBS} - {"Join"}) == 14
     assert (jobs[0].input_bytes, jobs[0].output_bytes) == (100 * GB, 3_900_000)
+    # Pig's rule: a reduce for each GB read, here up to the workload's 20.
+    assert {(job.maps, job.reduces) for job in jobs} >= {(746, 20), (75, 10), (23, 3), (1, 1)}
     ratios = [STAGES[job.application].output.value for job in jobs]
     assert min(ratios) == pytest.approx(0.9e-6)
     assert max(ratios) <= 100

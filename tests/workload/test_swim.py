@@ -117,6 +117,13 @@ def test_a_time_that_goes_back_is_put_in_its_place(written: Written) -> None:
     assert trace.dropped.total == 0
 
 
+def test_a_first_line_that_is_no_job_does_not_decide_for_a_form(written: Written) -> None:
+    heading = "\t".join(f"column{at}" for at in range(12))
+    trace = read(written(f"{heading}\njob0\t1\t1\t5\t0\t7\n"))
+    assert [job.id for job in trace.jobs] == ["job0"]
+    assert trace.dropped.first_lines == {"with a size that is no number": 1}
+
+
 def refused(path: Path) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
         read(path)
@@ -186,6 +193,12 @@ def test_the_rules_of_swims_replay(
     )
     assert (job.input_bytes, job.shuffle_bytes, job.output_bytes, job.maps, job.reduces) == expected
     assert job.submit_us == 100
+
+
+@pytest.mark.parametrize(("machines", "reduces"), [(10, 10), (9, 1), (3, 1), (None, 10)])
+def test_more_reduces_than_machines_become_a_fifth_of_the_machines(machines: int | None, reduces: int) -> None:
+    job = scaled(replayed(5000, 5000, 5000), machines=machines, bytes_per_reducer=1000, least_bytes=0)
+    assert job.reduces == reduces
 
 
 def test_times_and_unknown_sizes() -> None:
