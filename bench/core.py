@@ -26,7 +26,8 @@ from fawkes.core.state import State, evolve
 from fawkes.engine import Difference, Engine, rebuild, replay
 from fawkes.policy import compile_policy, policy_text
 from fawkes.ports import Entry
-from fawkes.sim.world import Delays, SimWorld
+from fawkes.sim.steps import Delays
+from fawkes.sim.world import SimWorld
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
 

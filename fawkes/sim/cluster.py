@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from math import inf
+from collections.abc import Iterable
 
 from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.sim.constants import Constants
-from fawkes.sim.flows import Flow, Flows, Pool
+from fawkes.sim.flows import Flow, Flows
+from fawkes.sim.machine import Common, Leg, Machine, Owner
 from fawkes.sim.profile import profile_of
-from fawkes.sim.tasks import End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
+from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
 from fawkes.units import SECOND_US
 
 #: storage of a node, for readings alone
 NODE_BYTES = 10**12
 
 
-Owner = tuple["SimCluster", SimJob | TaskAttempt]
-"""Whose a flow is."""
-
-
 class SimCluster:
     """The state of one MR-cluster, and what its masters would answer. Each attempt of a job runs once."""
 
-    def __init__(self, name: ClusterId, flows: Flows[Owner], constants: Constants) -> None:
+    def __init__(self, name: ClusterId, flows: Flows[Owner], constants: Constants, common: Common) -> None:
         self.id = name
         self.jobs: dict[JobAttempt, SimJob] = {}
         self.ended: dict[JobAttempt, End] = {}
         self.nodes: dict[NodeId, SimNode] = {}
         self.stored: dict[NodeId, int] = {}
         self.jobs_done = self.tasks_done = self.output_bytes = 0
+        self.data_bytes = 0
+        self.loaded = False
         self._flows = flows
         self._constants = constants
         self._shared_slots = constants.map_slots == 0
         self._map_slots: deque[SimNode] = deque()
         self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
-        self._disks: dict[Role, Pool[Owner]] = {role: Pool(f"disk:{name}:{role}", 0.0) for role in Role}
-        self._cores: Pool[Owner] = Pool(f"cores:{name}", 0.0, cap=1.0)
-        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
-        self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
+        self.machine = Machine(name, flows, constants, common)
 
     # --- nodes
 
@@ -107,7 +102,7 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             self.jobs[key] = job
             if self._constants.job_begin_us:
-                job.step = self._flows.begin(self._time, self._constants.job_begin_us, (self, job))
+                job.step = self.machine.wait(self._constants.job_begin_us, (self, job))
             else:
                 self._begin(job)
         return self.jobs[key]
@@ -130,15 +125,45 @@ class SimCluster:
             self.assign()
         return self.ended.setdefault(attempt, End(Progress.CANCELLED, since_us, self._flows.now_us))
 
-    def flow_ended(self, owner: SimJob | TaskAttempt, flow: Flow[Owner]) -> SimJob | None:
-        """Something of a job is over; the job when that ended with it."""
+    def flow_ended(self, owner: SimJob | TaskAttempt | Copy, flow: Flow[Owner]) -> SimJob | Copy | None:
+        """Something of a job or of a copy is over; the job or the copy when that ended with it."""
         if isinstance(owner, SimJob):
             return self._job_step_ended(owner)
+        if isinstance(owner, Copy):
+            del owner.flows[flow]
+            return None if owner.flows else owner
         if owner not in owner.job.running:
             # It was killed by what else ended in this microsecond.
             return None
         del owner.flows[flow]
         return None if owner.flows else self._phase_ended(owner)
+
+    # --- copies
+
+    def load(self, of: object) -> Copy:
+        """The input, ``data_bytes``, comes from persistent storage, once."""
+        wanted = 0 if self.loaded else self.data_bytes
+        return self._copy(of, self.machine.load(wanted))
+
+    def save(self, of: object) -> Copy:
+        """All output goes to persistent storage."""
+        return self._copy(of, self.machine.save(self.output_bytes))
+
+    def evacuate(self, name: NodeId, of: object) -> Copy:
+        """What a node stores is copied to those that stay."""
+        return self._copy(of, self.machine.evacuate(self.stored.get(name, 0)))
+
+    def drop(self, copy: Copy) -> None:
+        """A copy is not wanted any more."""
+        for flow in copy.flows:
+            self._flows.drop(flow)
+
+    def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
+        copy = Copy(of)
+        copy.flows.update(self.machine.begin(legs, (self, copy)))
+        return copy
+
+    # --- readings
 
     def read(self) -> Reading:
         """What the masters say."""
@@ -285,7 +310,7 @@ class SimCluster:
         if job.ended:
             if not self._constants.job_end_us:
                 return self._finish(job)
-            job.step = self._flows.begin(self._time, self._constants.job_end_us, (self, job))
+            job.step = self.machine.wait(self._constants.job_end_us, (self, job))
         self.assign()
         return None
 
@@ -308,69 +333,26 @@ class SimCluster:
     # --- work
 
     def _work(self, task: TaskAttempt) -> None:
-        """Begin the flows of the task's phase; one of no length when there is nothing to do in it."""
-        legs = [(pool, work) for pool, work in self._legs(task) if work > 0 and min(pool.capacity, pool.cap) < inf]
-        for pool, work in legs or [(self._time, 0.0)]:
-            task.flows[self._flows.begin(pool, work, (self, task))] = None
+        """Begin the flows of the task's phase."""
+        fetched = 0.0
+        if task.phase in (Phase.FETCH, Phase.FETCH_REST):
+            before, task.share = task.share, task.job.maps_done / max(1, task.job.profile.maps)
+            fetched = task.job.profile.shuffle_bytes * max(0.0, task.share - before)
+        legs = self.machine.legs(task, fetched, self._kept(task.job) if fetched else {})
+        task.flows.update(self.machine.begin(legs, (self, task)))
 
-    def _legs(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
-        profile, of, local = task.job.profile, self._constants, self._disks[task.node.role]
-        match task.phase:
-            case Phase.MAP:
-                yield self._time, profile.map_us
-                yield self._cores, profile.map_cpu_us
-                yield from self._read_input(task)
-                yield local, profile.map_output_bytes if profile.reduces else 0
-                if not profile.reduces:
-                    yield from self._write_output(task)
-            case Phase.FETCH | Phase.FETCH_REST:
-                before, task.share = task.share, task.job.maps_done / max(1, profile.maps)
-                fetched = profile.shuffle_bytes * max(0.0, task.share - before)
-                yield self._network, fetched
-                yield local, fetched
-                yield from self._serve(task.job, fetched)
-            case Phase.REDUCE:
-                yield self._time, profile.reduce_us
-                yield self._cores, profile.reduce_cpu_us
-                yield local, profile.shuffle_bytes
-                yield from self._write_output(task)
-            case _:
-                raise AssertionError(f"{task.phase!r} has no work, as of {of}")
-
-    def _read_input(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
-        read = float(task.job.profile.map_read_bytes)
-        if task.node.role is not Role.CORE:
-            yield self._network, read
-            read *= self._constants.remote_read
-        yield self._disks[Role.CORE], read
-
-    def _write_output(self, task: TaskAttempt) -> Iterator[tuple[Pool[Owner], float]]:
-        written = task.job.profile.output_bytes * self._constants.output_passes
-        if task.node.role is Role.TRANSIENT:
-            yield self._network, written
-            yield self._disks[Role.CORE], written
-        else:
-            yield self._disks[task.node.role], written
-
-    def _serve(self, job: SimJob, fetched: float) -> Iterator[tuple[Pool[Owner], float]]:
-        """The disks that the map output is read from, by where the maps ran."""
+    def _kept(self, job: SimJob) -> dict[Role, int]:
+        """How many finished maps have their output on nodes of each role."""
         maps = dict.fromkeys(Role, 0)
         for node in self.nodes.values():
             maps[node.role] += node.kept.get(job, 0)
-        total = sum(maps.values())
-        for role, count in maps.items():
-            if count:
-                yield self._disks[role], fetched * count / total
+        return maps
 
     def _resize(self) -> None:
-        of, counts = self._constants, dict.fromkeys(Role, 0)
+        counts = dict.fromkeys(Role, 0)
         for node in self.nodes.values():
             counts[node.role] += 1
-        for role, pool in self._disks.items():
-            self._flows.resize(pool, counts[role] * of.disk_bytes_s / SECOND_US if counts[role] else 0.0)
-        nodes = len(self.nodes)
-        self._flows.resize(self._cores, nodes * of.cores if nodes else 0.0)
-        self._flows.resize(self._network, nodes * of.network_bytes_s / SECOND_US if nodes else 0.0)
+        self.machine.resize(counts)
 
     def _left_us(self, task: TaskAttempt) -> int:
         """How long a task's present phase still takes at the present rates; a second for one that waits for maps."""

@@ -14,12 +14,15 @@ MB = 10**6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """Machine and Hadoop. ``map_slots`` and ``reduce_slots`` of 0 are containers for either (YARN), ``slots`` of them.
+    """Machine and Hadoop. ``shared_cores``: all nodes are on one machine (a lab) and ``cores`` are that machine's.
+
+    ``map_slots`` and ``reduce_slots`` of 0 are containers for either (YARN), ``slots`` of them.
 
     - ``map_slots``, ``reduce_slots``: 6 and 2 in the paper (published, section 5)
     - ``disk_bytes_s``: 100 MB/s with a dozen streams (assumed: the times of Figure 2 are not in the text)
     - ``network_bytes_s``: QDR InfiniBand by IP, 1.25 GB/s (assumed): never the limit inside a site, as the paper says
     - ``site_bytes_s``: light paths of 10 Gb/s between sites (published, section 5)
+    - ``storage_bytes_s``: what the persistent storage gives and takes, for all together (assumed: one light path)
     - ``cores``: 8 (published)
     - ``remote_read``: a byte read from a node that has it not costs so many (derived: 1.19 from Figure 3a)
     - ``output_passes``: a byte of output passes over disks so many times (derived: 1.02 from Figure 3a)
@@ -45,6 +48,7 @@ class Constants:
     job_end_us: int = 4_000_000
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
+    shared_cores: bool = False
     streams: int = 2
     multiplier: int = 2
 

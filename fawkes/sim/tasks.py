@@ -77,6 +77,14 @@ class SimJob:
         return self.reduces_waiting > 0 or any(a.phase < Phase.REDUCE for a in self.running if not a.is_map)
 
 
+@dataclass(eq=False, slots=True)
+class Copy:
+    """Bytes on their way from or to persistent storage, or off a node that leaves; ``of`` is what waits for them."""
+
+    of: Any
+    flows: dict[Flow[Any], None] = field(default_factory=dict)
+
+
 class Phase(IntEnum):
     """Where a task stands; only reduces have more than one phase."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from fawkes.core.effects import (
     CancelJob,
@@ -25,73 +26,15 @@ from fawkes.core.effects import (
     WakeAt,
 )
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
-from fawkes.core.model import ClusterId, NodeId, Reading, Role
-from fawkes.sim.cluster import Owner, SimCluster
+from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.flows import Flows
-from fawkes.sim.tasks import End, JobAttempt
-from fawkes.units import SECOND_US
+from fawkes.sim.machine import Common, Owner
+from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, Reads, no_faults
+from fawkes.sim.tasks import Copy, End, JobAttempt
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delays:
-    """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4)."""
-
-    deploy_us: int = 12 * SECOND_US
-    load_us: int = 4 * SECOND_US
-    save_us: int = 2 * SECOND_US
-    membership_us: int = 750_000
-    join_us: int = 4 * SECOND_US
-    drain_us: int = 1 * SECOND_US
-    evacuate_us: int = 3 * SECOND_US
-    clean_us: int = 1 * SECOND_US
-    job_start_us: int = 3 * SECOND_US
-    job_cancel_us: int = 1 * SECOND_US
-    sample_us: int = 2 * SECOND_US
-
-
-#: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
-#: Kinds: deploy, load, save, join, clean, membership, evacuate, job, read
-Faults = Callable[[str, str], str | None]
-
-
-def no_faults(kind: str, name: str) -> str | None:
-    """Nothing ever fails."""
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """What runs on a node."""
-
-    cluster: ClusterId
-    role: Role
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class Leaves:
-    """The tasks, or the blocks, of a leaving member are gone, unless a later document says otherwise."""
-
-    key: str
-    node: NodeId
-    generation: int
-    goal: Goal
-    until_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class PowerFails:
-    """A node is off."""
-
-    node: NodeId
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """It is time to read all MR-clusters."""
 
 
 Step = Effect | Leaves | PowerFails | Reads
@@ -112,12 +55,15 @@ class SimWorld:
     now_us: int = 0
     _flows: Flows[Owner] = field(default_factory=Flows)
     _told: deque[Event] = field(default_factory=deque)
+    _copies: dict[Load | Save | Leaves, Copy] = field(default_factory=dict)
+    _common: Common = field(init=False)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._flows.now_us = self.now_us
+        self._common = Common(self.constants)
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
     def script(self, events: Iterable[Event]) -> None:
@@ -155,6 +101,8 @@ class SimWorld:
                     self._push(max(effect.at_us, self.now_us), _TIMER, effect)
                 case Reply():
                     self.replies.append(effect)
+                case Load() | Save() if self._copies_bytes(effect.cluster):
+                    self._begin_copy(self.clusters[effect.cluster], effect)
                 case _:
                     self._push(self.now_us + self._takes_us(effect), _COMPLETION, effect)
 
@@ -169,6 +117,12 @@ class SimWorld:
             self.until_us, self.delays, self.faults, self.constants, self.clusters, self.hosts, _flows=self._flows
         )
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
+        # What HDFS copies goes on; what the dead one brought and took has ended with it.
+        for of, copy in self._copies.items():
+            if isinstance(of, Leaves):
+                left._copies[of] = copy
+            else:
+                self.clusters[of.cluster].drop(copy)
         back_us = self.now_us + away_us
         while (at_us := left._flows.next_us()) is not None and at_us <= back_us:
             left._flows_end()
@@ -181,6 +135,39 @@ class SimWorld:
                 later = replace(what, at_us=late_us) if isinstance(what, Event) else what
                 heapq.heappush(left._heap, (late_us, order, count, later))
         return left
+
+    def _copies_bytes(self, cluster: ClusterId) -> bool:
+        """Whether copies take the time that rates give, instead of a given one."""
+        return self.constants.storage_bytes_s < inf and cluster in self.clusters
+
+    def _begin_copy(self, cluster: SimCluster, of: Load | Save | Leaves) -> None:
+        if of in self._copies:
+            return
+        match of:
+            case Load():
+                self._copies[of] = cluster.load(of)
+            case Save():
+                self._copies[of] = cluster.save(of)
+            case Leaves():
+                self._copies[of] = cluster.evacuate(of.node, of)
+
+    def _copied(self, of: Load | Save | Leaves) -> Event | None:
+        """Bytes have arrived; nothing is told when they are not wanted any more."""
+        del self._copies[of]
+        if isinstance(of, Leaves):
+            return self._leaves(of)
+        if isinstance(of, Load) and of.cluster in self.clusters:
+            self.clusters[of.cluster].loaded = True
+        return self._reach(of) if self._goals.get(of.key) == of else None
+
+    def _new_cluster(self, effect: Deploy) -> SimCluster:
+        made = SimCluster(effect.cluster, self._flows, self.constants, self._common)
+        data = effect.spec.details.get("data", ())
+        sizes = (
+            [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
+        )
+        made.data_bytes = sum(size for size in sizes if isinstance(size, int))
+        return made
 
     def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
         self._count += 1
@@ -242,7 +229,7 @@ class SimWorld:
         if error is not None:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
-            cluster = self.clusters.setdefault(effect.cluster, SimCluster(effect.cluster, self._flows, self.constants))
+            cluster = self.clusters.setdefault(effect.cluster, self._new_cluster(effect))
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 cluster.join(node, member.role)
@@ -274,6 +261,9 @@ class SimWorld:
             until_us = self.now_us + self.delays.drain_us + member.leave_us
             wait_us = self.delays.drain_us + min(member.leave_us, cluster.busy_us(node))
         leaves = Leaves(effect.key, node, member.generation, member.goal, until_us)
+        if member.goal is Goal.EVACUATING and self._copies_bytes(effect.cluster):
+            self._begin_copy(cluster, leaves)
+            return
         self._push(self.now_us + wait_us, _COMPLETION, leaves)
 
     def _leaves(self, what: Leaves) -> Event | None:
@@ -385,6 +375,10 @@ class SimWorld:
         self.now_us = self._flows.now_us
         for flow in ended:
             cluster, owner = flow.owner
-            job = cluster.flow_ended(owner, flow)
-            if job is not None:
-                self._told.append(self._ended(job.attempt, cluster.ended[job.attempt]))
+            over = cluster.flow_ended(owner, flow)
+            if isinstance(over, Copy):
+                event = self._copied(over.of)
+                if event is not None:
+                    self._told.append(event)
+            elif over is not None:
+                self._told.append(self._ended(over.attempt, cluster.ended[over.attempt]))

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.sim.cluster import Owner, SimCluster
+from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import DAS4, PLAIN, Constants
 from fawkes.sim.flows import Flows
+from fawkes.sim.machine import Common, Owner
 from fawkes.units import SECOND_US
 
 C = ClusterId("c")
@@ -27,7 +28,7 @@ class Bench:
 
     def __init__(self, constants: Constants = PLAIN, /, **nodes: int) -> None:
         self.flows: Flows[Owner] = Flows()
-        self.cluster = SimCluster(C, self.flows, constants)
+        self.cluster = SimCluster(C, self.flows, constants, Common(constants))
         for role, count in nodes.items():
             for number in range(count):
                 self.cluster.join(NodeId(f"{role}-{number:03d}"), Role[role.upper()])

@@ -17,7 +17,8 @@ from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, Role
 from fawkes.policy import compile_policy
-from fawkes.sim.world import Delays, SimWorld
+from fawkes.sim.steps import Delays
+from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, settings, started, submit

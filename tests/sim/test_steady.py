@@ -11,7 +11,8 @@ import pytest
 from fawkes.core.effects import Goal, Membership
 from fawkes.core.events import Event
 from fawkes.core.model import ClusterId
-from fawkes.sim.world import Delays, SimWorld
+from fawkes.sim.steps import Delays
+from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, started, submit
 from tests.support.scripts import preset

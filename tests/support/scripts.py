@@ -24,7 +24,8 @@ from fawkes.core.events import (
 )
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
 from fawkes.core.settings import Settings
-from fawkes.sim.world import Delays, SimWorld
+from fawkes.sim.steps import Delays
+from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
 from tests.support.pools import POLICIES, Checked, policy, started
 

@@ -11,7 +11,7 @@ import pytest
 from fawkes.core.events import Event
 from fawkes.core.model import Role
 from fawkes.ports import Entry
-from fawkes.sim.world import Delays
+from fawkes.sim.steps import Delays
 from fawkes.units import SECOND_US
 from fawkes.workload.story import LETTERS, Point, points
 from tests.support.pools import policy, request, run, settings, started, submit

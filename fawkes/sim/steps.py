@@ -1,0 +1,69 @@
+"""What the simulated world is told about delays and faults, and what stands on its heap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fawkes.core.effects import Goal
+from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.units import SECOND_US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delays:
+    """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4)."""
+
+    deploy_us: int = 12 * SECOND_US
+    load_us: int = 4 * SECOND_US
+    save_us: int = 2 * SECOND_US
+    membership_us: int = 750_000
+    join_us: int = 4 * SECOND_US
+    drain_us: int = 1 * SECOND_US
+    evacuate_us: int = 3 * SECOND_US
+    clean_us: int = 1 * SECOND_US
+    job_start_us: int = 3 * SECOND_US
+    job_cancel_us: int = 1 * SECOND_US
+    sample_us: int = 2 * SECOND_US
+
+
+#: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
+#: Kinds: deploy, load, save, join, clean, membership, evacuate, job, read
+Faults = Callable[[str, str], str | None]
+
+
+def no_faults(kind: str, name: str) -> str | None:
+    """Nothing ever fails."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """What runs on a node."""
+
+    cluster: ClusterId
+    role: Role
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The tasks, or the blocks, of a leaving member are gone, unless a later document says otherwise."""
+
+    key: str
+    node: NodeId
+    generation: int
+    goal: Goal
+    until_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFails:
+    """A node is off."""
+
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """It is time to read all MR-clusters."""
