@@ -33,6 +33,7 @@ from fawkes.sim.flows import Flows
 from fawkes.sim.machine import Common, Owner
 from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, Reads, no_faults
 from fawkes.sim.tasks import Copy, End, JobAttempt
+from fawkes.sim.users import Users
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
 
@@ -48,6 +49,7 @@ class SimWorld:
     delays: Delays = field(default_factory=Delays)
     faults: Faults = no_faults
     constants: Constants = PLAIN
+    users: Users = field(default_factory=lambda: Users(()))
     clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
@@ -64,6 +66,7 @@ class SimWorld:
     def __post_init__(self) -> None:
         self._flows.now_us = self.now_us
         self._common = Common(self.constants)
+        self.script(self.users.begin())
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
     def script(self, events: Iterable[Event]) -> None:
@@ -114,8 +117,15 @@ class SimWorld:
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
         left = SimWorld(
-            self.until_us, self.delays, self.faults, self.constants, self.clusters, self.hosts, _flows=self._flows
+            self.until_us,
+            self.delays,
+            self.faults,
+            self.constants,
+            clusters=self.clusters,
+            hosts=self.hosts,
+            _flows=self._flows,
         )
+        left.users = self.users
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
         for of, copy in self._copies.items():
@@ -233,6 +243,8 @@ class SimWorld:
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 cluster.join(node, member.role)
+        if isinstance(effect, Load):
+            self.script(self.users.cluster_runs(effect.cluster, self.now_us))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
     def _failed(self, effect: Deploy | Load | Save | Membership, error: str) -> Event | None:
@@ -382,3 +394,4 @@ class SimWorld:
                     self._told.append(event)
             elif over is not None:
                 self._told.append(self._ended(over.attempt, cluster.ended[over.attempt]))
+                self.script(self.users.job_ended(over.effect.job, self.now_us))

@@ -1,0 +1,114 @@
+"""A scenario: a pool, those who ask, settings, a policy and the constants of the model; and one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from fawkes import __version__
+from fawkes.core.events import PolicyText, Started
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import Node, NodeId
+from fawkes.core.settings import Settings
+from fawkes.engine import Engine
+from fawkes.errors import DeadlineError, FawkesError
+from fawkes.policy import compile_policy
+from fawkes.ports import Store
+from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays
+from fawkes.sim.users import Users, Wish
+from fawkes.sim.world import SimWorld
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US, show_duration
+
+#: so long a run goes on when its jobs have not ended, in simulated time
+LIMIT_US = 7 * 24 * 3600 * SECOND_US
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """All that a run depends on; the same values give the same run, byte for byte."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    settings: Settings
+    policy: PolicyText
+    wishes: tuple[Wish, ...]
+    constants: Constants = DAS4
+    delays: Delays = field(default_factory=Delays)
+    losses: tuple[tuple[NodeId, int], ...] = ()
+    limit_us: int = LIMIT_US
+
+    def under(self, settings: Settings, policy: PolicyText) -> Scenario:
+        """The same pool and users under other settings or another policy."""
+        return replace(self, settings=settings, policy=policy)
+
+
+def pool_of(count: int, sites: Sequence[str] = ("site",)) -> tuple[Node, ...]:
+    """So many equal nodes, spread evenly over sites, named so that the order of names is that of numbers."""
+    width = max(2, len(str(count)))
+    return tuple(
+        Node(id=NodeId(f"node{number:0{width}d}"), site=sites[(number - 1) * len(sites) // count])
+        for number in range(1, count + 1)
+    )
+
+
+def simulate(
+    scenario: Scenario, store: Store | None = None, *, watch: Callable[[Engine], None] = lambda engine: None
+) -> Store:
+    """Run a scenario to the end of its jobs and a little on; the store with every step.
+
+    ``watch`` sees the engine after each step. FawkesError when jobs are left that nothing will ever run: it names them
+    and what they wait for.
+    """
+    kept = MemoryStore() if store is None else store
+    delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
+    users = Users(scenario.wishes)
+    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users)
+    for node, at_us in scenario.losses:
+        world.lose(node, at_us)
+    engine = Engine(world, kept, compile_policy)
+    engine.step(_started(scenario))
+    while (event := world.next_event()) is not None:
+        engine.step(event)
+        watch(engine)
+        if not users.waiting and world.until_us == scenario.limit_us:
+            # What is decided once all is quiet belongs to the run as well: nodes that come home, MR-clusters that go.
+            world.until_us = min(scenario.limit_us, world.now_us + 3 * scenario.settings.period_us)
+    if users.waiting:
+        raise _never_ends(scenario, users, engine)
+    return kept
+
+
+def _started(scenario: Scenario) -> Started:
+    return Started(
+        at_us=0,
+        version=__version__,
+        pool=scenario.name,
+        epoch=1,
+        controller="simulated",
+        settings=scenario.settings,
+        nodes=scenario.nodes,
+        policy=scenario.policy,
+    )
+
+
+def _never_ends(scenario: Scenario, users: Users, engine: Engine) -> FawkesError:
+    left = users.waiting
+    reasons = []
+    for name in left[:_NAMED]:
+        job = next((one for one in engine.view.jobs.values() if one.id == name), None)
+        if job is None:
+            reasons.append(f"{name} was never submitted: what it waits for has not happened")
+        elif job.life not in ENDED_JOBS:
+            cluster = engine.view.clusters.get(job.spec.cluster)
+            life = "is not there" if cluster is None else f"is {cluster.life}"
+            reasons.append(f"{name} is {job.life} in {job.spec.cluster}, which {life}")
+    more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return DeadlineError(
+        f"after {show_duration(scenario.limit_us)} of simulated time {len(left)} jobs have not ended: "
+        f"{'; '.join(reasons)}{more}",
+        where=scenario.name,
+        hint="Give the pool more nodes than all minimums together, or look at `fawkes explain`",
+    )
