@@ -38,7 +38,8 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     mine = draft.jobs_of(cluster.id)
     idle_us = _idle_us(draft, cluster, reading, bool(mine))
     sample = _sample(draft, reading, mine)
-    waiting = 1 if reading.tasks_waiting is None else reading.tasks_waiting
+    ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
+    waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
     if cluster.unreadable_us is not None:

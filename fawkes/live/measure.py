@@ -59,11 +59,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """Tasks of one application at one moment."""
+    """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room."""
 
     waiting: int = 0
     running: int = 0
     done: int = 0
+    ready: int = 0
 
     @property
     def started(self) -> bool:
@@ -114,6 +115,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         jobs_running=len(tasks) - len(waiting),
         tasks_waiting=sum(one.waiting for one in tasks.values()),
         tasks_running=sum(one.running for one in tasks.values()),
+        tasks_ready=sum(one.ready for one in tasks.values()),
         waiting_tags=tuple(sorted({t for one in waiting for t in one.tags if t.startswith(OWN_TAGS)})),
         slots_used=used,
         slots_total=total,
@@ -172,7 +174,7 @@ def _tasks(
     silent: set[str] = set()
     for one in sorted(live, key=lambda one: one.id in memory.silent):
         if one.state != RUNNING:
-            found[one.id] = Tasks(waiting=1)
+            found[one.id] = Tasks(waiting=1, ready=1)
             continue
         answer = _ask_master(masters, one, patience) if one.kind == MAPREDUCE else None
         if answer is None and one.kind == MAPREDUCE:
@@ -207,9 +209,12 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
         return None
     maps, maps_done, maps_running, reduces, reduces_done, reduces_running = (figure or 0 for figure in figures)
     if maps + reduces == 0:
-        return Tasks(waiting=1)
-    waiting = max(0, maps - maps_done - maps_running) + max(0, reduces - reduces_done - reduces_running)
-    return Tasks(waiting, maps_running + reduces_running, maps_done + reduces_done)
+        return Tasks(waiting=1, ready=1)
+    maps_waiting = max(0, maps - maps_done - maps_running)
+    reduces_waiting = max(0, reduces - reduces_done - reduces_running)
+    # While maps run, reduces wait for these; a next job that had to wait for the reduces would leave their room empty.
+    ready = maps_waiting or (0 if maps_running else reduces_waiting)
+    return Tasks(maps_waiting + reduces_waiting, maps_running + reduces_running, maps_done + reduces_done, ready)
 
 
 def _ask_resource_manager(
@@ -222,7 +227,7 @@ def _ask_resource_manager(
     running = max(0, now.containers - 1)
     done = memory.tasks.get(one.id, 0)
     waiting = now.pending if running or done else max(1, now.pending)
-    return Tasks(waiting, running, done)
+    return Tasks(waiting, running, done, waiting)
 
 
 # --- applications that have ended

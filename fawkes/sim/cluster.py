@@ -178,6 +178,7 @@ class SimCluster:
             jobs_running=len(self.jobs) - len(waiting),
             tasks_waiting=sum(job.tasks_waiting for job in self.jobs.values()),
             tasks_running=running,
+            tasks_ready=sum(self._ready(job) for job in self.jobs.values()),
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
             slots_used=running,
             slots_total=slots * len(self.nodes),
@@ -203,6 +204,12 @@ class SimCluster:
                     job.reduces_waiting -= 1
                     self._start(job, self._reduce_slots.popleft(), Phase.FETCH)
                 self._make_way(job)
+
+    def _ready(self, job: SimJob) -> int:
+        """Tasks that lack nothing but a slot; one of a job that has not begun."""
+        if not job.ready:
+            return 1
+        return job.maps_waiting + (job.reduces_waiting if self._may_reduce(job) else 0)
 
     def _may_reduce(self, job: SimJob) -> bool:
         """Containers go to the maps first: reduces that hold them all would wait for maps for ever."""

@@ -94,6 +94,7 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         jobs_running=1,
         tasks_waiting=1 + 1 + 1,
         tasks_running=4,
+        tasks_ready=2,
         waiting_tags=("fawkes-b", "fawkes-c"),
         slots_used=1,
         slots_total=8,
@@ -236,11 +237,13 @@ def test_an_application_alone_with_its_master_is_one_task_as_far_as_anybody_know
     ("maps", "reduces", "tasks"),
     [
         ((10, 4, 6), (1, 0, 0), Tasks(waiting=1, running=4, done=6)),
-        ((10, 0, 0), (2, 0, 0), Tasks(waiting=12)),
-        ((0, 0, 0), (0, 0, 0), Tasks(waiting=1)),
+        ((10, 0, 0), (2, 0, 0), Tasks(waiting=12, ready=10)),
+        ((10, 0, 10), (2, 0, 0), Tasks(waiting=2, done=10, ready=2)),
+        ((0, 0, 0), (0, 0, 0), Tasks(waiting=1, ready=1)),
         ((10, 0, 10), (2, 1, 1), Tasks(waiting=0, running=1, done=11)),
         # A speculative attempt must not make up for a task that waits elsewhere.
         ((10, 3, 8), (2, 0, 0), Tasks(waiting=2, running=3, done=8)),
+        ((10, 3, 5), (2, 0, 0), Tasks(waiting=4, running=3, done=5, ready=2)),
     ],
 )
 def test_tasks_of_a_mapreduce_job(maps: Any, reduces: Any, tasks: Tasks) -> None:
