@@ -65,7 +65,8 @@ def simulate(
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
-    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users)
+    sites = {node.id: node.site for node in scenario.nodes}
+    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users, sites=sites)
     for node, at_us in scenario.losses:
         world.lose(node, at_us)
     engine = Engine(world, kept, compile_policy)

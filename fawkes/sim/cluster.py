@@ -31,6 +31,8 @@ class SimCluster:
         self.stored: dict[NodeId, int] = {}
         self.jobs_done = self.tasks_done = self.output_bytes = 0
         self.data_bytes = 0
+        self.replication = 3
+        self._sites: set[str] = set()
         self.loaded = False
         self._flows = flows
         self._constants = constants
@@ -41,8 +43,8 @@ class SimCluster:
 
     # --- nodes
 
-    def join(self, name: NodeId, role: Role) -> None:
-        """A node offers its slots (again)."""
+    def join(self, name: NodeId, role: Role, site: str = "") -> None:
+        """A node of a site offers its slots (again)."""
         node = self.nodes.get(name)
         if node is not None and node.role is role:
             if node.draining:
@@ -52,7 +54,7 @@ class SimCluster:
             self.leave(name)
             of = self._constants
             maps, reduces = (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
-            node = self.nodes[name] = SimNode(name, role, maps, reduces)
+            node = self.nodes[name] = SimNode(name, role, site, maps, reduces)
             self._offer(node)
             self._resize()
         self.assign()
@@ -345,7 +347,9 @@ class SimCluster:
         if task.phase in (Phase.FETCH, Phase.FETCH_REST):
             before, task.share = task.share, task.job.maps_done / max(1, task.job.profile.maps)
             fetched = task.job.profile.shuffle_bytes * max(0.0, task.share - before)
-        legs = self.machine.legs(task, fetched, self._kept(task.job) if fetched else {})
+        kept = self._kept(task.job) if fetched else {}
+        far = self._far(task, fetched, sum(kept.values()))
+        legs = [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
         task.flows.update(self.machine.begin(legs, (self, task)))
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
@@ -355,10 +359,27 @@ class SimCluster:
             maps[node.role] += node.kept.get(job, 0)
         return maps
 
+    def _far(self, task: TaskAttempt, fetched: float, maps: int) -> float:
+        """The bytes of a task's phase that come from another site.
+
+        A map finds none of a block's replicas in its own site with the probability that all lie on other core nodes; a
+        reduce fetches from where the maps ran. Pipelines of replicas are left out, as they are in ``output_passes``.
+        """
+        if len(self._sites) < 2:
+            return 0.0
+        near = task.node.site
+        if task.is_map:
+            core = [node.site for node in self.nodes.values() if node.role is Role.CORE]
+            share = sum(site != near for site in core) / max(1, len(core))
+            return float(task.job.profile.map_read_bytes * share**self.replication)
+        far = sum(node.kept.get(task.job, 0) for node in self.nodes.values() if node.site != near)
+        return fetched * far / max(1, maps)
+
     def _resize(self) -> None:
         counts = dict.fromkeys(Role, 0)
         for node in self.nodes.values():
             counts[node.role] += 1
+        self._sites = {node.site for node in self.nodes.values()}
         self.machine.resize(counts)
 
     def _left_us(self, task: TaskAttempt) -> int:

@@ -23,10 +23,11 @@ Leg = tuple[Pool[Owner], float]
 
 
 class Common:
-    """What all MR-clusters share: persistent storage, and the cores of a machine that all nodes are on."""
+    """What all MR-clusters share: persistent storage, the link between sites, the cores of a machine with all nodes."""
 
     def __init__(self, constants: Constants) -> None:
         self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US)
+        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
 
 
@@ -87,6 +88,10 @@ class Machine:
                 yield from self._write_output(task)
             case Phase.WAIT:
                 raise AssertionError("a task that waits for maps has no work")
+
+    def between_sites(self, far_bytes: float) -> list[Leg]:
+        """Bytes that come from another site."""
+        return [(self._common.link, far_bytes)]
 
     def load(self, data_bytes: int) -> list[Leg]:
         """From persistent storage to core nodes."""

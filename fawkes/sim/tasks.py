@@ -32,6 +32,7 @@ class SimNode:
 
     name: NodeId
     role: Role
+    site: str
     maps_free: int
     reduces_free: int
     draining: bool = False

@@ -50,6 +50,7 @@ class SimWorld:
     faults: Faults = no_faults
     constants: Constants = PLAIN
     users: Users = field(default_factory=lambda: Users(()))
+    sites: Mapping[NodeId, str] = field(default_factory=dict)
     clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
@@ -125,7 +126,7 @@ class SimWorld:
             hosts=self.hosts,
             _flows=self._flows,
         )
-        left.users = self.users
+        left.users, left.sites = self.users, self.sites
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
         for of, copy in self._copies.items():
@@ -172,6 +173,7 @@ class SimWorld:
 
     def _new_cluster(self, effect: Deploy) -> SimCluster:
         made = SimCluster(effect.cluster, self._flows, self.constants, self._common)
+        made.replication = effect.spec.replication
         data = effect.spec.details.get("data", ())
         sizes = (
             [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
@@ -242,7 +244,7 @@ class SimWorld:
             cluster = self.clusters.setdefault(effect.cluster, self._new_cluster(effect))
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
-                cluster.join(node, member.role)
+                cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
@@ -262,7 +264,7 @@ class SimWorld:
             if member.goal is not Goal.SERVING:
                 self._begin_to_leave(effect, cluster, node)
             elif hosted is not None and hosted.cluster == effect.cluster:
-                cluster.join(node, member.role)
+                cluster.join(node, member.role, self.sites.get(node, ""))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
     def _begin_to_leave(self, effect: Membership, cluster: SimCluster, node: NodeId) -> None:
@@ -329,7 +331,7 @@ class SimWorld:
         self.hosts[effect.node] = Hosted(effect.cluster, effect.role, effect.generation)
         cluster = self.clusters.get(effect.cluster)
         if cluster is not None:
-            cluster.join(effect.node, effect.role)
+            cluster.join(effect.node, effect.role, self.sites.get(effect.node, ""))
         return self._seen(effect.node, effect.generation, Condition.SERVING, None)
 
     def _power_fails(self, node: NodeId) -> Event | None:
