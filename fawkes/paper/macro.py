@@ -1,0 +1,182 @@
+"""Section 7: WKLD-A to E under a policy, decided by the engine that runs live, and what came out as plain figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from fawkes.catalog import Catalog, Kind, bundled_dir
+from fawkes.config.settings import settings_of
+from fawkes.core.events import PolicyText, Requested, Sampled, Submitted
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobState
+from fawkes.core.settings import Settings
+from fawkes.offline.applications import job_spec_of
+from fawkes.offline.scenario import Scenario, pool_of, simulate
+from fawkes.paper.fixed import MIN_NODES, SEED, SHAKE_US, Model
+from fawkes.paper.micro import References, profile
+from fawkes.policy import policy_text
+from fawkes.report import history
+from fawkes.report.steps import ROLES, held, value_at
+from fawkes.sim.users import Wish
+from fawkes.store.base import Reader
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
+from fawkes.workload.arrivals import perturbed
+from fawkes.workload.classes import DEFAULTS, Load, Reconstruction, workload
+from fawkes.workload.model import TraceJob
+from fawkes.workload.seeds import rng
+
+NODES: Mapping[str, int] = {"WKLD-A": 60, "WKLD-B": 60, "WKLD-C": 60, "WKLD-D": 48, "WKLD-E": 48}
+PERIODS: Mapping[str, str] = {"WKLD-A": "60s", "WKLD-B": "60s", "WKLD-C": "60s", "WKLD-D": "120s", "WKLD-E": "120s"}
+#: what came with Fawkes: a policy of the user's own would be another experiment
+_OURS = Catalog(user=bundled_dir(Kind.POLICY))
+CURVE_POINTS = 240
+"""Of a queue in a picture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """One run: a workload under a policy; ``replay`` 0 has the times as drawn, the others perturbed ones."""
+
+    workload: str
+    policy: str
+    growth: str = "TC"
+    tau: float = 10.0
+    replay: int = 0
+
+
+def scenario_of(asked: Replay, model: Model) -> Scenario:
+    """The scenario: MR-clusters stay to the end, and jobs come when theirs has loaded its data."""
+    choice = replace(
+        DEFAULTS,
+        reduces=max(1, round(DEFAULTS.reduces * model.factor("reduces"))),
+        span_us=round(DEFAULTS.span_us * model.factor("span")),
+    )
+    return Scenario(
+        name=asked.workload,
+        nodes=pool_of(NODES[asked.workload]),
+        settings=_settings(asked),
+        policy=_policy(asked.policy),
+        wishes=tuple(_wishes(asked, choice, model)),
+        constants=model.constants,
+    )
+
+
+def _settings(asked: Replay) -> Settings:
+    table = {
+        "preset": "paper",
+        "period": PERIODS[asked.workload],
+        "growth": asked.growth,
+        "tau": asked.tau,
+        # The paper retires a MR-cluster after T without tasks; its macro runs keep all three to the end.
+        "idle_time": "never",
+    }
+    return settings_of(table, file="paper", base=Path(), catalog=_OURS).core
+
+
+def _policy(name: str) -> PolicyText:
+    found = _OURS.find(Kind.POLICY, name)
+    return policy_text(found.title, found.origin.value, found.text())
+
+
+def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
+    known = References(model)
+    for load in workload(asked.workload, SEED, choice):
+        cluster = ClusterId(load.cluster)
+        details = {"data": [{"size_bytes": load.data_bytes}]}
+        yield Wish(
+            event=Requested(at_us=load.requested_us, spec=ClusterSpec(id=cluster, min_nodes=MIN_NODES, details=details))
+        )
+        for job in _shaken(asked, load):
+            asks = profile(job, model)
+            plain = job_spec_of(job, load.cluster, known.of(asks))
+            details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
+            yield Wish(
+                event=Submitted(at_us=load.requested_us, spec=replace(plain, details=details_of)),
+                delay_us=job.think_us if job.after else job.submit_us,
+                running=None if job.after else cluster,
+                jobs=tuple(map(JobId, job.after)),
+            )
+
+
+def _shaken(asked: Replay, load: Load) -> tuple[TraceJob, ...]:
+    """The jobs with times that count from the moment in which their MR-cluster works."""
+    jobs = tuple(replace(job, submit_us=job.submit_us - load.requested_us) for job in load.jobs)
+    if not asked.replay:
+        return jobs
+    return perturbed(jobs, rng(SEED, asked.workload, load.cluster, f"replay {asked.replay}"), SHAKE_US[asked.workload])
+
+
+def play(asked: Replay, model: Model) -> dict[str, Any]:
+    """What came out, as plain values; times in seconds since the start of the run.
+
+    ``clusters``: for each its first submission, when its last job ended, the time between them, jobs, means of the
+    slowdown and of the response; ``makespan_s``: the last end; ``moves``: reconfigurations with their times;
+    ``movable_c1``: c-1's mean part of the nodes above the minimums while it had jobs. Replay 0 has the curves of
+    nodes and of waiting tasks as well.
+    """
+    store = MemoryStore()
+    simulate(scenario_of(asked, model), store)
+    jobs = history.jobs(store)
+    clusters = {
+        str(state.id): {
+            "asked_s": state.requested_us / SECOND_US,
+            "works_s": (state.active_us or 0) / SECOND_US,
+            **_of_jobs([job for job in jobs if job.spec.cluster == state.id]),
+        }
+        for state in history.clusters(store)
+    }
+    moves = [tick.at_us / SECOND_US for tick in history.ticks(store) if tick.moved]
+    end_s = max(float(one["ended_s"]) for one in clusters.values())
+    found: dict[str, Any] = {
+        "clusters": clusters,
+        "makespan_s": end_s,
+        "reconfigurations": len(moves),
+        "moves_s": moves,
+        "movable_c1": _movable(store, "c-1", float(clusters["c-1"]["begun_s"]), float(clusters["c-1"]["ended_s"])),
+    }
+    if not asked.replay:
+        found |= {"nodes": [list(step) for step in held(store).steps], "queues": _queues(store)}
+    return found
+
+
+def _of_jobs(jobs: list[JobState]) -> dict[str, Any]:
+    done = [(job.submitted_us, job.finished_us, job.slowdown) for job in jobs]
+    ends = [end for _, end, _ in done if end is not None]
+    slow = [slowdown for _, _, slowdown in done if slowdown is not None]
+    begun_us = min(submitted for submitted, _, _ in done)
+    return {
+        "jobs": len(jobs),
+        "begun_s": begun_us / SECOND_US,
+        "ended_s": max(ends) / SECOND_US,
+        "drain_s": (max(ends) - begun_us) / SECOND_US,
+        "slowdown": sum(slow) / len(slow),
+        "response_s": sum((end or 0) - begun for begun, end, _ in done) / len(done) / SECOND_US,
+    }
+
+
+def _movable(store: Reader, cluster: str, from_s: float, to_s: float) -> float:
+    """The part of all nodes above the minimums that a MR-cluster held, on average over that time."""
+    curves = held(store)
+    most = sum(1 for _ in history.nodes(store)) - MIN_NODES * len(curves.clusters)
+    own = [curves.curve(cluster, role) for role in ROLES]
+    times = sorted({from_s, to_s, *(step.at_s for step in curves.steps if from_s < step.at_s < to_s)})
+    held_s = sum(
+        (right - left) * (sum(value_at(curve, left) for curve in own) - MIN_NODES) for left, right in pairwise(times)
+    )
+    return held_s / (most * (to_s - from_s))
+
+
+def _queues(store: Reader) -> dict[str, list[list[float]]]:
+    """Tasks that wait in each MR-cluster over time: (seconds, tasks), thinned out."""
+    curves: dict[str, list[list[float]]] = {}
+    for entry in store.entries(kinds=(Sampled.__name__,)):
+        if isinstance(entry.event, Sampled):
+            for reading in entry.event.readings:
+                if reading.tasks_waiting is not None:
+                    point = [entry.event.at_us / SECOND_US, float(reading.tasks_waiting)]
+                    curves.setdefault(reading.cluster, []).append(point)
+    return {name: points[:: max(1, len(points) // CURVE_POINTS)] for name, points in curves.items()}
