@@ -58,6 +58,7 @@ VERBS = {
     "down": Verb("fawkes.cli.down:down", "Stop for good: lists the data at stake first."),
     "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
     "replay": Verb("fawkes.cli.replay:replay", "Decide a ledger again and compare."),
+    "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
 }
 
 

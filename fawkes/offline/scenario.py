@@ -7,23 +7,21 @@ from dataclasses import dataclass, field, replace
 
 from fawkes import __version__
 from fawkes.core.events import PolicyText, Started
-from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import Node, NodeId
 from fawkes.core.settings import Settings
 from fawkes.engine import Engine
-from fawkes.errors import DeadlineError, FawkesError
+from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
-from fawkes.ports import Store
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays
 from fawkes.sim.users import Users, Wish
 from fawkes.sim.world import SimWorld
+from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US, show_duration
+from fawkes.units import SECOND_US
 
 #: so long a run goes on when its jobs have not ended, in simulated time
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,30 +53,32 @@ def pool_of(count: int, sites: Sequence[str] = ("site",)) -> tuple[Node, ...]:
 
 
 def simulate(
-    scenario: Scenario, store: Store | None = None, *, watch: Callable[[Engine], None] = lambda engine: None
-) -> Store:
+    scenario: Scenario, store: Writer | None = None, *, watch: Callable[[Engine], None] = lambda engine: None
+) -> Writer:
     """Run a scenario to the end of its jobs and a little on; the store with every step.
 
     ``watch`` sees the engine after each step. FawkesError when jobs are left that nothing will ever run: it names them
-    and what they wait for.
+    and what they wait for, as soon as that can be known.
     """
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
-    sites = {node.id: node.site for node in scenario.nodes}
-    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users, sites=sites)
+    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users)
     for node, at_us in scenario.losses:
         world.lose(node, at_us)
     engine = Engine(world, kept, compile_policy)
+    patience = Patience(scenario.wishes, scenario.settings)
     engine.step(_started(scenario))
     while (event := world.next_event()) is not None:
-        engine.step(event)
+        refuse_refused(event, engine.step(event), scenario.name)
         watch(engine)
+        if users.waiting and patience.ends(event, engine.view):
+            break
         if not users.waiting and world.until_us == scenario.limit_us:
             # What is decided once all is quiet belongs to the run as well: nodes that come home, MR-clusters that go.
             world.until_us = min(scenario.limit_us, world.now_us + 3 * scenario.settings.period_us)
     if users.waiting:
-        raise _never_ends(scenario, users, engine)
+        raise never_ends(scenario.name, world.now_us, scenario.wishes, users.waiting, engine.view)
     return kept
 
 
@@ -92,24 +92,4 @@ def _started(scenario: Scenario) -> Started:
         settings=scenario.settings,
         nodes=scenario.nodes,
         policy=scenario.policy,
-    )
-
-
-def _never_ends(scenario: Scenario, users: Users, engine: Engine) -> FawkesError:
-    left = users.waiting
-    reasons = []
-    for name in left[:_NAMED]:
-        job = next((one for one in engine.view.jobs.values() if one.id == name), None)
-        if job is None:
-            reasons.append(f"{name} was never submitted: what it waits for has not happened")
-        elif job.life not in ENDED_JOBS:
-            cluster = engine.view.clusters.get(job.spec.cluster)
-            life = "is not there" if cluster is None else f"is {cluster.life}"
-            reasons.append(f"{name} is {job.life} in {job.spec.cluster}, which {life}")
-    more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    return DeadlineError(
-        f"after {show_duration(scenario.limit_us)} of simulated time {len(left)} jobs have not ended: "
-        f"{'; '.join(reasons)}{more}",
-        where=scenario.name,
-        hint="Give the pool more nodes than all minimums together, or look at `fawkes explain`",
     )

@@ -1,0 +1,145 @@
+"""`fawkes simulate`: one run of a scenario offline, decided by the code that decides live."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
+from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.offline.outcome import Outcome
+    from fawkes.offline.plan import Plan
+
+ALL = "all"
+
+
+class Setting(click.ParamType[tuple[str, str]]):
+    """``key=value``; the command gets both as text."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Key and value; a usage error tells the right form."""
+        if isinstance(value, tuple):
+            return value
+        key, sign, text = str(value).partition("=")
+        if not sign or not key.strip() or not text.strip():
+            self.fail(f"{value!r} is no setting: write key=value, such as tau=10 or period=90s", param, ctx)
+        return key.strip(), text.strip()
+
+
+@click.command()
+@click.argument("scenario")
+@click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
+@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of fawkes.toml; repeatable.")
+@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write ledger, frames and pictures into a new folder.",
+)
+@output_option
+@click.pass_obj
+def simulate(
+    site: Site,
+    scenario: str,
+    policy: str | None,
+    settings: tuple[tuple[str, str], ...],
+    seed: int | None,
+    out: Path | None,
+    output: str,
+) -> None:
+    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
+
+    Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
+    `explain`, `status` and `replay` tell what happened in it.
+    """
+    from fawkes.catalog import Catalog, Kind
+    from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
+    from fawkes.offline.outcome import outcome_of
+    from fawkes.offline.plan import asked
+    from fawkes.offline.scenario import simulate as run
+    from fawkes.offline.settings import values_of
+
+    if out is not None:
+        refuse_present(out)
+    catalog = Catalog(site=site.root)
+    plan = plan_of(site, catalog, scenario, seed)
+    found = None if policy is None else catalog.find(Kind.POLICY, policy)
+    chosen = plan.scenario(catalog, policy=found, changes=values_of(settings))
+    with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
+        plan = plan.with_references(chosen)
+        step("reference times")
+        store = run(asked(chosen, plan.demands))
+        step(chosen.policy.name)
+        outcome = outcome_of(store)
+        if out is not None:
+            write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
+    _tell(outcome, output)
+    if out is not None:
+        note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")
+
+
+def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
+    """The scenario of that name: a workload of the paper, else a file."""
+    from fawkes.offline.plan import paper_plan
+    from fawkes.workload.classes import NAMES
+
+    if name.upper() in NAMES:
+        return paper_plan(name.upper(), seed)
+    from fawkes.offline.read import read_plan
+
+    return read_plan(site, catalog, name, seed)
+
+
+def _tell(outcome: Outcome, output: str) -> None:
+    rows: list[dict[str, Any]] = list(outcome.plain()["clusters"])
+    total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
+    if output == JSON:
+        click.echo(json.dumps({"version": JSON_VERSION, "rows": rows, "total": total}, indent=2, allow_nan=False))
+        return
+    everything = {
+        "cluster": ALL,
+        "jobs": outcome.jobs,
+        "failed": outcome.failed,
+        "slowdown_mean": outcome.slowdown_mean,
+        "response_mean_s": outcome.response_mean_s,
+        "node_s": outcome.node_s,
+        "finished_s": outcome.makespan_s,
+    }
+    show([*rows, everything], _COLUMNS, output)
+    if output == TABLE:
+        click.echo(
+            f"\nmean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
+            f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}; makespan "
+            f"{outcome.makespan_s:.0f} s; {outcome.reconfigurations} reconfigurations"
+        )
+
+
+def number(value: float | None) -> str:
+    """Two digits behind the point; a dash when there is none."""
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}"
+
+
+_COLUMNS = (
+    Column("cluster", "MR-cluster"),
+    Column("jobs", right=True),
+    Column("failed", right=True),
+    Column("slowdown_mean", "mean slowdown", number, right=True),
+    Column("slowdown_median", "median", number, right=True),
+    Column("response_mean_s", "mean response (s)", _whole, right=True),
+    Column("response_median_s", "median (s)", _whole, right=True),
+    Column("node_s", "node-seconds", _whole, right=True),
+    Column("max_nodes", "most nodes", right=True),
+    Column("finished_s", "finished (s)", _whole, right=True),
+)

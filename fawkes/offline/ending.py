@@ -1,0 +1,91 @@
+"""Scenarios that can never finish: found early, and told with the jobs that are left and what each waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fawkes.core.decision import Decision
+from fawkes.core.effects import Reply
+from fawkes.core.events import Event, Requested, Sampled, Submitted, Woke
+from fawkes.core.model import ClusterLife, JobId, JobLife
+from fawkes.core.settings import Settings
+from fawkes.core.state import View
+from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.report.sentences import sentence
+from fawkes.sim.users import Wish
+from fawkes.units import SECOND_US, show_duration
+
+_HOUR_US = 3600 * SECOND_US
+_FOREVER_US = 30 * 24 * _HOUR_US
+_NAMED = 5
+_AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
+_ON_THE_WAY = frozenset(
+    {ClusterLife.ADMITTED, ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING}
+)
+
+
+class Patience:
+    """How long a run may go on in which nothing happens but readings and ticks.
+
+    Longer than any idle time or delay of the scenario, so that who waits for one of these is not given up.
+    """
+
+    def __init__(self, wishes: Sequence[Wish], settings: Settings) -> None:
+        idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, Requested)]
+        waits = [settings.idle_us or 0, settings.quarantine_us, *idle, *(wish.delay_us for wish in wishes)]
+        self._quiet_us = _HOUR_US + max(us for us in waits if us < _FOREVER_US)
+        self._since_us = max((wish.event.at_us for wish in wishes), default=0)
+
+    def ends(self, event: Event, view: View) -> bool:
+        """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
+        if not isinstance(event, Sampled | Woke):
+            self._since_us = max(self._since_us, event.at_us)
+            return False
+        if event.at_us - self._since_us <= self._quiet_us:
+            return False
+        at_work = any(job.life in _AT_WORK for job in view.jobs.values())
+        return not at_work and not any(cluster.life in _ON_THE_WAY for cluster in view.clusters.values())
+
+
+def refuse_refused(event: Event, decision: Decision, name: str) -> None:
+    """UserError when a wish was refused: a job or MR-cluster of the scenario will then never be."""
+    if not isinstance(event, Requested | Submitted):
+        return
+    for effect in decision.effects:
+        if isinstance(effect, Reply) and effect.refused is not None:
+            what = "MR-cluster" if isinstance(event, Requested) else "job"
+            raise UserError(
+                f"{what} {event.spec.id!r} is refused {show_duration(event.at_us)} after the start: "
+                f"{sentence(effect.refused)}",
+                where=name,
+                hint="The scenario can never finish: let it ask for this at a time at which it can be had",
+            )
+
+
+def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: View) -> FawkesError:
+    """The error that names the jobs that have not ended and what each of them waits for."""
+    open_ = set(left)
+    reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
+    more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return DeadlineError(
+        f"it never finishes: after {show_duration(now_us)} of simulated time {len(left)} jobs have not ended: "
+        f"{'; '.join(reasons[:_NAMED])}{more}",
+        where=name,
+        hint="Give the pool more nodes than all minimums together, or a longer limit if it was only slow",
+    )
+
+
+def _reason(wish: Wish, left: set[str], view: View) -> str:
+    spec = wish.event.spec
+    job = view.jobs.get(JobId(spec.id))
+    if job is None:
+        before = [name for name in wish.jobs if name in left]
+        if wish.running is not None:
+            return f"{spec.id} was never submitted: it waits for MR-cluster {wish.running} to run"
+        return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its time'}"
+    cluster = view.clusters.get(job.spec.cluster)
+    life = "is not there" if cluster is None else f"is {cluster.life}"
+    if cluster is not None and cluster.life is ClusterLife.WAITING:
+        held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
+        life += f" for {cluster.spec.min_nodes} core nodes: {held} of {len(view.nodes)} nodes are minimums of others"
+    return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

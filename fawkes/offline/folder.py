@@ -1,0 +1,143 @@
+"""Folders of results: written whole or not at all, and known by the version that wrote them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fawkes import __version__
+from fawkes.errors import FawkesError, RefusedError, UserError
+from fawkes.offline.outcome import Outcome
+from fawkes.store.base import Reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_FILE = "run.json"
+FORMAT = 1
+"""Of run.json and grid.json; another number is another layout of the folder."""
+
+
+def refuse_present(folder: Path) -> None:
+    """RefusedError when something is where a result shall go: whose it is, or which version wrote it."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    hint = "Name a folder that is not there yet, or move that one away"
+    found = stamp_of(folder / RUN_FILE)
+    if found is None:
+        raise RefusedError("is there already, and nothing of a simulation", where=str(folder), hint=hint)
+    version, form = found.get("fawkes"), found.get("format")
+    if (version, form) != (__version__, FORMAT):
+        raise RefusedError(
+            f"holds results of Fawkes {version} (format {form}); this is {__version__} (format {FORMAT})",
+            where=str(folder),
+            hint=hint,
+        )
+    raise RefusedError(f"is there already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
+
+
+def stamp_of(file: Path) -> dict[str, Any] | None:
+    """What a folder's own file says of it; None when there is no such file, or it cannot be read."""
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def stamp(**facts: Any) -> dict[str, Any]:
+    """What a folder's own file says: the versions, and these facts."""
+    return {"fawkes": __version__, "format": FORMAT, **facts}
+
+
+def write_json(file: Path, value: Any) -> None:
+    """A JSON file that is there whole or not at all, whenever the machine stops."""
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(draft).chmod(0o644)
+        os.replace(draft, file)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def whole(folder: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name when all of it is there; after an error nothing is left of it.
+
+    RefusedError when there is something of that name, UserError when it cannot be made.
+    """
+    refuse_present(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise UserError(f"cannot be written to: {error.strerror}", where=str(folder.parent)) from None
+    try:
+        draft.chmod(0o755)
+        yield draft
+        refuse_present(folder)
+        os.rename(draft, folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def write_run(folder: Path, store: Reader, outcome: Outcome, title: str, say: Callable[[str], None]) -> None:
+    """A run in a folder that `fawkes --site FOLDER events` understands: ledger, frames, pictures, figures.
+
+    ``say`` is told each part that is done.
+    """
+    with whole(folder) as draft:
+        _write_ledger(draft, store)
+        say("ledger")
+        _write_frames(draft, store)
+        say("frames")
+        _write_pictures(draft, store, title)
+        say("pictures")
+        write_json(draft / RUN_FILE, stamp(scenario=title, outcome=outcome.plain()))
+
+
+PARTS_OF_A_RUN = 3
+
+
+def _write_ledger(folder: Path, store: Reader) -> None:
+    from fawkes.offline.ledger import copied
+
+    copied(store, folder / "state")
+
+
+def _write_frames(folder: Path, store: Reader) -> None:
+    from fawkes.report import frames
+
+    (folder / "frames").mkdir()
+    for name in ("nodes", "clusters", "jobs", "ticks", "moves", "samples"):
+        write_frame(folder / "frames" / name, getattr(frames, name)(store))
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """A frame as CSV and as Parquet beside it; FawkesError when Parquet cannot hold it."""
+    frame.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
+    try:
+        frame.to_parquet(path.with_suffix(".parquet"), engine="pyarrow", index=False)
+    except (ValueError, TypeError) as error:
+        raise FawkesError(f"cannot be written as Parquet: {error}", where=str(path)) from error
+
+
+def _write_pictures(folder: Path, store: Reader, title: str) -> None:
+    from fawkes.report.figures import nodes_over_time, rendered
+
+    figure = nodes_over_time(store, title=title)
+    for form in ("png", "pdf"):
+        (folder / f"nodes-over-time.{form}").write_bytes(rendered(figure, form))

@@ -1,0 +1,151 @@
+"""What came out of one run: figures of each MR-cluster and of all together, from its store."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, median
+from typing import Any
+
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import JobLife, JobState
+from fawkes.report import history
+from fawkes.report.steps import held
+from fawkes.store.base import Reader
+from fawkes.units import SECOND_US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOutcome:
+    """One MR-cluster. Times are seconds; None is what no job can tell.
+
+    ``failed`` counts jobs that did not succeed. Slowdown is response / reference time, response is from submission to
+    the end, both of jobs that succeeded. ``node_s`` is nodes held, times seconds; ``max_nodes`` the most at any time.
+    ``finished_s`` is the end of its last job, from the start of the run.
+    """
+
+    cluster: str
+    jobs: int
+    failed: int
+    slowdown_mean: float | None
+    slowdown_median: float | None
+    response_mean_s: float | None
+    response_median_s: float | None
+    node_s: float
+    max_nodes: int
+    finished_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A whole run: each MR-cluster by arrival, and all jobs together.
+
+    ``makespan_s`` is from the start of the run to the end of the last job. ``slowdown_least`` to ``slowdown_most`` are
+    of the mean slowdowns of the MR-clusters, as the paper reports them; ``slowdown_mean`` is over all jobs.
+    """
+
+    clusters: tuple[ClusterOutcome, ...]
+    jobs: int
+    failed: int
+    slowdown_mean: float | None
+    slowdown_least: float | None
+    slowdown_middle: float | None
+    slowdown_most: float | None
+    response_mean_s: float | None
+    makespan_s: float
+    node_s: float
+    reconfigurations: int
+    steps: int
+
+    def plain(self) -> dict[str, Any]:
+        """As values for JSON."""
+        return asdict(self)
+
+
+def outcome_of(store: Reader) -> Outcome:
+    """The figures of a run that has ended."""
+    start_us = history.first_us(store)
+    jobs: dict[str, list[JobState]] = {cluster.id: [] for cluster in history.clusters(store)}
+    for job in history.jobs(store):
+        jobs[job.cluster].append(job)
+    node_s, most = _held(store)
+    rows = tuple(
+        _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)) for name, mine in jobs.items()
+    )
+    everyone = [job for mine in jobs.values() for job in mine]
+    means = [row.slowdown_mean for row in rows if row.slowdown_mean is not None]
+    ends = [job.finished_us - start_us for job in everyone if job.finished_us is not None]
+    return Outcome(
+        clusters=rows,
+        jobs=len(everyone),
+        failed=_failed(everyone),
+        slowdown_mean=_of(fmean, _slowdowns(everyone)),
+        slowdown_least=_of(min, means),
+        slowdown_middle=_of(median, means),
+        slowdown_most=_of(max, means),
+        response_mean_s=_of(fmean, _responses_s(everyone)),
+        makespan_s=max(ends, default=0) / SECOND_US,
+        node_s=math.fsum(row.node_s for row in rows),
+        reconfigurations=sum(tick.moved for tick in history.ticks(store)),
+        steps=store.last_seq(),
+    )
+
+
+def _cluster(name: str, jobs: Sequence[JobState], start_us: int, node_s: float, most: int) -> ClusterOutcome:
+    slowdowns, responses = _slowdowns(jobs), _responses_s(jobs)
+    ends = [job.finished_us - start_us for job in jobs if job.finished_us is not None]
+    return ClusterOutcome(
+        cluster=name,
+        jobs=len(jobs),
+        failed=_failed(jobs),
+        slowdown_mean=_of(fmean, slowdowns),
+        slowdown_median=_of(median, slowdowns),
+        response_mean_s=_of(fmean, responses),
+        response_median_s=_of(median, responses),
+        node_s=node_s,
+        max_nodes=most,
+        finished_s=max(ends) / SECOND_US if ends else None,
+    )
+
+
+def _failed(jobs: Sequence[JobState]) -> int:
+    return sum(job.life in ENDED_JOBS and job.life is not JobLife.SUCCEEDED for job in jobs)
+
+
+def _slowdowns(jobs: Sequence[JobState]) -> list[float]:
+    return [job.slowdown for job in jobs if job.life is JobLife.SUCCEEDED and job.slowdown is not None]
+
+
+def _responses_s(jobs: Sequence[JobState]) -> list[float]:
+    return [
+        (job.finished_us - job.submitted_us) / SECOND_US
+        for job in jobs
+        if job.life is JobLife.SUCCEEDED and job.finished_us is not None
+    ]
+
+
+def _of(figure: Any, values: Sequence[float]) -> float | None:
+    return float(figure(values)) if values else None
+
+
+def _held(store: Reader) -> tuple[dict[str, float], dict[str, int]]:
+    """Node-seconds and the most nodes at one time, of each MR-cluster."""
+    curves = held(store)
+    now: Counter[tuple[str, str]] = Counter()
+    totals: Counter[str] = Counter()
+    most: dict[str, int] = {}
+    since: dict[str, float] = {}
+    areas: dict[str, list[float]] = {}
+    for step in curves.steps:
+        name = step.cluster
+        if not name:
+            continue
+        areas.setdefault(name, []).append(totals[name] * (step.at_s - since.get(name, step.at_s)))
+        since[name] = step.at_s
+        totals[name] += step.nodes - now[name, step.role]
+        now[name, step.role] = step.nodes
+        most[name] = max(most.get(name, 0), totals[name])
+    node_s = {name: math.fsum([*pieces, totals[name] * (curves.end_s - since[name])]) for name, pieces in areas.items()}
+    return node_s, most

@@ -1,0 +1,112 @@
+"""What a scenario says, before a policy and settings are chosen: one plan gives the scenarios of a whole grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fawkes.catalog import Catalog, Found
+from fawkes.config.settings import settings_of
+from fawkes.core.model import Node, NodeId
+from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
+from fawkes.offline.paper import EXPERIMENTS
+from fawkes.offline.reference import reference_times
+from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
+from fawkes.policy import policy_text
+from fawkes.sim.constants import DAS4, Constants
+
+#: seed of a scenario that names none
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Pool, model and demands; ``settings`` are the keys of ``fawkes.toml`` that the scenario gives.
+
+    ``file`` is where they stand, for errors; a policy's path is relative to ``base``. Jobs of the MR-clusters in
+    ``unreferenced`` get no reference times by simulation.
+    """
+
+    name: str
+    title: str = ""
+    nodes: tuple[Node, ...]
+    settings: Mapping[str, Any]
+    demands: tuple[Demand, ...]
+    seed: int = SEED
+    constants: Constants = DAS4
+    losses: tuple[tuple[NodeId, int], ...] = ()
+    limit_us: int = LIMIT_US
+    file: str = ""
+    base: Path = field(default_factory=Path)
+    unreferenced: frozenset[str] = frozenset()
+
+    def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:
+        """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.
+
+        ConfigError names the key that is wrong, in the file or in ``--set``.
+        """
+        said = _changed(self.settings, changes)
+        place = "--set" if changes else self.file
+        found = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
+        text = policy_text(found.policy.title, str(found.policy.path), found.policy.text())
+        return Scenario(
+            name=self.name,
+            nodes=self.nodes,
+            settings=found.core,
+            policy=text,
+            wishes=(),
+            constants=self.constants,
+            losses=self.losses,
+            limit_us=self.limit_us,
+        )
+
+    def with_references(self, scenario: Scenario) -> Plan:
+        """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
+        wanted = [demand for demand in self.demands if demand.spec.id not in self.unreferenced]
+        return replace(self, demands=referenced(self.demands, reference_times(scenario, wanted)))
+
+
+def asked(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
+    """The scenario with these demands as its wishes."""
+    return replace(scenario, wishes=wishes(demands, scenario.settings.idle_us))
+
+
+def shaken_scenario(
+    scenario: Scenario, demands: Sequence[Demand], *, seed: int, replay: int, spread_us: int
+) -> Scenario:
+    """The scenario of one replay: the same for each policy that meets it."""
+    return asked(scenario, shaken(demands, seed, replay, spread_us))
+
+
+def paper_plan(name: str, seed: int | None = None) -> Plan:
+    """The plan of ``WKLD-A`` to ``WKLD-E`` by its name in capitals; UserError when the paper has no such workload."""
+    seed = SEED if seed is None else seed
+    demands = paper(name, seed)
+    experiment = EXPERIMENTS[name]
+    return Plan(
+        name=name,
+        title=f"{name} of the paper",
+        nodes=pool_of(experiment.nodes),
+        settings=experiment.settings,
+        demands=demands,
+        seed=seed,
+        file=name,
+    )
+
+
+def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with others over them; a dot in a key names a table, and of tau and share_error the new one counts."""
+    result: dict[str, Any] = dict(said)
+    for key, value in changes.items():
+        table, dot, name = key.partition(".")
+        if dot:
+            below = result.get(table, {})
+            result[table] = {**below, name: value} if isinstance(below, Mapping) else {name: value}
+            continue
+        if key in ("tau", "share_error"):
+            result.pop("tau", None)
+            result.pop("share_error", None)
+        result[key] = value
+    return result

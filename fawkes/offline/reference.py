@@ -1,0 +1,83 @@
+"""Reference times: how long each job takes alone on a static MR-cluster of minimum size (facts, sections 4 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fawkes.core.events import Requested, Submitted
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
+from fawkes.core.settings import Settings
+from fawkes.offline.load import Demand
+from fawkes.offline.scenario import Scenario, pool_of, simulate
+from fawkes.policy import policy_text
+from fawkes.report import history
+from fawkes.sim.profile import Profile, profile_of
+from fawkes.sim.users import Wish
+
+_ALONE = ClusterId("alone")
+_NONE = """from fawkes.policy import MINIMUM
+
+NAME = "None"
+
+
+def measure(window):
+    return MINIMUM
+"""
+#: static: nothing moves, and ticks are rare
+_STATIC_US = 24 * 3600 * 10**6
+_LONG_US = 100 * 365 * _STATIC_US
+
+
+def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId, int]:
+    """The execution time in microseconds of each job that has no reference time yet, by its id.
+
+    Each distinct profile runs once for each minimum size, one after another on one static MR-cluster without other
+    jobs, in the model of the ``scenario``.
+    """
+    wanted: dict[int, dict[Profile, list[JobId]]] = {}
+    for demand in demands:
+        group = wanted.setdefault(demand.spec.min_nodes, {})
+        for one in demand.all_jobs:
+            if one.spec.reference_us is None:
+                group.setdefault(profile_of(one.spec), []).append(one.spec.id)
+    found: dict[JobId, int] = {}
+    for nodes, group in sorted(wanted.items()):
+        for (_, ids), took_us in zip(group.items(), _alone(scenario, nodes, list(group)), strict=True):
+            found |= dict.fromkeys(ids, took_us)
+    return found
+
+
+def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[int]:
+    if not profiles:
+        return []
+    names = [JobId(f"alone-{number:06d}") for number in range(len(profiles))]
+    request = Requested(at_us=0, spec=ClusterSpec(id=_ALONE, min_nodes=nodes, replication=1))
+    jobs = [
+        Wish(
+            event=Submitted(at_us=0, spec=_spec(name, profile)),
+            running=_ALONE if number == 0 else None,
+            jobs=() if number == 0 else (names[number - 1],),
+        )
+        for number, (name, profile) in enumerate(zip(names, profiles, strict=True))
+    ]
+    settings = replace(Settings(), period_us=_STATIC_US, sample_every_us=_STATIC_US, stale_us=_LONG_US, idle_us=None)
+    static = replace(
+        scenario,
+        name=f"reference times of {scenario.name}",
+        nodes=pool_of(nodes),
+        settings=settings,
+        policy=policy_text("None", "none.py", _NONE),
+        wishes=(Wish(event=request), *jobs),
+        losses=(),
+        limit_us=_LONG_US,
+    )
+    took = {job.id: job.run_us for job in history.jobs(simulate(static))}
+    return [took[name] or 0 for name in names]
+
+
+def _spec(name: JobId, profile: Profile) -> JobSpec:
+    details = {"profile": {field: getattr(profile, field) for field in Profile.__dataclass_fields__}}
+    return JobSpec(
+        id=name, cluster=_ALONE, tasks=profile.maps + profile.reduces, tasks_estimated=False, details=details
+    )

@@ -1,0 +1,47 @@
+"""Settings as the command line gives them: ``tau=5,10,20``."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fawkes.errors import UserError
+
+
+def value_of(text: str) -> Any:
+    """A number, true or false as TOML reads them; anything else is text, with or without quotes."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, bool | int | float | str) else text
+
+
+def values_of(said: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values by key; UserError when a key is given twice."""
+    values: dict[str, Any] = {}
+    for key, text in said:
+        if key in values:
+            raise UserError(f"{key!r} is set twice", where="--set", hint="Give each key once")
+        values[key] = value_of(text)
+    return values
+
+
+def variants_of(said: Iterable[tuple[str, str]]) -> dict[str, Mapping[str, Any]]:
+    """Every combination of values that commas divide, by a label such as ``tau=5 period=60s``; one without settings.
+
+    UserError when a key is given twice.
+    """
+    choices: dict[str, list[str]] = {}
+    for key, text in said:
+        if key in choices:
+            raise UserError(f"{key!r} is set twice", where="--set", hint="Write its values with commas: tau=5,10,20")
+        choices[key] = [one.strip() for one in text.split(",") if one.strip()]
+    found: dict[str, Mapping[str, Any]] = {}
+    for combination in itertools.product(*choices.values()):
+        pairs = dict(zip(choices, combination, strict=True))
+        label = " ".join(f"{key}={text}" for key, text in pairs.items())
+        found[label] = {key: value_of(text) for key, text in pairs.items()}
+    return found
