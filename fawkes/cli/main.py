@@ -59,6 +59,7 @@ VERBS = {
     "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
     "replay": Verb("fawkes.cli.replay:replay", "Decide a ledger again and compare."),
     "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
+    "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
 }
 
 

@@ -1,0 +1,179 @@
+"""`fawkes compare`: policies and settings on the same shaken workloads, offline."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
+from fawkes.cli.simulate import Setting, number, plan_of
+from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.catalog import Catalog, Found
+    from fawkes.offline.grid import Grid, Runner
+
+ALL = "all"
+
+
+class Duration(click.ParamType[int]):
+    """A duration such as ``30s``; the command gets microseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds; a usage error tells the right form."""
+        from fawkes.units import duration_us
+
+        if isinstance(value, int):
+            return value
+        try:
+            return duration_us(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command()
+@click.argument("scenario")
+@click.option("--policies", default="TD,EQ,None", show_default=True, help="Names or files, with commas; or all.")
+@click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
+@click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
+@click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")
+@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option("--baseline", default="None", show_default=True, help="The policy that the test compares with.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once.  [default: one for each core]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the rows; the same command goes on with it.  [default: compare-SCENARIO]",
+)
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@output_option
+@click.pass_obj
+def compare(
+    site: Site,
+    scenario: str,
+    policies: str,
+    settings: tuple[tuple[str, str], ...],
+    replays: int,
+    spread: int,
+    seed: int | None,
+    baseline: str,
+    jobs: int | None,
+    out: Path | None,
+    dask: str | None,
+    output: str,
+) -> None:
+    """Run SCENARIO under each policy and each combination of settings, several times on shaken arrivals.
+
+    All policies meet the same shaken workloads. Each run is a file in the folder; after an interrupt the same command
+    runs only what is missing. Shows medians over the replays with their 5-95 % spread, and Wilcoxon's paired test of
+    the mean slowdown against the baseline.
+    """
+    from fawkes.catalog import Catalog
+    from fawkes.offline.grid import GridFolder, finish, in_this_process, on_dask, on_processes
+
+    count = jobs or os.cpu_count() or 1
+    run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
+    catalog = Catalog(site=site.root)
+    grid = _grid(site, catalog, scenario, _chosen(catalog, policies), settings, replays, spread, seed)
+    baseline = _baseline(catalog, baseline)
+    folder = GridFolder(out or Path(f"compare-{grid.name}"), grid)
+    there = sum(folder.row(cell) is not None for cell in grid.cells)
+    if there:
+        note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
+    with progress("compare", len(grid.cells) - there) as step:
+        rows = finish(grid, folder, run, step)
+    _tell(rows, baseline, folder.folder, output)
+
+
+def _chosen(catalog: Catalog, names: str) -> list[Found]:
+    from fawkes.catalog import Kind
+    from fawkes.errors import UserError
+
+    if names.strip().casefold() == ALL:
+        return list(catalog.all(Kind.POLICY))
+    found: dict[str, Found] = {}
+    for name in (one.strip() for one in names.split(",")):
+        policy = catalog.find(Kind.POLICY, name)
+        if policy.title in found:
+            raise UserError(f"the policy {policy.title!r} is named twice", where="--policies", hint="Name each once")
+        found[policy.title] = policy
+    return list(found.values())
+
+
+def _baseline(catalog: Catalog, name: str) -> str:
+    from fawkes.catalog import Kind
+
+    return catalog.find(Kind.POLICY, name).title
+
+
+def _grid(
+    site: Site,
+    catalog: Catalog,
+    name: str,
+    policies: list[Found],
+    settings: tuple[tuple[str, str], ...],
+    replays: int,
+    spread_us: int,
+    seed: int | None,
+) -> Grid:
+    from fawkes.offline.grid import Grid
+    from fawkes.offline.settings import variants_of
+
+    plan = plan_of(site, catalog, name, seed)
+    scenarios = {
+        (policy.title, label): plan.scenario(catalog, policy=policy, changes=changes)
+        for label, changes in variants_of(settings).items()
+        for policy in policies
+    }
+    plan = plan.with_references(next(iter(scenarios.values())))
+    return Grid(
+        name=plan.name,
+        scenarios=scenarios,
+        demands=plan.demands,
+        replays=replays,
+        seed=plan.seed,
+        spread_us=spread_us,
+    )
+
+
+def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:
+    import pandas as pd
+
+    from fawkes.offline.folder import write_frame
+    from fawkes.offline.statistics import frame_of, table_of
+
+    table = table_of(rows, baseline)
+    write_frame(folder / "runs", frame_of(rows))
+    write_frame(folder / "table", pd.DataFrame(table))
+    show(table, _COLUMNS, output)
+    if output == TABLE:
+        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+    note(f"runs and table as CSV and Parquet: {folder}")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:+.1f} %"
+
+
+_COLUMNS = (
+    Column("policy"),
+    Column("settings"),
+    Column("replays", right=True),
+    Column("slowdown_mean", "mean slowdown", number, right=True),
+    Column("slowdown_mean_low", "5 %", number, right=True),
+    Column("slowdown_mean_high", "95 %", number, right=True),
+    Column("slowdown_least", "least", number, right=True),
+    Column("slowdown_middle", "median", number, right=True),
+    Column("slowdown_most", "most", number, right=True),
+    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
+    Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
+    Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
+    Column("change", text=_percent, right=True),
+    Column("p", text=lambda value: f"{value:.3g}", right=True),
+)
