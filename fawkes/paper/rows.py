@@ -1,0 +1,109 @@
+"""Rows of runs as the experiments ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import Any, cast
+
+from fawkes.paper import runs
+from fawkes.paper.fixed import MICRO_NODES, REPLAYS
+from fawkes.paper.runs import Row, Run
+
+CLUSTERS = ("c-1", "c-2", "c-3")
+
+
+class NotRunError(LookupError):
+    """A run that an experiment needs was not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows, of the model as it is or with one constant multiplied."""
+
+    all: Mapping[Run, Row]
+    constant: str = ""
+    factor: float = 1.0
+
+    def row(self, run: Run) -> Row:
+        """The row of a run; NotRunError when there is none."""
+        asked = Run(run.kind, run.values, self.constant, self.factor)
+        if asked not in self.all:
+            raise NotRunError(asked.label)
+        return self.all[asked]
+
+    def has(self, run: Run) -> bool:
+        """Whether a run was made."""
+        return Run(run.kind, run.values, self.constant, self.factor) in self.all
+
+    def seconds(self, app: str, core: int = MICRO_NODES, role: str = "", others: int = 0, sites: int = 1) -> float:
+        """An application on one MR-cluster."""
+        return float(self.row(runs.application(app, core, role, others, sites))["seconds"])
+
+    def half(self, app: str, role: str) -> float:
+        """6.1: how much longer it takes when half of the nodes are of that role, as a part."""
+        return self.seconds(app, MICRO_NODES // 2, role, MICRO_NODES // 2) / self.seconds(app) - 1
+
+    def sites(self, app: str) -> float:
+        """6.2: how much longer it takes on two sites."""
+        return self.seconds(app, sites=2) / self.seconds(app) - 1
+
+    def speedup(self, app: str, role: str, fraction: float) -> float:
+        """6.3: how much faster it is with a fraction of nodes more."""
+        return self.seconds(app) / float(self.row(runs.grown(app, role, fraction))["seconds"])
+
+    def idle(self, removed: int, together: bool) -> Row:
+        """6.4: seconds in all and of one node."""
+        return self.row(runs.idle(removed, together))
+
+    def busy(self, app: str, removed: int) -> float:
+        """6.4: how much longer a job takes when so many nodes leave at its start."""
+        return float(self.row(runs.busy(app, removed))["seconds"]) / float(self.row(runs.busy(app, 0))["seconds"]) - 1
+
+    def replays(self, workload: str, policy: str, growth: str = "TC", tau: float = 10.0) -> list[Row]:
+        """The replays of a workload under a policy that were run; NotRunError when there are none."""
+        asked = [runs.replay(workload, policy, growth, tau, number) for number in range(REPLAYS)]
+        found = [self.row(run) for run in asked if self.has(run)]
+        if not found:
+            raise NotRunError(f"{workload} under {policy}")
+        return found
+
+    def middle(
+        self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0
+    ) -> float:
+        """The median of a figure over the replays."""
+        return median(map(of, self.replays(workload, policy, growth, tau)))
+
+    def spread(
+        self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0
+    ) -> tuple[float, float]:
+        """The least and the most of a figure over the replays."""
+        found = [of(row) for row in self.replays(workload, policy, growth, tau)]
+        return min(found), max(found)
+
+
+def of_cluster(name: str, figure: str) -> Callable[[Row], float]:
+    """A figure of one MR-cluster, as a function of a row."""
+    return lambda row: float(cast(Mapping[str, Any], row["clusters"])[name][figure])
+
+
+def mean_slowdown(row: Row) -> float:
+    """The mean over the MR-clusters of their mean job slowdown."""
+    return mean(of_cluster(name, "slowdown")(row) for name in CLUSTERS)
+
+
+def makespan_s(row: Row) -> float:
+    """When the last job ended."""
+    return float(row["makespan_s"])
+
+
+def reconfigurations(row: Row) -> float:
+    """Ticks on which balancing moved nodes."""
+    return float(row["reconfigurations"])
+
+
+def apart(row: Row) -> float:
+    """How much longer c-2 or c-3 takes than the other one until its jobs have ended, as a part of the longer time."""
+    two, three = (of_cluster(name, "drain_s")(row) for name in ("c-2", "c-3"))
+    return abs(two - three) / max(two, three)

@@ -1,0 +1,268 @@
+"""Single runs and sets of them: what is run for each experiment, and rows that are kept from one call to the next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import fawkes
+from fawkes.catalog import Kind, bundled_dir
+from fawkes.errors import FawkesError
+from fawkes.paper import macro, micro
+from fawkes.paper.fixed import ASSUMED, BUSY_MOST, FACTORS, MICRO_NODES, REPLAYS, VARIED, Model, varied
+
+Row = Mapping[str, Any]
+Value = str | int | float | bool
+
+APPS = ("WC", "ST", "PR", "KM", "TT", "AH")
+DEMAND, USAGE, PERFORMANCE = ("JD", "DD", "TD"), ("PU", "DU", "RU"), ("JS", "JT", "TT")
+POLICIES = ("None", "EQ", *DEMAND, *USAGE, *PERFORMANCE)
+ROLES = ("TC", "TR")
+TENTHS = tuple(number / 10 for number in range(1, 11))
+IDLE = (1, 2, 4, 6, 8, 10, 12, 14, 16)
+BUSY_APPS = ("ST", "WC", "TT", "PR")
+TAUS = (5.0, 10.0, 20.0)
+#: what a run depends on beside its own values
+_SOURCES = ("core", "offline", "sim", "workload", "engine.py", "paper/fixed.py", "paper/macro.py", "paper/micro.py")
+#: the longest runs begin first, so that the last worker does not begin with one when all others are done
+_LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: the same values give the same row. ``constant`` is the one that is multiplied by ``factor``, if any."""
+
+    kind: str
+    values: tuple[tuple[str, Value], ...]
+    constant: str = ""
+    factor: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """The name of its row's file: other values or other sources have another one."""
+        return hashlib.sha256(json.dumps([asdict(self), sources()]).encode()).hexdigest()[:20]
+
+    @property
+    def label(self) -> str:
+        """For those who watch."""
+        changed = f", {self.constant} x {self.factor:g}" if self.constant else ""
+        return " ".join([self.kind, *(str(value) for _, value in self.values)]) + changed
+
+
+def application(app: str, core: int, role: str = "", others: int = 0, sites: int = 1) -> Run:
+    """An application on one MR-cluster."""
+    return _run("application", app=app, core=core, role=role if others else "", others=others, sites=sites)
+
+
+def grown(app: str, role: str, fraction: float) -> Run:
+    """An application on 20 core nodes and a fraction of them more, of that role."""
+    return application(app, MICRO_NODES, role, round(MICRO_NODES * fraction))
+
+
+def idle(removed: int, together: bool) -> Run:
+    """Removing nodes from a MR-cluster without jobs."""
+    return _run("idle", removed=removed, together=together)
+
+
+def busy(app: str, removed: int) -> Run:
+    """Removing nodes at the start of a job."""
+    return _run("busy", app=app, removed=removed)
+
+
+def replay(workload: str, policy: str, growth: str = "TC", tau: float = 10.0, number: int = 0) -> Run:
+    """A workload under a policy."""
+    return _run("replay", workload=workload, policy=policy, growth=growth, tau=tau, replay=number)
+
+
+def _run(kind: str, **values: Value) -> Run:
+    return Run(kind, tuple(values.items()))
+
+
+def execute(run: Run) -> Row:
+    """Do it; the row is plain values."""
+    model = varied(run.constant, run.factor) if run.constant else Model()
+    values: dict[str, Any] = dict(run.values)
+    match run.kind:
+        case "application":
+            return {"seconds": micro.application_s(model, **values)}
+        case "idle":
+            return micro.removal_idle_s(model, **values)
+        case "busy":
+            return {"seconds": micro.removal_busy_s(model, **values)}
+    return macro.play(macro.Replay(**values), model)
+
+
+# --- what is run for each experiment
+
+
+def half() -> list[Run]:
+    """6.1: half of 20 nodes hold no input."""
+    part = MICRO_NODES // 2
+    return [
+        one
+        for app in APPS
+        for one in (application(app, MICRO_NODES), *(application(app, part, role, part) for role in ROLES))
+    ]
+
+
+def sites() -> list[Run]:
+    """6.2: 20 nodes on one site and on two."""
+    return [application(app, MICRO_NODES, sites=count) for app in (*APPS, "BT") for count in (1, 2)]
+
+
+def grow(fractions: Sequence[float] = TENTHS) -> list[Run]:
+    """6.3: 20 core nodes and a fraction of them more."""
+    more = [grown(*each) for each in product(APPS, ROLES, fractions)]
+    return [*(application(app, MICRO_NODES) for app in APPS), *more]
+
+
+def remove(counts: Sequence[int] = IDLE, steps: int = 1) -> list[Run]:
+    """6.4: nodes that leave, without jobs and at the start of one."""
+    some = [idle(count, together) for count, together in product(counts, (True, False))]
+    return some + [busy(app, count) for app, count in product(BUSY_APPS, range(0, BUSY_MOST + 1, steps))]
+
+
+def balance(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
+    """7.1 and 7.2: WKLD-A, B and C."""
+    kinds = [("None", "TC"), ("EQ", "TC"), ("EQ", "TR"), ("TD", "TC"), ("TD", "TR")]
+    return [
+        one
+        for number in numbers
+        for one in (
+            replay("WKLD-A", "JD", "TR", number=number),
+            *(replay(name, *kind, number=number) for name in ("WKLD-B", "WKLD-C") for kind in kinds),
+        )
+    ]
+
+
+def policies(numbers: Iterable[int] = range(REPLAYS), names: Sequence[str] = POLICIES) -> list[Run]:
+    """7.3: WKLD-D."""
+    return [replay("WKLD-D", name, number=number) for number, name in product(numbers, names)]
+
+
+def skewed(numbers: Iterable[int] = range(REPLAYS), names: Sequence[str] = ("TD", "EQ", "None")) -> list[Run]:
+    """7.3: WKLD-E."""
+    return [replay("WKLD-E", name, number=number) for number, name in product(numbers, names)]
+
+
+def thresholds(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
+    """5.3: tau."""
+    return [
+        replay(name, "TD", tau=tau, number=number)
+        for number, name, tau in product(numbers, ("WKLD-B", "WKLD-C", "WKLD-D"), TAUS)
+    ]
+
+
+def swept_runs() -> list[Run]:
+    """What is run again for each constant: the micro-experiments with fewer points, WKLD-C and D without replays."""
+    return [
+        *half(),
+        *sites(),
+        *grow((0.1, 0.3, 0.5)),
+        *remove((1, 8, 10, 16), 4),
+        *(replay("WKLD-C", policy, growth) for policy, growth in (("None", "TC"), ("TD", "TC"), ("TD", "TR"))),
+        *policies((0,), ("None", "EQ", "TD")),
+    ]
+
+
+def sweep() -> list[Run]:
+    """Each constant halved and doubled."""
+    return [
+        Run(one.kind, one.values, name, factor)
+        for name, factor, one in product((*VARIED, *ASSUMED), FACTORS, dict.fromkeys(swept_runs()))
+    ]
+
+
+def quick_runs() -> list[Run]:
+    """What takes less than a minute: the micro-experiments with fewer points, one replay of the macro ones."""
+    return [
+        *half(),
+        *sites(),
+        *grow(TENTHS[:5]),
+        *remove(),
+        *balance((0,)),
+        *policies((0,), ("None", "EQ", "TD")),
+        *skewed((0,), ("TD",)),
+    ]
+
+
+def all_runs() -> list[Run]:
+    """Everything."""
+    full = [*half(), *sites(), *grow(), *remove(), *balance(), *policies(), *skewed(), *thresholds()]
+    return [*full, *sweep()]
+
+
+# --- rows
+
+
+def gather(
+    runs: Iterable[Run], folder: Path, *, jobs: int = 1, say: Callable[[str], None] = lambda text: None
+) -> dict[Run, Row]:
+    """The rows of all runs: those that the folder has are read, the others are run and written, whole or not at all.
+
+    FawkesError when a row in the folder cannot be read.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = list(dict.fromkeys(runs))
+    files = {run: folder / f"{run.key}.json" for run in wanted}
+    rows = {run: _read(file) for run, file in files.items() if file.exists()}
+    say(f"{len(rows)} of {len(wanted)} runs are there")
+    missing = sorted((run for run in wanted if run not in rows), key=_length, reverse=True)
+    for run, row in _done(missing, jobs):
+        _write(files[run], {"run": asdict(run), "row": row})
+        rows[run] = row
+        say(run.label)
+    return rows
+
+
+def missing_runs(runs: Iterable[Run], folder: Path) -> int:
+    """How many of these runs the folder does not have."""
+    return sum(not (folder / f"{run.key}.json").exists() for run in dict.fromkeys(runs))
+
+
+def _length(run: Run) -> int:
+    return _LENGTH.get(str(dict(run.values).get("workload", "")), 0)
+
+
+def _done(runs: Sequence[Run], jobs: int) -> Iterator[tuple[Run, Row]]:
+    if jobs == 1 or len(runs) < 2:
+        yield from ((run, execute(run)) for run in runs)
+        return
+    with ProcessPoolExecutor(min(jobs, len(runs))) as pool:
+        under_way = {pool.submit(execute, run): run for run in runs}
+        for ended in as_completed(under_way):
+            yield under_way[ended], ended.result()
+
+
+def _read(file: Path) -> Row:
+    try:
+        found: Row = json.loads(file.read_text(encoding="utf-8"))["row"]
+    except (OSError, ValueError, KeyError) as error:
+        raise FawkesError(
+            f"is no row of a run ({error})", where=str(file), hint="Remove it: it is made again"
+        ) from None
+    return found
+
+
+def _write(file: Path, value: object) -> None:
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(value, indent=None, sort_keys=True) + "\n", encoding="utf-8")
+    os.replace(part, file)
+
+
+@cache
+def sources() -> str:
+    """A fingerprint of all that decides what comes out of a run: rows of another version are not taken."""
+    home, digest = Path(fawkes.__file__).parent, hashlib.sha256()
+    folders = [home / name for name in _SOURCES] + [bundled_dir(Kind.POLICY) / "policies"]
+    for path in sorted(file for one in folders for file in ([one] if one.is_file() else one.rglob("*.py"))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
