@@ -11,7 +11,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Save
 from fawkes.core.events import Done, Failed
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, NodeLife, Reason
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, NodeLife
 from fawkes.core.moves import clean
 from fawkes.core.plan import hand_out
 
@@ -132,7 +132,7 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     draft.put_cluster(replace(cluster, life=ClusterLife.RETIRING))
     draft.settle(f"cluster:{cluster.id}")
     draft.settle(f"membership:{cluster.id}")
-    why = Reason("retire", {"cluster": cluster.id})
+    why = draft.say("retire", cluster=cluster.id)
     for node in draft.nodes_of(cluster.id):
         if node.life is not NodeLife.CLEANING:
             clean(draft, node, why)

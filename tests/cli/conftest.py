@@ -154,3 +154,9 @@ def loaded(world: World) -> World:
     world.clusters = {"c-1": cluster("c-1"), "c-2": cluster("c-2")}
     world.outputs = [output("c-1", "/out"), output("c-1", "/tmp", save_to="", bytes=None)]
     return world
+
+
+@pytest.fixture(autouse=True)
+def _as_wide_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as a terminal says, and pytest's workers say something of their own."""
+    monkeypatch.delenv("COLUMNS", raising=False)
