@@ -115,8 +115,16 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
     Inputs and jars are relative to the file, saved outputs to the ``site`` folder, which the policy is looked for
     in as well (or ``catalog`` finds it).
     """
+    return workload_of(
+        check(WorkloadTable, read_toml(path), file=str(path)), path, inventory, site=site, catalog=catalog
+    )
+
+
+def workload_of(
+    table: WorkloadTable, path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None
+) -> Workload:
+    """The workload that the table of a file says; as ``load_workload``."""
     file, folder = str(path), path.parent
-    table = check(WorkloadTable, read_toml(path), file=file)
     catalog = catalog or Catalog(site=site)
     settings = settings_of(table.settings, file=file, base=folder, catalog=catalog, key="settings")
     faults = Faults(path)

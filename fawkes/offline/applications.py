@@ -12,6 +12,9 @@ from fawkes.workload.model import TraceJob
 
 MB = 10**6
 
+#: what one reduce fetches when a trace does not know how many there are: Pig's default
+REDUCER_BYTES = 10**9
+
 #: seconds of one core for each MB that a map reads, by the kind of the application. Assumed: a Wordcount reads
 #: 5 MB/s on a core of the paper's machines, a Sort is bound by its disks (HiBench's own paper: 56 % against 2 % of the
 #: time in maps). The unknown is in between.
@@ -24,7 +27,9 @@ def profile_of_job(job: TraceJob) -> Profile:
     """The tasks of a job: as long as the trace says, or as their bytes take; a rigid job is one wave of equal tasks."""
     if job.processors is not None:
         return Profile(maps=job.processors, map_us=job.run_us or 0)
-    maps, reduces = max(1, job.maps or 1), job.reduces or 0
+    maps, reduces = max(1, job.maps or 1), job.reduces
+    if reduces is None:
+        reduces = -(-(job.shuffle_bytes or 0) // REDUCER_BYTES)
     if job.map_us is not None:
         return Profile(maps=maps, map_us=job.map_us, reduces=reduces, reduce_us=job.reduce_us or 0)
     kind = STAGES[job.application].kind if job.application in STAGES else ""

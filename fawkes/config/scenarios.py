@@ -1,0 +1,144 @@
+"""Scenarios: a workload file with tables for offline runs: pool, model, loads, faults.
+
+A workload without these tables is a scenario as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fawkes.config.fields import DurationUs, Fraction, LocalPath, Name, PositiveDurationUs, SizeBytes
+from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, written
+from fawkes.config.workloads import WorkloadTable
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class PoolTable(Strict):
+    """``[pool]``: equal nodes, spread evenly over sites, named node01, node02, ..."""
+
+    nodes: int = Field(ge=1, le=1_000_000, description="how many nodes")
+    sites: list[Name] = Field(default=["site"], min_length=1, description="the physical clusters that they stand in")
+    disk: SizeBytes = Field(default=2 * 10**12, description='the disk of a node, for min_nodes = "auto"')
+
+
+class ModelTable(Strict):
+    """``[model]``: constants of the model of Hadoop that differ from the paper's platform; rates are for a second."""
+
+    slots: Count | None = Field(default=None, description="containers of a node when map_slots is 0")
+    map_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="maps at once; 0 is YARN")
+    reduce_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="reduces at once")
+    disk_bytes_s: SizeBytes | None = Field(default=None, alias="disk", description="the disks of a node")
+    network_bytes_s: SizeBytes | None = Field(default=None, alias="network", description="the network of a node")
+    site_bytes_s: SizeBytes | None = Field(default=None, alias="site", description="the link between two sites")
+    storage_bytes_s: SizeBytes | None = Field(default=None, alias="storage", description="the persistent storage")
+    cores: Positive | None = Field(default=None, description="of a node, or of all when they are shared")
+    remote_read: Positive | None = Field(default=None, description="cost of a byte read from another node")
+    output_passes: Positive | None = Field(default=None, description="passes of a byte of output over disks")
+    slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
+    job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
+    job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
+    block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
+    heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")
+    shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
+    streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
+    multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
+
+
+class LoadTable(Strict):
+    """``[[load]]``: the jobs of one MR-cluster, of the paper, of applications, or of a trace."""
+
+    cluster: Name = Field(description="the MR-cluster that runs them")
+    paper: str | None = Field(default=None, description="a workload of the paper: WKLD-A to WKLD-E")
+    part: Name | None = Field(default=None, description="whose jobs of it: c-1, c-2 or c-3; else those of its own name")
+    apps: list[str] | None = Field(default=None, description="applications by their codes, such as WC")
+    jobs: dict[str, Count] | None = Field(default=None, description="how many jobs of each size")
+    arrivals: str = Field(default="batch", description="average, batch, bursty or sequential")
+    per_hour: Positive | None = Field(default=None, description="jobs an hour, for average and bursty arrivals")
+    trace: LocalPath | None = Field(default=None, description="a file beside this one")
+    format: Literal["swim", "swf"] | None = Field(default=None, description="the format of the trace")
+    limit: Count | None = Field(default=None, description="only so many jobs, the first ones")
+    time_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="arrivals are multiplied by it")
+    size_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="bytes are multiplied by it")
+    reference: Literal["alone", "none"] = Field(
+        default="alone", description="reference times: of each job alone on its minimum nodes, or none"
+    )
+
+
+class FaultTable(Strict):
+    """``[[fault]]``: a node that loses its power."""
+
+    node: str = Field(description="the node")
+    at_us: DurationUs = Field(alias="at", description="when, from the start of the run")
+
+
+class ScenarioTable(WorkloadTable):
+    """All keys of a scenario."""
+
+    pool: PoolTable | None = Field(default=None, description="the nodes; else those of hosts or of the site")
+    model: ModelTable = Field(default=ModelTable(), description="constants that differ")
+    load: list[LoadTable] = Field(default=[], description="jobs by the hundred")
+    fault: list[FaultTable] = Field(default=[], description="nodes that are lost")
+    limit_us: PositiveDurationUs | None = Field(
+        default=None, alias="limit", description="how long a run may take, in simulated time"
+    )
+    seed: int = Field(default=1, ge=0, description="of all random numbers")
+
+
+_SOURCES = {"paper": ("part",), "apps": ("jobs", "arrivals", "per_hour"), "trace": ("format",)}
+
+
+def load_scenario(path: Path) -> ScenarioTable:
+    """The checked tables of a scenario; ConfigError names file, key and value of all that is wrong.
+
+    What needs a pool, such as minimums, ``fawkes.config.workloads.workload_of`` checks.
+    """
+    table = check(ScenarioTable, read_toml(path, hint="`fawkes simulate WKLD-D` needs no file"), file=str(path))
+    faults = Faults(path)
+    for number, load in enumerate(table.load, 1):
+        _check_load(load, table, f"load[#{number}]", faults)
+    _check_pool(table, faults)
+    faults.refuse()
+    return table
+
+
+def _check_load(load: LoadTable, table: ScenarioTable, key: str, faults: Faults) -> None:
+    said = written(load)
+    sources = sorted(said & set(_SOURCES))
+    if len(sources) != 1:
+        what = f"{' and '.join(sources)} are both given" if sources else "has no jobs"
+        faults.add(what, key, "Give one of: paper, apps, trace")
+        return
+    for source, keys in _SOURCES.items():
+        for name in sorted(said & set(keys)):
+            if source not in said:
+                faults.add(f"means nothing without {source}", f"{key}.{name}", f"This load has {sources[0]}")
+    for source, name in (("apps", "jobs"), ("trace", "format")):
+        if source in said and name not in said:
+            faults.add("is missing", f"{key}.{name}", f"Give it beside {source}")
+    clusters = {one.id or "": one for one in table.cluster}
+    if load.cluster not in clusters:
+        hint = did_you_mean(load.cluster, clusters, kind="there are")
+        faults.add(f"there is no MR-cluster {load.cluster!r}", f"{key}.cluster", hint)
+
+
+def _check_pool(table: ScenarioTable, faults: Faults) -> None:
+    if table.pool is None:
+        return
+    for name in _twice(table.pool.sites):
+        faults.add(f"the site {name!r} is named twice", "pool.sites", "Name each once")
+    if len(table.pool.sites) > table.pool.nodes:
+        faults.add(
+            f"{len(table.pool.sites)} sites are more than {table.pool.nodes} nodes",
+            "pool.sites",
+            "Each site needs a node",
+        )
+
+
+def _twice(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})
