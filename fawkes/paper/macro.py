@@ -31,6 +31,8 @@ from fawkes.workload.seeds import rng
 
 NODES: Mapping[str, int] = {"WKLD-A": 60, "WKLD-B": 60, "WKLD-C": 60, "WKLD-D": 48, "WKLD-E": 48}
 PERIODS: Mapping[str, str] = {"WKLD-A": "60s", "WKLD-B": "60s", "WKLD-C": "60s", "WKLD-D": "120s", "WKLD-E": "120s"}
+LIMIT_US = 12 * 3600 * SECOND_US
+"""A run that takes longer never ends: the longest takes four hours."""
 BATCHES = ("WKLD-A", "WKLD-B", "WKLD-C")
 """All jobs come at once."""
 #: what came with Fawkes: a policy of the user's own would be another experiment
@@ -64,6 +66,7 @@ def scenario_of(asked: Replay, model: Model) -> Scenario:
         policy=_policy(asked.policy),
         wishes=tuple(_wishes(asked, choice, model)),
         constants=model.constants,
+        limit_us=LIMIT_US,
     )
 
 

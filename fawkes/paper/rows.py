@@ -27,15 +27,17 @@ class Rows:
     factor: float = 1.0
 
     def row(self, run: Run) -> Row:
-        """The row of a run; NotRunError when there is none."""
+        """The row of a run; NotRunError when there is none, or when the run failed."""
         asked = Run(run.kind, run.values, self.constant, self.factor)
         if asked not in self.all:
-            raise NotRunError(asked.label)
+            raise NotRunError(f"not run: {asked.label}")
+        if "error" in self.all[asked]:
+            raise NotRunError(f"failed: {asked.label}: {self.all[asked]['error']}")
         return self.all[asked]
 
     def has(self, run: Run) -> bool:
-        """Whether a run was made."""
-        return Run(run.kind, run.values, self.constant, self.factor) in self.all
+        """Whether a run was made and did not fail."""
+        return "error" not in self.all.get(Run(run.kind, run.values, self.constant, self.factor), {"error": ""})
 
     def seconds(self, app: str, core: int = MICRO_NODES, role: str = "", others: int = 0, sites: int = 1) -> float:
         """An application on one MR-cluster."""
@@ -64,10 +66,7 @@ class Rows:
     def replays(self, workload: str, policy: str, growth: str = "TC", tau: float = 10.0) -> list[Row]:
         """The replays of a workload under a policy that were run; NotRunError when there are none."""
         asked = [runs.replay(workload, policy, growth, tau, number) for number in range(REPLAYS)]
-        found = [self.row(run) for run in asked if self.has(run)]
-        if not found:
-            raise NotRunError(f"{workload} under {policy}")
-        return found
+        return [self.row(run) for run in asked if self.has(run)] or [self.row(asked[0])]
 
     def middle(
         self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0

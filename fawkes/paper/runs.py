@@ -32,6 +32,7 @@ BUSY_APPS = ("ST", "WC", "TT", "PR")
 TAUS = (5.0, 10.0, 20.0)
 #: what a run depends on beside its own values
 _SOURCES = ("core", "offline", "sim", "workload", "engine.py", "paper/fixed.py", "paper/macro.py", "paper/micro.py")
+_ERROR_LETTERS = 400
 #: the longest runs begin first, so that the last worker does not begin with one when all others are done
 _LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
 
@@ -87,7 +88,17 @@ def _run(kind: str, **values: Value) -> Run:
 
 
 def execute(run: Run) -> Row:
-    """Do it; the row is plain values."""
+    """Do it; the row is plain values, ``error`` alone when the run never ends.
+
+    One run that fails must not cost the others, and the page has to say what failed.
+    """
+    try:
+        return _outcome(run)
+    except FawkesError as error:
+        return {"error": str(error)[:_ERROR_LETTERS]}
+
+
+def _outcome(run: Run) -> Row:
     model = varied(run.constant, run.factor) if run.constant else Model()
     values: dict[str, Any] = dict(run.values)
     match run.kind:

@@ -38,7 +38,7 @@ def judge(rows: Rows) -> list[Verdict]:
         except NotRunError as missing:
             section, _, what = (experiment.__doc__ or "").partition(":")
             name = f"{section}-{experiment.__name__}"
-            found.append(Verdict(name, section, what.strip(), f"not run: {missing}", NOT_SHOWN))
+            found.append(Verdict(name, section, what.strip(), str(missing), NOT_SHOWN))
     return found
 
 
