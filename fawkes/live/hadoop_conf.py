@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fawkes.core.model import Role
+from fawkes.dist.release import QUICK_FLAGS
 from fawkes.errors import UserError
 from fawkes.playbook import Folders
 
@@ -393,7 +394,7 @@ def _shell_settings(conf: NodeConf) -> str:
 def _java_opts(memory_mb: int, quick: bool) -> str:
     """A heap that leaves room for the JVM itself. No garbage collector: a job that names its own would not start."""
     heap = f"-Xmx{max(memory_mb - 128, memory_mb * 3 // 4)}m"
-    return f"{heap} -XX:TieredStopAtLevel=1 -XX:-UsePerfData" if quick else heap
+    return " ".join((heap, *QUICK_FLAGS)) if quick else heap
 
 
 _LOG4J = """\
