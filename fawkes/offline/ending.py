@@ -67,8 +67,9 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     open_ = set(left)
     reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    count = "1 job has" if len(left) == 1 else f"{len(left)} jobs have"
     return DeadlineError(
-        f"it never finishes: after {show_duration(now_us)} of simulated time {len(left)} jobs have not ended: "
+        f"it never finishes: after {show_duration(now_us)} of simulated time {count} not ended: "
         f"{'; '.join(reasons[:_NAMED])}{more}",
         where=name,
         hint="Give the pool more nodes than all minimums together, or a longer limit if it was only slow",

@@ -61,7 +61,7 @@ class Outcome:
 
     def plain(self) -> dict[str, Any]:
         """As values for JSON."""
-        return asdict(self)
+        return {**asdict(self), "clusters": [asdict(row) for row in self.clusters]}
 
 
 def outcome_of(store: Reader) -> Outcome:

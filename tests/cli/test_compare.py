@@ -1,0 +1,136 @@
+"""`fawkes compare`: a table over replays, rows in a folder, and going on with what is there."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import Result
+
+from tests.cli.test_simulate import SCENARIO, fawkes
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def compare(scenario: Path, *words: str, out: str = "out", replays: int = 2, jobs: int = 1) -> Result:
+    folder = scenario.parent / out
+    options = ("--replays", str(replays), "--jobs", str(jobs), "--out", str(folder))
+    return fawkes("compare", scenario, "--policies", "TD,None", *options, *words)
+
+
+def rows_of(said: Result) -> list[dict[str, Any]]:
+    assert said.exit_code == 0, said.stderr
+    rows: list[dict[str, Any]] = json.loads(said.stdout)["rows"]
+    return rows
+
+
+def test_a_row_for_each_policy_and_setting(scenario: Path) -> None:
+    rows = rows_of(compare(scenario, "--set", "tau=1,1e9", "-o", "json"))
+    assert [(row["policy"], row["settings"], row["replays"]) for row in rows] == [
+        ("TD", "tau=1", 2),
+        ("None", "tau=1", 2),
+        ("TD", "tau=1e9", 2),
+        ("None", "tau=1e9", 2),
+    ]
+    eager, none, lazy, _ = rows
+    assert (none["p"], none["change"]) == (None, None)
+    # With a threshold that nothing reaches, TD moves nothing.
+    assert lazy["reconfigurations"] == 0
+    assert eager["reconfigurations"] > 0
+    assert eager["slowdown_most"] < none["slowdown_most"]
+    for row in rows:
+        assert row["slowdown_mean_low"] <= row["slowdown_mean"] <= row["slowdown_mean_high"]
+        assert row["slowdown_least"] <= row["slowdown_middle"] <= row["slowdown_most"]
+
+
+def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
+    first = compare(scenario, "-o", "json")
+    folder = scenario.parent / "out"
+    rows = sorted((folder / "rows").iterdir())
+    assert len(rows) == 4
+    rows[0].unlink()
+    rows[1].write_text(rows[1].read_text()[:40])
+    again = compare(scenario, "-o", "json")
+    assert again.stdout == first.stdout
+    assert "2 of 4 runs are finished already" in again.stderr
+    assert again.stderr.count("compare ") == 2
+    third = compare(scenario, "-o", "json")
+    assert "4 of 4 runs are finished already" in third.stderr
+    assert len(pd.read_csv(folder / "runs.csv")) == len(pd.read_parquet(folder / "runs.parquet")) == 4
+    assert len(pd.read_parquet(folder / "table.parquet")) == 2
+
+
+def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
+    one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
+    assert one.stdout == two.stdout
+    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None"]
+
+
+def test_the_table_tells_what_is_compared(scenario: Path) -> None:
+    said = compare(scenario, "--baseline", "td", replays=1)
+    assert said.exit_code == 0, said.stderr
+    assert "change and p: mean slowdown against TD, paired" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "says"),
+    [
+        (("--seed", "9"), 6, "seed was 1 and is 9 now"),
+        (("--spread", "1s"), 6, "spread_us was 30000000 and is 1000000 now"),
+    ],
+)
+def test_rows_of_another_comparison_are_refused(
+    scenario: Path, change: tuple[str, ...], code: int, says: str
+) -> None:
+    assert compare(scenario, replays=1).exit_code == 0
+    said = compare(scenario, *change, replays=1)
+    assert (said.exit_code, said.stdout) == (code, "")
+    assert says in said.stderr
+
+
+def test_rows_of_another_version_are_refused(scenario: Path) -> None:
+    assert compare(scenario, replays=1).exit_code == 0
+    file = scenario.parent / "out" / "grid.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"fawkes": "0.0.1"}))
+    said = compare(scenario, replays=1)
+    assert (said.exit_code, said.stdout) == (6, "")
+    assert "holds rows of Fawkes 0.0.1" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--policies", "TD,ZZ"), "there is no policy 'ZZ'"),
+        (("--policies", "TD,td"), "the policy 'TD' is named twice"),
+        (("--baseline", "ZZ"), "there is no policy 'ZZ'"),
+        (("--replays", "0"), "0 is not in the range"),
+        (("--spread", "-3s"), "'-3s' is no duration"),
+        (("--set", "tau=5,x"), "--set: settings.tau"),
+    ],
+)
+def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
+    scenario: Path, words: tuple[str, ...], says: str
+) -> None:
+    said = fawkes("compare", scenario, "--out", scenario.parent / "out", *words)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert says in said.stderr
+    assert not (scenario.parent / "out").exists()
+
+
+def test_dask_without_dask_says_what_to_install(scenario: Path) -> None:
+    if find_spec("distributed") is not None:
+        pytest.skip("Dask is installed")
+    said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
+    assert said.exit_code == 2
+    assert "pip install 'fawkes-provisioner[dask]'" in said.stderr

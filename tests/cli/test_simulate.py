@@ -1,0 +1,162 @@
+"""`fawkes simulate`: what it prints, and a folder that is a site of its own, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.cli.main import cli
+
+SCENARIO = """
+title = "Small"
+[pool]
+nodes = 8
+[settings]
+preset = "paper"
+period = "20s"
+[[cluster]]
+id = "c-1"
+min_nodes = 3
+[[cluster]]
+id = "c-2"
+min_nodes = 3
+at = "5s"
+[[load]]
+cluster = "c-1"
+apps = ["WC"]
+jobs = { small = 3 }
+[[load]]
+cluster = "c-2"
+apps = ["WC"]
+jobs = { small = 9 }
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def fawkes(*words: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(cli, [str(word) for word in words])
+
+
+def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
+    said = fawkes("simulate", scenario, "-o", "json")
+    assert said.exit_code == 0, said.stderr
+    told = json.loads(said.stdout)
+    assert [(row["cluster"], row["jobs"], row["failed"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
+    total = told["total"]
+    means = [row["slowdown_mean"] for row in told["rows"]]
+    assert (total["slowdown_least"], total["slowdown_most"]) == (min(means), max(means))
+    assert total["makespan_s"] == max(row["finished_s"] for row in told["rows"])
+    assert all(row["max_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
+    assert "simulate 2/2: TD" in said.stderr
+    rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
+    assert [row["cluster"] for row in rows] == ["c-1", "c-2", "all"]
+    table = fawkes("simulate", scenario).stdout
+    assert "mean slowdown of the MR-clusters: least" in table
+
+
+def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> None:
+    none = json.loads(fawkes("simulate", scenario, "--policy", "None", "-o", "json").stdout)
+    assert none["total"]["reconfigurations"] == 0
+    assert [row["max_nodes"] for row in none["rows"]] == [3, 3]
+    strict = json.loads(fawkes("simulate", scenario, "--set", "tau=1e9", "-o", "json").stdout)
+    assert strict["total"]["reconfigurations"] == 0
+    assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
+
+
+def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "run"
+    assert fawkes("simulate", scenario, "--out", out).exit_code == 0
+    assert [path.name for path in out.parent.iterdir()] == ["run"]
+    for words, says in (
+        (("replay",), "every decision is the stored one"),
+        (("events", "-o", "json"), '"Started"'),
+        (("explain",), "Policy TD"),
+        (("status", "--all"), "c-2"),
+    ):
+        said = fawkes("--site", out, *words)
+        assert said.exit_code == 0, said.stderr
+        assert says in said.stdout + said.stderr
+    for name in ("nodes", "clusters", "jobs", "ticks", "moves", "samples"):
+        text, packed = pd.read_csv(out / "frames" / f"{name}.csv"), pd.read_parquet(out / "frames" / f"{name}.parquet")
+        assert list(text.columns) == list(packed.columns)
+        assert len(text) == len(packed) > 0
+    assert (out / "nodes-over-time.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "nodes-over-time.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert fawkes("simulate", scenario, "--out", tmp_path / name).exit_code == 0
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*") if path.is_file())
+    same = [path for path in files if path.parts[0] != "state"]
+    assert len(same) == 15
+    for path in same:
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
+
+
+@pytest.mark.parametrize(
+    ("stamp", "says"),
+    [
+        (None, "is there already, and nothing of a simulation"),
+        ("{", "is there already, and nothing of a simulation"),
+        ('{"fawkes": "0.0.1", "format": 1}', "holds results of Fawkes 0.0.1"),
+        ('{"fawkes": "9.9.9", "format": 7}', "holds results of Fawkes 9.9.9 (format 7)"),
+    ],
+)
+def test_a_folder_that_is_there_is_refused_and_left_alone(
+    scenario: Path, tmp_path: Path, stamp: str | None, says: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine").write_text("x")
+    if stamp is not None:
+        (out / "run.json").write_text(stamp)
+    before = sorted(path.name for path in out.iterdir())
+    said = fawkes("simulate", scenario, "--out", out)
+    assert said.exit_code == 6
+    assert says in said.stderr
+    assert said.stdout == ""
+    assert sorted(path.name for path in out.iterdir()) == before
+
+
+def test_a_result_that_is_there_is_named(scenario: Path, tmp_path: Path) -> None:
+    assert fawkes("simulate", scenario, "--out", tmp_path / "out").exit_code == 0
+    said = fawkes("simulate", scenario, "--out", tmp_path / "out")
+    assert (said.exit_code, "the results of 'small under TD'" in said.stderr) == (6, True)
+
+
+def test_a_run_that_never_finishes_leaves_no_folder(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text('limit = "30s"\n' + SCENARIO)
+    said = fawkes("simulate", scenario, "--out", tmp_path / "out")
+    assert said.exit_code == 5
+    assert "small: it never finishes: after 30s of simulated time 12 jobs have not ended: c-1-0001 is " in said.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("nothing-of-that-name",), 2, "there is no workload 'nothing-of-that-name'"),
+        (("small.toml", "--policy", "ZZ"), 2, "there is no policy 'ZZ'"),
+        (("small.toml", "--set", "tau"), 2, "'tau' is no setting: write key=value"),
+        (("small.toml", "--set", "tau=-3"), 2, "--set: settings.tau"),
+        (("small.toml", "--set", "tao=3"), 2, "unknown key 'tao'. Did you mean 'tau'?"),
+        (("small.toml", "--set", "tau=3", "--set", "tau=4"), 2, "'tau' is set twice"),
+    ],
+)
+def test_a_wrong_command_says_what_is_wrong(scenario: Path, words: tuple[str, ...], code: int, says: str) -> None:
+    said = fawkes("simulate", *(str(scenario) if word == "small.toml" else word for word in words))
+    assert (said.exit_code, said.stdout) == (code, "")
+    assert says in said.stderr

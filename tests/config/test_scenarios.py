@@ -1,0 +1,70 @@
+"""The tables of a scenario: what docs/offline.md says of them, and what can be wrong before there is a pool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.loader import Strict, keys_of
+from fawkes.config.scenarios import FaultTable, LoadTable, ModelTable, PoolTable, ScenarioTable, load_scenario
+from fawkes.config.workloads import WorkloadTable
+from tests.config.support import Bad, assert_refused, cases, write
+
+TEXT = (Path(__file__).parents[2] / "docs" / "offline.md").read_text()
+SECTIONS: dict[str, type[Strict]] = {
+    "The scenario": ScenarioTable,
+    "`[pool]`": PoolTable,
+    "`[model]`": ModelTable,
+    "`[[load]]`": LoadTable,
+    "`[[fault]]`": FaultTable,
+}
+HEAD = '[[cluster]]\nid = "c-1"\nmin_nodes = 2\n'
+LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_page_has_every_key_and_no_others(section: str) -> None:
+    below = re.search(rf"^### {re.escape(section)}\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    assert below, section
+    told = re.findall(r"^\| `(\w+)` \|", below[1], re.MULTILINE)
+    known = set(keys_of(SECTIONS[section]))
+    if section == "The scenario":
+        known -= set(keys_of(WorkloadTable))
+    assert sorted(told) == sorted(known)
+
+
+def test_the_example_of_the_page_is_a_scenario(tmp_path: Path) -> None:
+    example = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    assert example
+    table = load_scenario(write(tmp_path, "example.toml", example[1]))
+    assert table.pool is not None
+    assert (table.pool.nodes, [load.cluster for load in table.load]) == (24, ["bursts", "mixed"])
+    assert table.model.disk_bytes_s == 120_000_000
+
+
+@cases(
+    part_without_paper=Bad(
+        LOAD + 'apps = ["WC"]\njobs = { small = 1 }\npart = "c-2"', "load[#1].part", "means nothing without paper", "apps"
+    ),
+    format_without_trace=Bad(
+        LOAD + 'paper = "WKLD-A"\nformat = "swf"', "load[#1].format", "means nothing without trace", "paper"
+    ),
+    no_jobs_at_all=Bad(LOAD + 'apps = ["WC"]', "load[#1].jobs", "is missing", "beside apps"),
+    less_than_one_job=Bad(LOAD + 'apps = ["WC"]\njobs = { small = 0 }', "load[#1].jobs.small", "0", ""),
+    more_sites_than_nodes=Bad(
+        HEAD + '[pool]\nnodes = 1\nsites = ["a", "b"]', "pool.sites", "2 sites are more than 1 nodes", "a node"
+    ),
+    no_nodes=Bad(HEAD + "[pool]\nnodes = 0", "pool.nodes", "0", ""),
+    no_limit=Bad('limit = "0s"\n' + HEAD, "limit", "0 is too little", ""),
+    slow_start_above_all_maps=Bad(HEAD + "[model]\nslow_start = 1.5", "model.slow_start", "1.5", ""),
+)
+def test_bad_tables_are_refused(tmp_path: Path, bad: Bad) -> None:
+    path = write(tmp_path, "mine.toml", bad.text)
+    assert_refused(bad, path, lambda: load_scenario(path))
+
+
+def test_a_missing_file_says_what_needs_none(tmp_path: Path) -> None:
+    bad = Bad("", "", "no such file", "WKLD-D")
+    assert_refused(bad, tmp_path / "x.toml", lambda: load_scenario(tmp_path / "x.toml"))

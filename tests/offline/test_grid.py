@@ -1,0 +1,159 @@
+"""Grids: the same rows however they are run, resumed after an interrupt, and refused where they do not belong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from fawkes.catalog import Kind
+from fawkes.errors import DeadlineError, RefusedError, UserError
+from fawkes.offline.grid import Cell, Grid, GridFolder, Row, finish, in_this_process, on_dask, on_processes, run_cell
+from fawkes.units import SECOND_US
+from tests.offline.support import CATALOG, ROOT, limited, two
+
+
+def grid(replays: int = 2, policies: Sequence[str] = ("TD", "None"), seed: int = 1, tau: int = 1) -> Grid:
+    found = {name: CATALOG.find(Kind.POLICY, name) for name in policies}
+    plan = two()
+    label = f"tau={tau}"
+    scenarios = {
+        (policy.title, label): plan.scenario(CATALOG, policy=policy, changes={"tau": tau}) for policy in found.values()
+    }
+    demands = plan.with_references(next(iter(scenarios.values()))).demands
+    return Grid(
+        name="small", scenarios=scenarios, demands=demands, replays=replays, seed=seed, spread_us=30 * SECOND_US
+    )
+
+
+def quiet(text: str) -> None:
+    """Nobody listens."""
+
+
+def done(folder: Path, of: Grid, run: Callable[[Grid, Sequence[Cell]], Iterator[Row]] = in_this_process) -> list[Row]:
+    return finish(of, GridFolder(folder, of), run, quiet)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "rows").iterdir())}
+
+
+def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> None:
+    one, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
+    assert one == two_
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    assert [(row["policy"], row["replay"]) for row in one] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
+
+
+def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.offline.test_grid import done, grid;"
+        "done(Path(sys.argv[1]), grid(1))"
+    )
+    for seed in ("0", "1"):
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / seed)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            check=True,
+        )
+    assert files(tmp_path / "0") == files(tmp_path / "1") != {}
+    assert (tmp_path / "0" / "grid.json").read_bytes() == (tmp_path / "1" / "grid.json").read_bytes()
+
+
+def test_replays_differ_and_policies_meet_the_same_workload() -> None:
+    rows = list(in_this_process(grid(), grid().cells))
+    slowdowns = [row["slowdown_mean"] for row in rows]
+    assert len(set(slowdowns)) == len(slowdowns)
+    assert all(row["failed"] == 0 and row["jobs"] == 16 for row in rows)
+
+
+def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
+    ran: list[Cell] = []
+
+    def counted(of: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
+        for cell in cells:
+            ran.append(cell)
+            yield run_cell(of, cell)
+
+    def interrupted(of: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
+        yield run_cell(of, cells[0])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        done(tmp_path, grid(), interrupted)
+    assert len(files(tmp_path)) == 1
+    rows = done(tmp_path, grid(), counted)
+    assert ran == list(grid().cells[1:])
+    assert rows == list(in_this_process(grid(), grid().cells))
+    # More replays and policies are more rows of the same comparison.
+    ran.clear()
+    done(tmp_path, grid(3), counted)
+    assert ran == [Cell("TD", "tau=1", 3), Cell("None", "tau=1", 3)]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"policy": "TD"', "[]", '{"variant": "another"}'])
+def test_half_a_row_is_no_row(tmp_path: Path, text: str) -> None:
+    folder = GridFolder(tmp_path, grid())
+    cell = grid().cells[0]
+    row = run_cell(grid(), cell)
+    folder.keep(row)
+    assert folder.row(cell) == row
+    (only,) = (tmp_path / "rows").iterdir()
+    only.write_text(text)
+    assert folder.row(cell) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"fawkes": "0.0.1"}, "rows of Fawkes 0.0.1"),
+        ({"format": 99}, "format 99"),
+        ({"seed": 2}, "seed was 2 and is 1"),
+        ({"world": "x"}, "its pool, model or jobs was 'x'"),
+    ],
+)
+def test_rows_of_something_else_are_refused(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    GridFolder(tmp_path, grid())
+    stamped = json.loads((tmp_path / "grid.json").read_text())
+    (tmp_path / "grid.json").write_text(json.dumps(stamped | change))
+    with pytest.raises(RefusedError, match=says):
+        GridFolder(tmp_path, grid())
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(RefusedError, match="holds no comparison"):
+        GridFolder(tmp_path, grid())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("run", [in_this_process, on_processes(2)], ids=["one", "two"])
+def test_a_run_that_never_finishes_is_named(
+    tmp_path: Path, run: Callable[[Grid, Sequence[Cell]], Iterator[Row]]
+) -> None:
+    slow = grid(1)
+    slow = replace(slow, scenarios={key: limited(one, 30) for key, one in slow.scenarios.items()})
+    with pytest.raises(DeadlineError, match=r"small, (TD|None) tau=1 replay 1: it never finishes: .* jobs have not"):
+        done(tmp_path, slow, run)
+
+
+def test_dask_is_asked_for_by_name_when_it_is_missing() -> None:
+    if find_spec("distributed") is not None:
+        pytest.skip("Dask is installed")
+    with pytest.raises(UserError, match=r"needs Dask, .* pip install 'fawkes-provisioner\[dask\]'"):
+        on_dask("tcp://127.0.0.1:8786")
+
+
+def test_dask_gives_the_same_rows(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
+        rows = done(tmp_path / "dask", grid(1), on_dask(cluster.scheduler_address))
+    assert rows == done(tmp_path / "here", grid(1))

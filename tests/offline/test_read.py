@@ -1,0 +1,174 @@
+"""Scenario files as plans, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.scenarios import ModelTable
+from fawkes.config.site import Site
+from fawkes.offline.plan import Plan
+from fawkes.offline.read import read_plan
+from fawkes.sim.constants import DAS4, Constants
+from fawkes.units import SECOND_US
+from tests.config.support import POOL, Bad, assert_refused, cases
+from tests.offline.support import CATALOG
+
+HEAD = """
+[pool]
+nodes = 12
+sites = ["x", "y"]
+[settings]
+preset = "paper"
+[[cluster]]
+id = "c-1"
+min_nodes = 4
+[[cluster]]
+id = "c-2"
+at = "10s"
+min_nodes = 4
+"""
+SWF = "; MaxProcs: 8\n" + "".join(
+    f"{n} {100 * n} 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 -1 -1 -1\n" for n in range(1, 6)
+)
+SWIM = "".join(f"job{n}\t{10 * n}\t10\t{n * 10**9}\t{10**9}\t{10**8}\n" for n in range(4))
+
+
+def read(folder: Path, text: str, name: str = "mine", seed: int | None = None) -> Plan:
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return read_plan(Site(folder), CATALOG, str(path), seed)
+
+
+def test_every_table_reaches_the_plan(tmp_path: Path) -> None:
+    text = f"""
+limit = "2h"
+seed = 7
+{HEAD}
+[model]
+disk = "50MB"
+job_begin = "1s"
+cores = 4
+slow_start = 1.0
+[[load]]
+cluster = "c-1"
+paper = "WKLD-D"
+part = "c-2"
+limit = 20
+[[load]]
+cluster = "c-2"
+apps = ["WC", "ST"]
+jobs = {{ small = 4, "2GB" = 3 }}
+arrivals = "average"
+per_hour = 60
+reference = "none"
+[[fault]]
+node = "node12"
+at = "90s"
+"""
+    plan = read(tmp_path, text)
+    assert [node.id for node in plan.nodes] == [f"node{n:02d}" for n in range(1, 13)]
+    assert {node.site for node in plan.nodes} == {"x", "y"}
+    assert plan.limit_us == 7200 * SECOND_US
+    assert plan.losses == (("node12", 90 * SECOND_US),)
+    assert (plan.constants.disk_bytes_s, plan.constants.job_begin_us, plan.constants.cores) == (50e6, SECOND_US, 4)
+    assert plan.constants.network_bytes_s == DAS4.network_bytes_s
+    assert [len(one.jobs) for one in plan.demands] == [20, 7]
+    assert plan.demands[0].jobs[0].spec.id == "c-1-0001"
+    assert plan.demands[1].requested_us == 10 * SECOND_US
+    assert plan.unreferenced == {"c-2"}
+    assert plan.seed == 7
+    assert read(tmp_path, text) == plan
+    other = read(tmp_path, text, seed=8)
+    assert (other.seed, other.demands[1].jobs != plan.demands[1].jobs) == (8, True)
+
+
+def test_jobs_of_traces_count_from_the_request_of_their_mr_cluster(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text(SWF)
+    (tmp_path / "day.tsv").write_text(SWIM)
+    plan = read(
+        tmp_path,
+        HEAD
+        + """
+[[load]]
+cluster = "c-1"
+trace = "log.swf"
+format = "swf"
+limit = 3
+time_factor = 0.5
+[[load]]
+cluster = "c-2"
+trace = "day.tsv"
+format = "swim"
+size_factor = 0.5
+""",
+    )
+    rigid, bytes_ = plan.demands
+    assert [one.at_us // SECOND_US for one in rigid.jobs] == [0, 50, 100]
+    assert {one.spec.tasks for one in rigid.jobs} == {4}
+    assert [one.spec.id for one in rigid.jobs] == ["c-1-1", "c-1-2", "c-1-3"]
+    assert [one.spec.input_bytes for one in bytes_.jobs][2:] == [10**9, 3 * 10**9 // 2]
+
+
+def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
+    plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
+    first, second, third = plan.demands
+    assert len(plan.nodes) == 10
+    assert [len(one.all_jobs) for one in plan.demands] == [8, 7, 11]
+    assert (third.behind, second.behind) == ("c-1", None)
+    assert first.jobs[1].spec.reference_us == 45 * SECOND_US
+    # The lab's limit holds offline as well.
+    assert plan.constants.network_bytes_s == 5_000_000
+
+
+def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
+    text = HEAD.partition("[settings]")[2]
+    (tmp_path / "inventory.toml").write_text(POOL)
+    plan = read(tmp_path, f"[settings]{text}")
+    inventory = Site(tmp_path).inventory(need_keys=False)
+    assert [node.id for node in plan.nodes] == [node.name for node in inventory.nodes]
+
+
+def test_the_model_has_every_constant() -> None:
+    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)}
+
+
+LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'
+APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
+
+
+@cases(
+    unknown_application=Bad(
+        LOAD + 'apps = ["WX"]\njobs = { small = 3 }', "load[#1].apps", "no application 'WX'", "WC"
+    ),
+    unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is no size", "small"),
+    unknown_arrivals=Bad(APPS + 'arrivals = "poison"', "load[#1].arrivals", "no arrivals 'poison'", "average"),
+    negative_rate=Bad(APPS + 'arrivals = "average"\nper_hour = -3', "load[#1].per_hour", "-3", ""),
+    unknown_workload=Bad(LOAD + 'paper = "WKLD-F"', "load[#1].paper", "no workload 'WKLD-F'", "WKLD-"),
+    unknown_part=Bad(LOAD + 'paper = "WKLD-D"\npart = "c-9"', "load[#1].part", "no MR-cluster 'c-9'", "c-1"),
+    nowhere=Bad(HEAD + "[[load]]\ncluster = 'c-7'\npaper = 'WKLD-D'", "load[#1].cluster", "no MR-cluster 'c-7'", "c-"),
+    two_sources=Bad(APPS + 'paper = "WKLD-D"', "load[#1]", "apps and paper are both given", "one of"),
+    no_source=Bad(LOAD, "load[#1]", "has no jobs", "paper, apps, trace"),
+    no_format=Bad(LOAD + 'trace = "x.swf"', "load[#1].format", "is missing", "trace"),
+    no_trace=Bad(LOAD + 'trace = "x.swf"\nformat = "swf"', "", "no such file", "path of a trace"),
+    more_core_nodes=Bad(HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"),
+    before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is no duration", ""),
+    fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is no duration", ""),
+    unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),
+    negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
+    unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),
+    negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is no size", ""),
+    sites=Bad(HEAD.replace('"x", "y"', '"x", "x"'), "pool.sites", "named twice", "once"),
+)
+def test_bad_scenarios_are_refused(tmp_path: Path, bad: Bad) -> None:
+    path = tmp_path / "mine.toml"
+    place = tmp_path / "x.swf" if "no such file" in bad.what else path
+    assert_refused(bad, place, lambda: read(tmp_path, bad.text))
+
+
+def test_a_scenario_without_nodes_says_how_to_give_them(tmp_path: Path) -> None:
+    text = "[settings]" + HEAD.partition("[settings]")[2]
+    bad = Bad(text, "pool", "says nothing of the nodes", "[pool]")
+    assert_refused(bad, tmp_path / "mine.toml", lambda: read(tmp_path, text))

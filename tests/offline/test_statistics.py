@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.offline.statistics import FIGURES, frame_of, paired_p, table_of
+
+Row = dict[str, Any]
+
+
+def row(policy: str, replay: int, slowdown: float | None, settings: str = "") -> Row:
+    figures: Row = dict.fromkeys(FIGURES, 1.0)
+    cluster = {"cluster": "c-1", "slowdown_mean": slowdown, "jobs": 3, "finished_s": 7}
+    return {
+        "policy": policy,
+        "settings": settings,
+        "replay": replay,
+        "variant": "x",
+        **figures,
+        "slowdown_mean": slowdown,
+        "clusters": [cluster],
+    }
+
+
+def test_medians_and_spread_by_hand() -> None:
+    rows = [row("TD", n, float(n)) for n in range(1, 22)] + [row("None", n, 2.0 * n) for n in range(1, 22)]
+    td, none = table_of(rows, "None")
+    # 21 values: the 5th and 95th percentiles are the second and the second last.
+    assert (td["slowdown_mean"], td["slowdown_mean_low"], td["slowdown_mean_high"]) == (11, 2, 20)
+    assert td["change"] == pytest.approx(-0.5)
+    # All 21 pairs have one sign: both tails of 2^21 arrangements.
+    assert td["p"] == pytest.approx(2 / 2**21)
+    assert (none["change"], none["p"], none["replays"]) == (None, None, 21)
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "p"),
+    [
+        ([1, 2, 3], [1, 2, 3], 1.0),
+        ([1, 2, 3], [2, 4, 6], 0.25),
+        ([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], 0.0625),
+        ([1.0], [2.0], 1.0),
+    ],
+)
+def test_the_paired_test_on_known_values(mine: Sequence[float], others: Sequence[float], p: float) -> None:
+    assert paired_p(mine, others) == pytest.approx(p)
+
+
+def test_pairs_are_of_one_replay_and_the_same_settings() -> None:
+    rows = [
+        row("None", 1, 2.0, "tau=5"),
+        row("None", 2, 10.0, "tau=5"),
+        row("TD", 2, 5.0, "tau=5"),
+        row("TD", 3, 100.0, "tau=5"),
+        row("TD", 1, 5.0, "tau=9"),
+    ]
+    found = {(one["policy"], one["settings"]): one["change"] for one in table_of(rows, "None")}
+    assert found == {("None", "tau=5"): None, ("TD", "tau=5"): pytest.approx(-0.5), ("TD", "tau=9"): None}
+
+
+def test_what_no_job_tells_is_left_out() -> None:
+    (only,) = table_of([row("TD", 1, None), row("TD", 2, 3.0)], "None")
+    assert (only["slowdown_mean"], only["replays"], only["p"]) == (3.0, 2, None)
+
+
+@given(st.permutations([("TD", n) for n in range(6)] + [("None", n) for n in range(6)]))
+def test_the_order_of_rows_changes_no_figure(order: list[tuple[str, int]]) -> None:
+    def figures(keys: Sequence[tuple[str, int]]) -> dict[str, Row]:
+        rows = [row(policy, n, (n * 7 % 5) + (1.0 if policy == "TD" else 2.5)) for policy, n in keys]
+        return {one["policy"]: one for one in table_of(rows, "None")}
+
+    assert figures(order) == figures(sorted(order))
+
+
+def test_the_frame_has_a_row_for_each_run_with_figures_of_each_mr_cluster() -> None:
+    frame = frame_of([row("TD", 1, 2.0), row("TD", 2, None)])
+    assert list(frame["replay"]) == [1, 2]
+    assert frame["c-1_slowdown_mean"].isna().tolist() == [False, True]
+    assert frame["c-1_finished_s"].dtype == float
+    assert "variant" not in frame.columns
