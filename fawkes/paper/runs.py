@@ -225,7 +225,6 @@ def gather(
     wanted = list(dict.fromkeys(runs))
     files = {run: folder / f"{run.key}.json" for run in wanted}
     rows = {run: _read(file) for run, file in files.items() if file.exists()}
-    say(f"{len(rows)} of {len(wanted)} runs are there")
     missing = sorted((run for run in wanted if run not in rows), key=_length, reverse=True)
     for run, row in _done(missing, jobs):
         _write(files[run], {"run": asdict(run), "row": row})

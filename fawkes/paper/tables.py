@@ -143,9 +143,7 @@ def drain(rows: Rows, name: str) -> pd.DataFrame:
                 "policy": kind[0],
                 "growth": "" if kind[0] == "None" else kind[1],
                 "replays": len(rows.replays(name, *kind)),
-                **{
-                    f"{one}_s": _round(rows.middle(of_cluster(one, "drain_s"), name, *kind), 0) for one in CLUSTERS
-                },
+                **{f"{one}_s": _round(rows.middle(of_cluster(one, "drain_s"), name, *kind), 0) for one in CLUSTERS},
                 "c2_c3_apart_percent": _round(100 * rows.middle(apart, name, *kind), 0),
                 "apart_least_most": _span(100 * each for each in rows.spread(apart, name, *kind)),
                 "makespan_s": _round(rows.middle(makespan_s, name, *kind), 0),

@@ -1,0 +1,38 @@
+"""`fawkes paper`: every table and figure of the paper's sections 4 to 7."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fawkes.cli.show import note, progress
+
+
+@click.command()
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the page, its tables and its pictures.",
+)
+@click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Runs at once, one a core.")
+@click.option("--pictures/--no-pictures", default=True, show_default=True, help="PNG and PDF beside the tables.")
+def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
+    """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
+
+    Runs are kept in DIR/runs: one that was interrupted goes on where it was. Each statement of the paper stands beside
+    our figure and a verdict, by rules that were fixed before.
+    """
+    from fawkes.paper.pages import publish
+    from fawkes.paper.runs import all_runs, gather, missing_runs, quick_runs
+
+    wanted, folder = quick_runs() if quick else all_runs(), out / "runs"
+    with progress("paper", missing_runs(wanted, folder)) as step:
+        rows = gather(wanted, folder, jobs=jobs, say=step)
+    found = publish(rows, out, pictures=pictures)
+    for one in found:
+        click.echo(f"{one.verdict:11} {one.name}: {one.ours}")
+    note(f"{out / 'index.md'} and index.html tell how each was made")

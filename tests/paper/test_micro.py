@@ -1,0 +1,54 @@
+"""Section 6 on one simulated MR-cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.model import Role
+from fawkes.paper.fixed import Model, varied
+from fawkes.paper.micro import Bench, References, application_s, removal_busy_s, removal_idle_s
+from fawkes.sim.profile import Profile
+from fawkes.units import SECOND_US
+
+PLAIN = Profile(maps=12, map_us=10 * SECOND_US)
+
+
+def test_jobs_run_one_after_another() -> None:
+    one = Bench(Model(), core=2).run([PLAIN])
+    # A beginning of 7 s, one wave, an end of 4 s.
+    assert one == pytest.approx(21)
+    assert Bench(Model(), core=2).run([PLAIN, PLAIN]) == pytest.approx(2 * one)
+
+
+def test_a_node_that_leaves_takes_no_tasks_and_is_gone_when_its_data_is_elsewhere() -> None:
+    bench = Bench(Model(), 1, 1, Role.TRANSIENT_CORE)
+    bench.evacuate(bench.others, 10**9)
+    assert bench.run([PLAIN]) == pytest.approx(31)
+    assert list(bench.cluster.nodes) == ["core-000"]
+
+
+def test_the_reference_is_the_time_alone_on_ten_core_nodes() -> None:
+    assert References(Model()).of(PLAIN) == 21 * SECOND_US
+
+
+def test_idle_nodes_leave_in_the_time_that_hdfs_gives_each() -> None:
+    # 10 GB at two blocks of 128 MiB every 3 s, whatever the disks could do.
+    expected = 10e9 / (2 * 134_217_728 / 3)
+    assert removal_idle_s(Model(), 1, True)["node_s"] == pytest.approx(expected, rel=0.01)
+    assert removal_idle_s(Model(), 4, False)["total_s"] == pytest.approx(4 * expected, rel=0.01)
+    # 16 leave: 4 that stay take 400 MB/s.
+    assert removal_idle_s(Model(), 16, True)["total_s"] == pytest.approx(400, rel=0.01)
+
+
+def test_removing_nodes_at_the_start_of_a_job_makes_it_slower() -> None:
+    assert removal_busy_s(Model(), "ST", 4) > 1.2 * removal_busy_s(Model(), "ST", 0)
+
+
+def test_a_varied_constant_changes_what_depends_on_it() -> None:
+    plain = application_s(Model(), "WC", 20, "", 0)
+    assert application_s(varied("cpu_compute", 2.0), "WC", 20, "", 0) > 1.5 * plain
+    assert application_s(varied("disk_bytes_s", 2.0), "WC", 20, "", 0) == pytest.approx(plain, rel=0.05)
+
+
+def test_a_remote_byte_never_costs_less_than_a_local_one() -> None:
+    assert varied("remote_read", 0.5).constants.remote_read == pytest.approx(1.095)

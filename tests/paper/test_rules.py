@@ -1,0 +1,77 @@
+"""Verdicts from rows that are written by hand: rules that can fail, runs that were not made, runs that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.paper import runs
+from fawkes.paper.curves import Curve, curves
+from fawkes.paper.rows import NotRunError, Rows
+from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
+from fawkes.paper.runs import Row, Run
+from fawkes.paper.verdicts import judge, swept
+
+
+def half_rows(sort_by_tr: float) -> dict[Run, Row]:
+    """6.1 with a slowdown of Sort on half TR; all else as published."""
+    slower = {("ST", "TR"): sort_by_tr, ("ST", "TC"): 0.23, ("KM", "TR"): 0.2, ("AH", "TR"): 0.2}
+    rows: dict[Run, Row] = {}
+    for app in runs.APPS:
+        rows[runs.application(app, 20)] = {"seconds": 100.0}
+        for role in runs.ROLES:
+            rows[runs.application(app, 10, role, 10)] = {"seconds": 100.0 * (1 + slower.get((app, role), 0.0))}
+    return rows
+
+
+@pytest.mark.parametrize(("slower", "expected"), [(0.40, REPRODUCED), (0.44, REPRODUCED), (0.30, DIFFERS)])
+def test_sort_is_judged_within_five_points(slower: float, expected: str) -> None:
+    found = {one.name: one for one in judge(Rows(half_rows(slower)))}
+    assert found["6.1-sort-TR"].verdict == expected
+    assert found["6.1-sort-TC"].verdict == REPRODUCED
+
+
+def test_what_was_not_run_is_not_shown() -> None:
+    found = {one.name: one for one in judge(Rows({}))}
+    assert found["6.1-half"].verdict == NOT_SHOWN
+    assert found["6.1-half"].ours == "not run: application ST 20  0 1"
+
+
+def test_what_failed_is_not_shown_and_says_why() -> None:
+    rows = half_rows(0.4) | {runs.application("ST", 20): {"error": "it never ends"}}
+    found = {one.name: one for one in judge(Rows(rows))}
+    assert found["6.1-half"].verdict == NOT_SHOWN
+    assert "it never ends" in found["6.1-half"].ours
+
+
+def test_the_sweep_tells_which_constant_turns_a_verdict() -> None:
+    changed = {Run(run.kind, run.values, "remote_read", 2.0): row for run, row in half_rows(0.6).items()}
+    found = {row["verdict"]: row for row in swept(half_rows(0.4) | changed)}
+    turned = found["6.1-sort-TR"]
+    assert (turned["constant"], turned["factor"], turned["before"], turned["after"]) == (
+        "remote_read", "2", REPRODUCED, DIFFERS,
+    )  # fmt: skip
+    assert found["6.1-sort-TC"]["after"] == REPRODUCED
+
+
+def test_a_line_explains_all_of_a_line_and_less_of_a_step() -> None:
+    assert line_fit([(0, 1), (1, 2), (2, 3)]) == pytest.approx(1)
+    assert line_fit([(0, 0), (1, 0), (2, 0), (3, 9)]) < 0.7
+
+
+def test_nodes_over_time_add_up_over_roles() -> None:
+    steps = [
+        [0.0, "", "free", 60],
+        [5.0, "c-1", "core", 10],
+        [9.0, "c-1", "transient", 40],
+        [20.0, "c-1", "transient", 7],
+    ]
+    assert curves({"nodes": steps}) == {"c-1": Curve((5.0, 9.0, 20.0), (10, 50, 17))}
+    curve = curves({"nodes": steps})["c-1"]
+    assert (curve.at(4), curve.at(5), curve.at(30), curve.most()) == (0, 10, 17, 50)
+    assert curve.first(lambda nodes: nodes < 50, after=10) == 20
+    assert curve.first(lambda nodes: nodes > 50) is None
+
+
+def test_rows_of_a_changed_constant_are_not_those_of_the_model() -> None:
+    with pytest.raises(NotRunError, match="cores x 2"):
+        Rows(half_rows(0.4), "cores", 2.0).seconds("ST")
