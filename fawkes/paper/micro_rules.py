@@ -66,6 +66,9 @@ def grow(rows: Rows) -> Iterator[Judged]:
 
 def remove(rows: Rows) -> Iterator[Judged]:
     """6.4: removing nodes."""
+    needed = [idle(1, True), idle(10, True), idle(16, True), busy("ST", fixed.BUSY_MOST)]
+    for run in needed:
+        rows.row(run)
     counts = [count for count in IDLE if rows.has(idle(count, True))]
     alone = [(count, float(rows.idle(count, False)["total_s"])) for count in counts]
     text = f"{alone[0][1]:.0f} s for one node, {alone[-1][1]:.0f} s for {counts[-1]}, R2 {line_fit(alone):.3f}"
@@ -111,6 +114,8 @@ def remove(rows: Rows) -> Iterator[Judged]:
 
 def _speedups(rows: Rows, app: str, role: str) -> list[Point]:
     """Speed-up over f, from 0 to 0.5, of the fractions that were run."""
+    for end in (TENTHS[0], fixed.GROW_MOST):
+        rows.row(grown(app, role, end))
     more = [each for each in TENTHS if each <= fixed.GROW_MOST and rows.has(grown(app, role, each))]
     return [(0.0, 1.0), *((each, rows.speedup(app, role, each)) for each in more)]
 

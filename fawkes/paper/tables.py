@@ -88,6 +88,7 @@ def sites(rows: Rows) -> pd.DataFrame:
 
 def grow(rows: Rows) -> pd.DataFrame:
     """6.3: the speed-up, a row for each application and role, a column for each fraction that was run."""
+    rows.row(grown("ST", "TR", TENTHS[0]))
     some = [each for each in TENTHS if rows.has(grown("ST", "TR", each))]
     return pd.DataFrame(
         {
@@ -101,6 +102,7 @@ def grow(rows: Rows) -> pd.DataFrame:
 
 def remove_idle(rows: Rows) -> pd.DataFrame:
     """6.4: nodes with 10 GB each that leave 20 nodes, one after another and together."""
+    rows.row(idle(1, True))
     counts = [count for count in IDLE if rows.has(idle(count, True))]
     return pd.DataFrame(
         {

@@ -33,7 +33,12 @@ def test_sort_is_judged_within_five_points(slower: float, expected: str) -> None
 def test_what_was_not_run_is_not_shown() -> None:
     found = {one.name: one for one in judge(Rows({}))}
     assert found["6.1-half"].verdict == NOT_SHOWN
-    assert found["6.1-half"].ours == "not run: application ST 20  0 1"
+    assert found["6.1-half"].ours == "not run: application ST 10 TR 10 1"
+
+
+def test_no_experiment_is_judged_without_its_runs() -> None:
+    shown = [one.name for one in judge(Rows({})) if one.verdict != NOT_SHOWN]
+    assert shown == ["5.3-ratio-D", "5.3-ratio-E"]
 
 
 def test_what_failed_is_not_shown_and_says_why() -> None:
