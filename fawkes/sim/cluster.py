@@ -381,6 +381,23 @@ class SimCluster:
             counts[node.role] += 1
         self._sites = {node.site for node in self.nodes.values()}
         self.machine.resize(counts)
+        for role in (role for role, count in counts.items() if not count):
+            self._give_up(role)
+
+    def _give_up(self, role: Role) -> None:
+        """Reduces that fetch from nodes of which none is left go on with what they have got: those maps run again.
+
+        Without this they would wait for disks that are not there, until a node of that role comes or for ever.
+        """
+        gone = self.machine.disks(role)
+        for job in list(self.jobs.values()):
+            for task in list(job.running):
+                dead = [flow for flow in task.flows if flow.pool is gone]
+                for flow in dead:
+                    self._flows.drop(flow)
+                    del task.flows[flow]
+                if dead and not task.flows:
+                    self._phase_ended(task)
 
     def _left_us(self, task: TaskAttempt) -> int:
         """How long a task's present phase still takes at the present rates; a second for one that waits for maps."""

@@ -46,6 +46,10 @@ class Machine:
             f"copies:{name}", 0.0, cap=constants.streams * constants.block_bytes / constants.heartbeat_us
         )
 
+    def disks(self, role: Role) -> Pool[Owner]:
+        """The disks of all nodes of a role."""
+        return self._disks[role]
+
     def resize(self, counts: Mapping[Role, int]) -> None:
         """The MR-cluster has so many nodes of each role from now on."""
         of, nodes = self._constants, sum(counts.values())

@@ -90,9 +90,7 @@ def test_the_table_tells_what_is_compared(scenario: Path) -> None:
         (("--spread", "1s"), 6, "spread_us was 30000000 and is 1000000 now"),
     ],
 )
-def test_rows_of_another_comparison_are_refused(
-    scenario: Path, change: tuple[str, ...], code: int, says: str
-) -> None:
+def test_rows_of_another_comparison_are_refused(scenario: Path, change: tuple[str, ...], code: int, says: str) -> None:
     assert compare(scenario, replays=1).exit_code == 0
     said = compare(scenario, *change, replays=1)
     assert (said.exit_code, said.stdout) == (code, "")

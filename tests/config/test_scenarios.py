@@ -46,7 +46,10 @@ def test_the_example_of_the_page_is_a_scenario(tmp_path: Path) -> None:
 
 @cases(
     part_without_paper=Bad(
-        LOAD + 'apps = ["WC"]\njobs = { small = 1 }\npart = "c-2"', "load[#1].part", "means nothing without paper", "apps"
+        LOAD + 'apps = ["WC"]\njobs = { small = 1 }\npart = "c-2"',
+        "load[#1].part",
+        "means nothing without paper",
+        "apps",
     ),
     format_without_trace=Bad(
         LOAD + 'paper = "WKLD-A"\nformat = "swf"', "load[#1].format", "means nothing without trace", "paper"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 from fawkes.config.scenarios import ModelTable
 from fawkes.config.site import Site
 from fawkes.offline.plan import Plan
@@ -30,9 +28,7 @@ id = "c-2"
 at = "10s"
 min_nodes = 4
 """
-SWF = "; MaxProcs: 8\n" + "".join(
-    f"{n} {100 * n} 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 -1 -1 -1\n" for n in range(1, 6)
-)
+SWF = "; MaxProcs: 8\n" + "".join(f"{n} {100 * n} 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 -1 -1 -1\n" for n in range(1, 6))
 SWIM = "".join(f"job{n}\t{10 * n}\t10\t{n * 10**9}\t{10**9}\t{10**8}\n" for n in range(4))
 
 
@@ -116,9 +112,9 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands
     assert len(plan.nodes) == 10
-    assert [len(one.all_jobs) for one in plan.demands] == [8, 7, 11]
+    assert [len(one.all_jobs) for one in plan.demands] == [6, 5, 12]
     assert (third.behind, second.behind) == ("c-1", None)
-    assert first.jobs[1].spec.reference_us == 45 * SECOND_US
+    assert first.jobs[1].spec.reference_us == 35 * SECOND_US
     # The lab's limit holds offline as well.
     assert plan.constants.network_bytes_s == 5_000_000
 
@@ -140,9 +136,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
 
 
 @cases(
-    unknown_application=Bad(
-        LOAD + 'apps = ["WX"]\njobs = { small = 3 }', "load[#1].apps", "no application 'WX'", "WC"
-    ),
+    unknown_application=Bad(LOAD + 'apps = ["WX"]\njobs = { small = 3 }', "load[#1].apps", "no application 'WX'", "WC"),
     unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is no size", "small"),
     unknown_arrivals=Bad(APPS + 'arrivals = "poison"', "load[#1].arrivals", "no arrivals 'poison'", "average"),
     negative_rate=Bad(APPS + 'arrivals = "average"\nper_hour = -3', "load[#1].per_hour", "-3", ""),
@@ -153,7 +147,9 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     no_source=Bad(LOAD, "load[#1]", "has no jobs", "paper, apps, trace"),
     no_format=Bad(LOAD + 'trace = "x.swf"', "load[#1].format", "is missing", "trace"),
     no_trace=Bad(LOAD + 'trace = "x.swf"\nformat = "swf"', "", "no such file", "path of a trace"),
-    more_core_nodes=Bad(HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"),
+    more_core_nodes=Bad(
+        HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"
+    ),
     before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is no duration", ""),
     fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is no duration", ""),
     unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),

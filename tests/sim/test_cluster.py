@@ -16,6 +16,7 @@ from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import DAS4, PLAIN, Constants
 from fawkes.sim.flows import Flows
 from fawkes.sim.machine import Common, Owner
+from fawkes.sim.tasks import Phase
 from fawkes.units import SECOND_US
 
 C = ClusterId("c")
@@ -177,3 +178,17 @@ def test_growing_by_transient_core_nodes_speeds_sort_up_more_than_by_transient_o
     by_core, by_transient = (alone / sort_s(20, role, 10, reduces=60) for role in (Role.TRANSIENT_CORE, Role.TRANSIENT))
     assert 1.25 < by_core < 1.5
     assert 1.15 < by_transient < by_core - 0.05
+
+
+def test_reduces_do_not_wait_for_disks_that_have_left() -> None:
+    """The only transient-core node goes while its map output is fetched: the job ends all the same."""
+    bench = Bench(
+        replace(PLAIN, disk_bytes_s=10.0, map_slots=2, reduce_slots=2, slow_start=1.0), core=1, transient_core=1
+    )
+    bench.submit(maps=4, map_us=10 * SECOND_US, map_output_bytes=100, reduces=2, reduce_us=SECOND_US)
+    bench.run(until_s=40)
+    bench.flows.now_us = 41 * SECOND_US
+    assert any(task.phase is Phase.FETCH for job in bench.cluster.jobs.values() for task in job.running)
+    bench.cluster.leave(NodeId("transient_core-000"))
+    bench.run()
+    assert bench.took_s() > 41
