@@ -12,6 +12,7 @@ import pytest
 from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, UndrainAsked
 from fawkes.errors import FawkesError
 from tests.cli.conftest import Run, World, cluster, job, node
+from tests.lab.support import wait_for
 
 # --- pause, drain, down ---------------------------------------------------------------------------------------------
 
@@ -68,7 +69,7 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
     assert len(loaded.stopped_by) == 1
     assert "/tmp  of unknown size  WILL BE LOST" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
-    assert not (site / "state" / "control.sock").exists()
+    wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 
 
 def test_down_waits_for_one_that_is_coming_up_and_for_the_wiping(run: Run, loaded: World) -> None:
