@@ -25,7 +25,7 @@ for file in /proc/[0-9]*/cmdline; do
     esac
 done
 """
-TASK_PROCESSES = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c YarnChild || :"
+TASK_PROCESSES = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '[Y]arnChild' || :"
 
 
 def pids(site: RealSite, node: str, daemon: str) -> list[str]:
