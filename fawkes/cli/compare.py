@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number, plan_of
 from fawkes.config.site import Site
@@ -17,23 +18,6 @@ if TYPE_CHECKING:
     from fawkes.offline.grid import Grid, Runner
 
 ALL = "all"
-
-
-class Duration(click.ParamType[int]):
-    """A duration such as ``30s``; the command gets microseconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds; a usage error tells the right form."""
-        from fawkes.units import duration_us
-
-        if isinstance(value, int):
-            return value
-        try:
-            return duration_us(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command()

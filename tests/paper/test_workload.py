@@ -1,0 +1,12 @@
+"""What the experiments of the paper hold equal between policies."""
+
+from __future__ import annotations
+
+from fawkes.paper.fixed import Model
+from fawkes.paper.macro import Replay, scenario_of
+
+
+def test_a_policy_does_not_change_the_workload_that_it_meets() -> None:
+    under = [scenario_of(Replay(workload="WKLD-A", policy=name, replay=1), Model()).wishes for name in ("TD", "JD")]
+    assert under[0] == under[1]
+    assert under[0] != scenario_of(Replay(workload="WKLD-A", policy="TD", replay=2), Model()).wishes
