@@ -48,6 +48,11 @@ class ModelTable(Strict):
     shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
     streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
     multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
+    spread: Annotated[float, Field(ge=0, le=2)] | None = Field(
+        default=None, description="deviation of the work of equal tasks; 0 is none"
+    )
+    stragglers: Fraction | None = Field(default=None, description="share of tasks that have more work than they look")
+    straggle: Annotated[float, Field(ge=1)] | None = Field(default=None, description="how many times the work of those")
 
 
 class LoadTable(Strict):

@@ -16,6 +16,7 @@ from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none
 SEED = 1
@@ -60,6 +61,7 @@ class Plan:
             constants=self.constants,
             losses=self.losses,
             limit_us=self.limit_us,
+            seed=self.seed,
         )
 
     def with_references(self, scenario: Scenario) -> Plan:
@@ -77,7 +79,8 @@ def shaken_scenario(
     scenario: Scenario, demands: Sequence[Demand], *, seed: int, replay: int, spread_us: int
 ) -> Scenario:
     """The scenario of one replay: the same for each policy that meets it."""
-    return asked(scenario, shaken(demands, seed, replay, spread_us))
+    chances = rng(seed, "tasks", str(replay)).getrandbits(63)
+    return asked(replace(scenario, seed=chances), shaken(demands, seed, replay, spread_us))
 
 
 def paper_plan(name: str, seed: int | None = None) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from fawkes.core.events import Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
@@ -24,6 +25,8 @@ NAME = "None"
 def measure(window):
     return MINIMUM
 """
+#: a profile runs so often when its tasks differ by chance; its time is the mean
+_TIMES = 3
 #: static: nothing moves, and ticks are rare
 _STATIC_US = 24 * 3600 * 10**6
 _LONG_US = 100 * 365 * _STATIC_US
@@ -32,8 +35,8 @@ _LONG_US = 100 * 365 * _STATIC_US
 def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId, int]:
     """The execution time in microseconds of each job that has no reference time yet, by its id.
 
-    Each distinct profile runs once for each minimum size, one after another on one static MR-cluster without other
-    jobs, in the model of the ``scenario``.
+    Each distinct profile runs once for each minimum size (three times when tasks differ by chance), one after another
+    on one static MR-cluster without other jobs, in the model of the ``scenario``.
     """
     wanted: dict[int, dict[Profile, list[JobId]]] = {}
     for demand in demands:
@@ -51,15 +54,16 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
 def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[int]:
     if not profiles:
         return []
-    names = [JobId(f"alone-{number:06d}") for number in range(len(profiles))]
+    times = _TIMES if scenario.constants.spread or scenario.constants.stragglers else 1
+    names = [JobId(f"alone-{number:06d}") for number in range(len(profiles) * times)]
     request = Requested(at_us=0, spec=ClusterSpec(id=_ALONE, min_nodes=nodes, replication=1))
     jobs = [
         Wish(
-            event=Submitted(at_us=0, spec=_spec(name, profile)),
+            event=Submitted(at_us=0, spec=_spec(name, profiles[number // times])),
             running=_ALONE if number == 0 else None,
             jobs=() if number == 0 else (names[number - 1],),
         )
-        for number, (name, profile) in enumerate(zip(names, profiles, strict=True))
+        for number, name in enumerate(names)
     ]
     settings = replace(Settings(), period_us=_STATIC_US, sample_every_us=_STATIC_US, stale_us=_LONG_US, idle_us=None)
     static = replace(
@@ -73,7 +77,8 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
         limit_us=_LONG_US,
     )
     took = {job.id: job.run_us for job in history.jobs(simulate(static))}
-    return [took[name] or 0 for name in names]
+    groups = [names[first : first + times] for first in range(0, len(names), times)]
+    return [round(fmean(took[name] or 0 for name in group)) for group in groups]
 
 
 def _spec(name: JobId, profile: Profile) -> JobSpec:

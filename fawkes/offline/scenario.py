@@ -37,6 +37,7 @@ class Scenario:
     delays: Delays = field(default_factory=Delays)
     losses: tuple[tuple[NodeId, int], ...] = ()
     limit_us: int = LIMIT_US
+    seed: int = 0
 
     def under(self, settings: Settings, policy: PolicyText) -> Scenario:
         """The same pool and users under other settings or another policy."""
@@ -63,7 +64,7 @@ def simulate(
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
-    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users)
+    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users, seed=scenario.seed)
     for node, at_us in scenario.losses:
         world.lose(node, at_us)
     engine = Engine(world, kept, compile_policy)

@@ -9,6 +9,7 @@ from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
 from fawkes.sim.machine import Common, Leg, Machine, Owner
@@ -23,7 +24,9 @@ NODE_BYTES = 10**12
 class SimCluster:
     """The state of one MR-cluster, and what its masters would answer. Each attempt of a job runs once."""
 
-    def __init__(self, name: ClusterId, flows: Flows[Owner], constants: Constants, common: Common) -> None:
+    def __init__(
+        self, name: ClusterId, flows: Flows[Owner], constants: Constants, common: Common, seed: int = 0
+    ) -> None:
         self.id = name
         self.jobs: dict[JobAttempt, SimJob] = {}
         self.ended: dict[JobAttempt, End] = {}
@@ -36,6 +39,8 @@ class SimCluster:
         self.loaded = False
         self._flows = flows
         self._constants = constants
+        self._seed = seed
+        self._chance = Chance(constants.spread, constants.stragglers, constants.straggle)
         self._shared_slots = constants.map_slots == 0
         self._map_slots: deque[SimNode] = deque()
         self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
@@ -102,6 +107,7 @@ class SimCluster:
         if key not in self.jobs:
             profile = profile_of(effect.spec)
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
+            job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
             if self._constants.job_begin_us:
                 job.step = self.machine.wait(self._constants.job_begin_us, (self, job))
@@ -235,7 +241,8 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        task = TaskAttempt(job, node, phase)
+        task = TaskAttempt(job, node, phase, self._chance.factor(job.stream, job.attempts))
+        job.attempts += 1
         job.running[task] = node.attempts[task] = None
         self._work(task)
 
@@ -350,7 +357,8 @@ class SimCluster:
         kept = self._kept(task.job) if fetched else {}
         far = self._far(task, fetched, sum(kept.values()))
         legs = [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
-        task.flows.update(self.machine.begin(legs, (self, task)))
+        work = [(pool, amount * task.factor) for pool, amount in legs]
+        task.flows.update(self.machine.begin(work, (self, task)))
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
         """How many finished maps have their output on nodes of each role."""

@@ -43,7 +43,10 @@ class SimNode:
 
 @dataclass(eq=False, slots=True)
 class SimJob:
-    """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again."""
+    """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again.
+
+    ``attempts`` of its tasks have started, whose chances begin at ``stream``.
+    """
 
     effect: StartJob
     profile: Profile
@@ -54,6 +57,8 @@ class SimJob:
     started: bool = False
     maps_done: int = 0
     reduces_done: int = 0
+    stream: int = 0
+    attempts: int = 0
     running: dict[TaskAttempt, None] = field(default_factory=dict)
     step: Flow[Any] | None = None
 
@@ -100,12 +105,14 @@ class Phase(IntEnum):
 class TaskAttempt:
     """A task on a node.
 
-    ``flows`` are what is under way of its phase, ``share`` is what it has fetched of the map output.
+    ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
+    it has fetched of the map output.
     """
 
     job: SimJob
     node: SimNode
     phase: Phase
+    factor: float = 1.0
     flows: dict[Flow[Any], None] = field(default_factory=dict)
     share: float = 0.0
 

@@ -43,7 +43,10 @@ Step = Effect | Leaves | PowerFails | Reads
 
 @dataclass(slots=True)
 class SimWorld:
-    """The simulated world. ``until_us`` ends the run; ``replies`` are for whoever watches."""
+    """The simulated world. ``until_us`` ends the run, tasks take their chances from ``seed``.
+
+    ``replies`` are for whoever watches.
+    """
 
     until_us: int
     delays: Delays = field(default_factory=Delays)
@@ -51,6 +54,7 @@ class SimWorld:
     constants: Constants = PLAIN
     users: Users = field(default_factory=lambda: Users(()))
     sites: Mapping[NodeId, str] = field(default_factory=dict)
+    seed: int = 0
     clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
@@ -126,7 +130,7 @@ class SimWorld:
             hosts=self.hosts,
             _flows=self._flows,
         )
-        left.users, left.sites = self.users, self.sites
+        left.users, left.sites, left.seed = self.users, self.sites, self.seed
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
         for of, copy in self._copies.items():
@@ -172,7 +176,7 @@ class SimWorld:
         return self._reach(of) if self._goals.get(of.key) == of else None
 
     def _new_cluster(self, effect: Deploy) -> SimCluster:
-        made = SimCluster(effect.cluster, self._flows, self.constants, self._common)
+        made = SimCluster(effect.cluster, self._flows, self.constants, self._common, self.seed)
         made.replication = effect.spec.replication
         data = effect.spec.details.get("data", ())
         sizes = (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import simulate
 from fawkes.report import history
+from fawkes.sim.constants import DAS4
 from fawkes.units import SECOND_US
 from fawkes.workload.model import TraceJob
 from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
@@ -100,16 +102,26 @@ def test_a_mr_cluster_is_kept_through_the_gaps_of_its_jobs(
 def test_a_reference_time_is_that_of_the_job_alone() -> None:
     come = coming([job("a-1"), job("a-2"), job("a-3", gigabytes=9)], "a")
     known = replace(come[1], spec=replace(come[1].spec, reference_us=5))
-    one = plan(demand("a", 2, come=(come[0], known, come[2])))
+    same = replace(DAS4, spread=0.0)
+    one = plan(demand("a", 2, come=(come[0], known, come[2])), constants=same)
     found = reference_times(one.scenario(CATALOG), one.demands)
     assert set(found) == {"a-1", "a-3"}
     small, given_one, large = referenced(one.demands, found)[0].jobs
     assert given_one.spec.reference_us == 5
     # The same job on a pool of just its minimum, with nobody beside it.
-    alone = simulate(ready(plan(demand("a", 2, come=come[:1]), nodes=2), "None"))
+    alone = simulate(ready(plan(demand("a", 2, come=come[:1]), nodes=2, constants=same), "None"))
     (ran,) = history.jobs(alone)
     assert small.spec.reference_us == ran.run_us
     assert (large.spec.reference_us or 0) > (small.spec.reference_us or 0)
+
+
+def test_a_reference_time_is_a_mean_when_tasks_differ_by_chance() -> None:
+    one = plan(demand("a", 2, come=jobs("a", 1)))
+    names = [f"alone-{number:06d}" for number in range(3)]
+    apart = plan(demand("a", 2, come=coming([job(name, 1000 * number) for number, name in enumerate(names)], "a")))
+    each = [job.run_us or 0 for job in history.jobs(simulate(ready(replace(apart, nodes=one.nodes[:2]), "None")))]
+    assert len(set(each)) == 3
+    assert reference_times(one.scenario(CATALOG), one.demands) == {"a-0": round(fmean(each))}
 
 
 @pytest.mark.parametrize(("shuffle_bytes", "reduces"), [(0, 0), (1, 1), (10**9, 1), (10**9 + 1, 2)])

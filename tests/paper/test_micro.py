@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fawkes.core.model import Role
 from fawkes.paper.fixed import Model, varied
 from fawkes.paper.micro import Bench, References, application_s, removal_busy_s, removal_idle_s
+from fawkes.sim.constants import DAS4
 from fawkes.sim.profile import Profile
 from fawkes.units import SECOND_US
 
 PLAIN = Profile(maps=12, map_us=10 * SECOND_US)
+EVEN = Model(replace(DAS4, spread=0.0))
 
 
 def test_jobs_run_one_after_another() -> None:
-    one = Bench(Model(), core=2).run([PLAIN])
+    one = Bench(EVEN, core=2).run([PLAIN])
     # A beginning of 7 s, one wave, an end of 4 s.
     assert one == pytest.approx(21)
-    assert Bench(Model(), core=2).run([PLAIN, PLAIN]) == pytest.approx(2 * one)
+    assert Bench(EVEN, core=2).run([PLAIN, PLAIN]) == pytest.approx(2 * one)
 
 
 def test_a_node_that_leaves_takes_no_tasks_and_is_gone_when_its_data_is_elsewhere() -> None:
-    bench = Bench(Model(), 1, 1, Role.TRANSIENT_CORE)
+    bench = Bench(EVEN, 1, 1, Role.TRANSIENT_CORE)
     bench.evacuate(bench.others, 10**9)
     assert bench.run([PLAIN]) == pytest.approx(31)
     assert list(bench.cluster.nodes) == ["core-000"]
 
 
 def test_the_reference_is_the_time_alone_on_ten_core_nodes() -> None:
-    assert References(Model()).of(PLAIN) == 21 * SECOND_US
+    assert References(EVEN).of(PLAIN) == 21 * SECOND_US
 
 
 def test_idle_nodes_leave_in_the_time_that_hdfs_gives_each() -> None:

@@ -41,7 +41,10 @@ def agree(site: RealSite) -> None:
 
 
 def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealSite) -> None:
-    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=40)))
+    # Otherwise alpha may have nothing left to grow by.
+    with site.demand("beta"):
+        site.until_serving("beta", Role.TRANSIENT_CORE, 4)
+    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=60)))
     site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
     with site.demand("alpha"):
         site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))

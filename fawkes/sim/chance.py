@@ -1,0 +1,57 @@
+"""How much longer or shorter than the mean each attempt of a task takes: the same number for the same task, always.
+
+Numbers are looked up by a counter, not drawn one after another: attempt number n of a job gets the same whatever
+happened before, on any policy, in any process, and in the compiled engine too (no logarithm is taken on the way, whose
+last bit may differ).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp
+from statistics import NormalDist
+
+#: entries of the table of quantiles: the tails end at 3.7 standard deviations
+QUANTILES = 4096
+_BITS = 12
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Factors of work: lognormal with mean 1 and deviation ``spread``; a ``share`` of them ``straggle`` times it."""
+
+    spread: float = 0.0
+    share: float = 0.0
+    straggle: float = 1.0
+
+    def factor(self, stream: int, number: int) -> float:
+        """The factor of a job's attempt number so and so, maps and reduces counted together."""
+        if not self.spread and not self.share:
+            return 1.0
+        bits = mixed((stream + number * 0x9E3779B97F4A7C15) & _MASK)
+        factor = quantiles(self.spread)[bits >> (64 - _BITS)]
+        return factor * self.straggle if (bits & 0xFFFFFFFF) < self.share * 2**32 else factor
+
+
+def stream_of(seed: int, job: str, attempt: int) -> int:
+    """Where a job's numbers begin, 64 bits."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {attempt} {job}".encode()).digest()[:8])
+
+
+def mixed(bits: int) -> int:
+    """64 bits from 64 bits, each of which depends on all (SplitMix64's finalizer; Steele, Lea and Flood 2014)."""
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
+    return bits ^ (bits >> 31)
+
+
+@lru_cache
+def quantiles(spread: float) -> tuple[float, ...]:
+    """Equally likely factors in rising order, whose mean is 1 to within a thousandth."""
+    normal = NormalDist(0.0, spread) if spread else None
+    if normal is None:
+        return (1.0,) * QUANTILES
+    return tuple(exp(normal.inv_cdf((n + 0.5) / QUANTILES) - spread * spread / 2) for n in range(QUANTILES))
