@@ -35,6 +35,7 @@ def rows_of(said: Result) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_row_for_each_policy_and_setting(scenario: Path) -> None:
     rows = rows_of(compare(scenario, "--set", "tau=1,1e9", "-o", "json"))
     assert [(row["policy"], row["settings"], row["replays"]) for row in rows] == [
@@ -71,6 +72,7 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
     assert len(pd.read_parquet(folder / "table.parquet")) == 2
 
 
+@pytest.mark.slow
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
     assert one.stdout == two.stdout

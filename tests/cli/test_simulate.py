@@ -75,6 +75,7 @@ def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> N
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
@@ -96,6 +97,7 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert (out / "nodes-over-time.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert fawkes("simulate", scenario, "--out", tmp_path / name).exit_code == 0

@@ -45,6 +45,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "rows").iterdir())}
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> None:
     one, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
     assert one == two_
@@ -52,6 +53,7 @@ def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> No
     assert [(row["policy"], row["replay"]) for row in one] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.offline.test_grid import done, grid;"
@@ -135,6 +137,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [in_this_process, on_processes(2)], ids=["one", "two"])
 def test_a_run_that_never_finishes_is_named(
     tmp_path: Path, run: Callable[[Grid, Sequence[Cell]], Iterator[Row]]

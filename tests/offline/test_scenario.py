@@ -36,6 +36,7 @@ def test_all_jobs_succeed_and_every_decision_comes_again(policy: str) -> None:
     assert list(replay(store.entries(), compile_policy)) == []
 
 
+@pytest.mark.slow
 def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
     code = (
         "import hashlib; from tests.offline.support import *; from tests.offline.test_scenario import text_of;"
