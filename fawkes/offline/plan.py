@@ -16,6 +16,7 @@ from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays
 from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none
@@ -37,6 +38,7 @@ class Plan:
     demands: tuple[Demand, ...]
     seed: int = SEED
     constants: Constants = DAS4
+    delays: Delays = field(default_factory=Delays)
     losses: tuple[tuple[NodeId, int], ...] = ()
     limit_us: int = LIMIT_US
     file: str = ""
@@ -59,6 +61,7 @@ class Plan:
             policy=text,
             wishes=(),
             constants=self.constants,
+            delays=self.delays,
             losses=self.losses,
             limit_us=self.limit_us,
             seed=self.seed,

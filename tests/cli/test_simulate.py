@@ -97,6 +97,23 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert (out / "nodes-over-time.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert fawkes("simulate", scenario, "--out", out).exit_code == 0
+    told = fawkes("simulate", scenario, "--beside", out)
+    assert told.exit_code == 0, told.stderr
+    assert "100% of the decisions stand in the same order; median error of the jobs' times +0%" in told.stdout
+    rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
+    assert rows["likeness"] == 1.0
+    assert {row["error"] for row in rows["jobs"]} == {0.0}
+
+
+def test_beside_a_folder_without_a_ledger_is_refused(scenario: Path, tmp_path: Path) -> None:
+    told = fawkes("simulate", scenario, "--beside", tmp_path)
+    assert told.exit_code == 2
+    assert str(tmp_path) in told.stderr
+
+
 @pytest.mark.slow
 def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from fawkes.config.scenarios import ModelTable
+from fawkes.config.model import ModelTable
 from fawkes.config.site import Site
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays
 from fawkes.units import SECOND_US
 from tests.config.support import POOL, Bad, assert_refused, cases
 from tests.offline.support import CATALOG
@@ -112,9 +113,9 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands
     assert len(plan.nodes) == 10
-    assert [len(one.all_jobs) for one in plan.demands] == [6, 5, 12]
+    assert [len(one.all_jobs) for one in plan.demands] == [6, 5, 10]
     assert (third.behind, second.behind) == ("c-1", None)
-    assert first.jobs[1].spec.reference_us == 35 * SECOND_US
+    assert first.jobs[1].spec.reference_us == 27 * SECOND_US
     # The lab's limit holds offline as well.
     assert plan.constants.network_bytes_s == 5_000_000
 
@@ -128,7 +129,16 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_the_model_has_every_constant() -> None:
-    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)}
+    delays = {"deploy_us", "join_us", "drain_us", "clean_us"}
+    assert delays < {one.name for one in fields(Delays)}
+    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays
+
+
+def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
+    plan = read(tmp_path, f'{HEAD}[model]\nspread = 0\ndeploy = "40s"\njoin = "9s"\n')
+    assert plan.constants.spread == 0
+    assert (plan.delays.deploy_us, plan.delays.join_us) == (40 * SECOND_US, 9 * SECOND_US)
+    assert plan.scenario(CATALOG).delays == plan.delays
 
 
 LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'
