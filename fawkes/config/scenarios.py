@@ -46,6 +46,9 @@ class ModelTable(Strict):
     block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
     heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")
     shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
+    decommission_us: DurationUs | None = Field(
+        default=None, alias="decommission", description="how often HDFS looks whether a node is empty"
+    )
     streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
     multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
     spread: Annotated[float, Field(ge=0, le=2)] | None = Field(
@@ -80,6 +83,9 @@ class FaultTable(Strict):
 
     node: str = Field(description="the node")
     at_us: DurationUs = Field(alias="at", description="when, from the start of the run")
+    back_us: DurationUs | None = Field(
+        default=None, alias="back", description="when it has power again, from the start of the run; never without it"
+    )
 
 
 class ScenarioTable(WorkloadTable):
