@@ -15,6 +15,7 @@ from fawkes.errors import BrokenError, RefusedError, UserError
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
+Kept = TypeVar("Kept", contravariant=True)
 
 
 class Runner(Protocol):
@@ -24,13 +25,13 @@ class Runner(Protocol):
         """Items and their rows, in any order."""
 
 
-class RowFolder(Protocol[Item]):
+class RowFolder(Protocol[Kept]):
     """Where rows are kept, each in a file of its own."""
 
-    def row(self, item: Item, /) -> Row | None:
+    def row(self, item: Kept, /) -> Row | None:
         """The row of an item; None when it is not there, or not whole."""
 
-    def keep(self, item: Item, row: Row, /) -> None:
+    def keep(self, item: Kept, row: Row, /) -> None:
         """Store the row of an item, whole or not at all."""
 
 

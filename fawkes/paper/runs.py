@@ -48,8 +48,8 @@ _SOURCES = (
     "paper/macro.py", "paper/micro.py",
 )  # fmt: skip
 _ERROR_LETTERS = 400
-#: the longest runs begin first, so that the last worker does not begin with one when all others are done; and the sweep
-#: last, which an interrupted page can do without
+#: the longest runs begin first, so that the last worker does not begin with one when all others are done; but other
+#: replays and the sweep come last, which an interrupted page can do without
 _LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
 
 
@@ -241,7 +241,8 @@ class RunFolder:
     def row(self, run: Run) -> Row | None:
         """The row of a run; None when it was not made by these sources."""
         found = stamp_of(self._file(run))
-        return None if found is None else found["row"]
+        row: Row | None = None if found is None else found["row"]
+        return row
 
     def keep(self, run: Run, row: Row) -> None:
         """Store the row of a run, whole."""
@@ -267,8 +268,9 @@ def gather(
     return dict(zip(wanted, finish(execute, wanted, folder, run, say), strict=True))
 
 
-def _length(run: Run) -> tuple[bool, int]:
-    return not run.constant, _LENGTH.get(str(dict(run.values).get("workload", "")), 0)
+def _length(run: Run) -> tuple[bool, int, int]:
+    values: dict[str, Any] = dict(run.values)
+    return not run.constant, -values.get("replay", 0), _LENGTH.get(values.get("workload", ""), 0)
 
 
 @cache
