@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _CAPACITY = (
-    "What is lost is capacity: with k of 20 nodes gone a job takes 20 / (20 - k) times as long, a curve whose own R2 up "
-    "to 8 of 20 nodes is 0.979, just below the rule's 0.98. Sort's is more bent: the copies share its disks."
+    "What is lost is capacity: with k of 20 nodes gone a job takes 20 / (20 - k) times as long, a curve whose own R2 "
+    "up to 8 of 20 nodes is 0.979, just below the rule's 0.98. Sort's is more bent: the copies share its disks."
 )
 _SLOPE = (
     "The speed-up by TR stays below that by TC, as in the paper. But the rule also wants the slope of its last tenth "
@@ -29,8 +29,8 @@ _NO_SEEKS = (
     "growing by TC (mean slowdown 2.5 against 2.1 in replay 0), but both drain together."
 )
 _BASELINE = (
-    "With 10 nodes alone c-2 is overloaded in our reconstruction: its jobs come within two hours and end after three, so "
-    "its queue under None only grows, and whatever moves nodes to it is far better. The paper names no baseline, and "
+    "With 10 nodes alone c-2 is overloaded in our reconstruction: its jobs come within two hours and end after three, "
+    "so its queue under None only grows, and whatever moves nodes to it is far better. The paper names no baseline, and "
     "draws its arrival curves without numbers."
 )
 _HEAVY = (
