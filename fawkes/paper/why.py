@@ -30,8 +30,8 @@ _NO_SEEKS = (
 )
 _BASELINE = (
     "With 10 nodes alone c-2 is overloaded in our reconstruction: its jobs come within two hours and end after three, "
-    "so its queue under None only grows, and whatever moves nodes to it is far better. The paper names no baseline, and "
-    "draws its arrival curves without numbers."
+    "so its queue under None only grows, and whatever moves nodes to it is far better. The paper names no baseline, "
+    "and draws its arrival curves without numbers."
 )
 _HEAVY = (
     "The paper draws its arrival curves without numbers; in ours (classes.Reconstruction) c-2 needs more than the 16 "

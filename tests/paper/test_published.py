@@ -26,10 +26,10 @@ AGAIN = [
     *runs.grow((0.5,)),
     *runs.remove((1, 10, 16), 8),
     runs.replay("WKLD-A", "JD", "TR"),
-    runs.replay("WKLD-B", "TD", "TR", number=1),
-    runs.replay("WKLD-C", "TD", "TR", number=2),
+    runs.replay("WKLD-B", "TD", "TR"),
+    runs.replay("WKLD-C", "TD", "TR"),
     runs.replay("WKLD-D", "TD"),
-    runs.replay("WKLD-D", "PU", number=1),
+    runs.replay("WKLD-D", "PU"),
 ]
 
 

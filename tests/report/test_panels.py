@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
 from fawkes.report.course import Course, course_of
 from fawkes.report.figures import rendered
@@ -21,8 +20,8 @@ def test_the_course_is_that_of_the_frames(played: Reader) -> None:
         mine = by_tick[(by_tick.cluster == name) & by_tick.discrimination.notna()]
         assert course.discrimination[name] == list(zip(mine.at_s, mine.discrimination, strict=True))
         asked = read[(read.cluster == name) & read.tasks_waiting.notna()]
-        assert {at_s for at_s, _ in course.waiting[name]} <= set(asked.at_s)
-        assert max(value for _, value in course.waiting[name]) <= asked.tasks_waiting.max()
+        waiting = dict(course.waiting[name])
+        assert [waiting[at_s] for at_s in asked.at_s] == list(asked.tasks_waiting)
 
 
 def test_a_course_is_the_same_from_json(played: Reader) -> None:
@@ -48,6 +47,6 @@ def test_slowdowns_are_at_the_policies() -> None:
     figure = slowdowns(["TD", "None"], [1.0, 2.0], [3.0, 4.0], [5.0, 60.0])
     (panel,) = figure.axes
     assert [label.get_text() for label in panel.get_xticklabels()] == ["TD", "None"]
-    drawn = {str(line.get_label()): list(line.get_ydata()) for line in panel.lines}
+    drawn = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
     assert drawn == {"least": [1.0, 2.0], "median": [3.0, 4.0], "most": [5.0, 60.0]}
-    assert panel.get_ylim()[1] > pytest.approx(60)
+    assert panel.get_ylim()[1] > 60
