@@ -17,7 +17,7 @@ from fawkes.paper import fixed
 from fawkes.paper.exhibits import Exhibit, exhibits
 from fawkes.paper.rows import Rows
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, Verdict
-from fawkes.paper.runs import Run, sources
+from fawkes.paper.runs import Run, all_runs, sources
 from fawkes.paper.verdicts import judge, swept
 from fawkes.paper.why import GAPS, WHY
 
@@ -49,8 +49,9 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
             write_picture(folder / one.name, one.draw())
             drawn[one.name] = (folder / f"{one.name}.png").read_bytes()
     failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
-    (folder / "index.md").write_text("\n".join(_markdown(found, shown, drawn, failed)) + "\n", encoding="utf-8")
-    (folder / "index.html").write_text("\n".join(_html(found, shown, drawn, failed)) + "\n", encoding="utf-8")
+    made_by = _made_by(rows)
+    (folder / "index.md").write_text("\n".join(_markdown(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
+    (folder / "index.html").write_text("\n".join(_html(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
     return found
 
 
@@ -62,11 +63,14 @@ def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
             yield run, row if judged else {name: value for name, value in row.items() if name != "course"}
 
 
-def _made_by() -> str:
+def _made_by(rows: Mapping[Run, Row]) -> str:
+    wanted = set(all_runs())
+    made = len(wanted & rows.keys())
+    partly = "" if made == len(wanted) else f" {made} of {len(wanted)} runs were made: what was not run says so."
     return (
         f"Made by `fawkes paper` of Fawkes {__version__} (sources {sources()}), seed {fixed.SEED}. The constants of "
         "the model (fawkes/sim/constants.py) are fitted on the two Sort figures of 6.1 alone; the rules of the "
-        "verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run."
+        f"verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run.{partly}"
     )
 
 
@@ -88,9 +92,9 @@ def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
 
 
 def _markdown(
-    found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
+    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
 ) -> Iterator[str]:
-    yield f"# {_TITLE}\n\n{_made_by()}\n\n{len(found)} statements: {_counted(found)}.\n"
+    yield f"# {_TITLE}\n\n{made_by}\n\n{len(found)} statements: {_counted(found)}.\n"
     for one in shown:
         yield f"## {one.title}\n\n{one.how}\n"
         own = one.judged(found)
@@ -111,9 +115,11 @@ def _markdown(
         yield from (f"- {line}" for line in failed)
 
 
-def _html(found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]) -> Iterator[str]:
+def _html(
+    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
+) -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title><style>{_STYLE}</style>"
-    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(_made_by())}</p><p>{len(found)} statements: {_counted(found)}.</p>"
+    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(made_by)}</p><p>{len(found)} statements: {_counted(found)}.</p>"
     for one in shown:
         yield f"<h2>{escape(one.title)}</h2><p>{escape(one.how)}</p>"
         own = one.judged(found)
