@@ -32,6 +32,9 @@ class ModelTable(Strict):
     block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
     heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")
     shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
+    decommission_us: DurationUs | None = Field(
+        default=None, alias="decommission", description="how often HDFS looks whether a node is empty"
+    )
     streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
     multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
     deploy_us: DurationUs | None = Field(default=None, alias="deploy", description="of a MR-cluster, without data")

@@ -50,6 +50,9 @@ class FaultTable(Strict):
 
     node: str = Field(description="the node")
     at_us: DurationUs = Field(alias="at", description="when, from the start of the run")
+    back_us: DurationUs | None = Field(
+        default=None, alias="back", description="when it has power again, from the start of the run; never without it"
+    )
 
 
 class ScenarioTable(WorkloadTable):

@@ -20,7 +20,7 @@ from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
-from fawkes.sim.steps import Delays
+from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import swf, swim
 from fawkes.workload.arrivals import NAMED
@@ -45,6 +45,8 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         if fault.node not in {node.id for node in nodes}:
             hint = f"The nodes are {nodes[0].id} to {nodes[-1].id}"
             faults.add(f"there is no node {fault.node!r}", f"fault[#{number}].node", hint)
+        if fault.back_us is not None and fault.back_us <= fault.at_us:
+            faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
     for number, load in enumerate(table.load, 1):
@@ -63,7 +65,7 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         seed=seed,
         constants=_constants(table.model, said.network_bytes),
         delays=replace(Delays(), **_said(table.model, Delays)),
-        losses=tuple((NodeId(fault.node), fault.at_us) for fault in table.fault),
+        losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
         limit_us=table.limit_us or LIMIT_US,
         file=str(found.path),
         base=found.path.parent,

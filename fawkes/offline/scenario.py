@@ -13,7 +13,7 @@ from fawkes.engine import Engine
 from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
-from fawkes.sim.steps import Delays
+from fawkes.sim.steps import Delays, Loss
 from fawkes.sim.users import Users, Wish
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
@@ -35,7 +35,7 @@ class Scenario:
     wishes: tuple[Wish, ...]
     constants: Constants = DAS4
     delays: Delays = field(default_factory=Delays)
-    losses: tuple[tuple[NodeId, int], ...] = ()
+    losses: tuple[Loss, ...] = ()
     limit_us: int = LIMIT_US
     seed: int = 0
 
@@ -64,9 +64,12 @@ def simulate(
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
-    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users, seed=scenario.seed)
-    for node, at_us in scenario.losses:
-        world.lose(node, at_us)
+    sites = {node.id: node.site for node in scenario.nodes}
+    world = SimWorld(
+        scenario.limit_us, delays, constants=scenario.constants, users=users, sites=sites, seed=scenario.seed
+    )
+    for loss in scenario.losses:
+        world.lose(loss.node, loss.at_us, loss.back_us)
     engine = Engine(world, kept, compile_policy)
     patience = Patience(scenario.wishes, scenario.settings)
     engine.step(_started(scenario))

@@ -70,6 +70,8 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
     assert "4 of 4 runs are finished already" in third.stderr
     assert len(pd.read_csv(folder / "runs.csv")) == len(pd.read_parquet(folder / "runs.parquet")) == 4
     assert len(pd.read_parquet(folder / "table.parquet")) == 2
+    assert (folder / "slowdowns.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "slowdowns.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.slow

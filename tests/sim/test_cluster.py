@@ -175,6 +175,21 @@ def test_sort_on_two_sites_is_less_than_a_fifth_slower() -> None:
     assert sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2, of=narrow) / alone - 1 > 0.5
 
 
+def test_replicas_of_what_is_written_cross_the_link() -> None:
+    """Ten reduces write 100 bytes each; half of the other two replicas go to the other site: at 1 byte a second."""
+    slow = replace(PLAIN, slots=20, site_bytes_s=1.0)
+    took = {}
+    for sites in (1, 2):
+        bench = Bench(slow)
+        for at in range(4):
+            bench.cluster.join(NodeId(f"n{at}"), Role.CORE, site=f"site{at % sites}")
+        bench.submit(maps=1, map_us=SECOND_US, reduces=10, output_bytes=100)
+        bench.run()
+        took[sites] = bench.took_s()
+    assert took[1] == pytest.approx(1)
+    assert took[2] == pytest.approx(1 + 10 * 100 * 2 / 2, rel=0.01)
+
+
 @pytest.mark.slow
 def test_growing_by_transient_core_nodes_speeds_sort_up_more_than_by_transient_ones() -> None:
     alone = sort_s(20, Role.TRANSIENT, 0, reduces=40)

@@ -55,7 +55,7 @@ def world(role: Role) -> SimWorld:
     }
     new = SimWorld(UNTIL_S * SECOND_US, delays=Delays(sample_us=4 * SECOND_US), faults=Mishaps(faults))
     new.script(story(role))
-    new.lose(NodeId("node05"), 45 * SECOND_US)
+    new.lose(NodeId("node05"), 45 * SECOND_US, 46 * SECOND_US)
     return new
 
 
