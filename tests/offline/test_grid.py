@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 
 from fawkes.catalog import Kind
@@ -153,15 +153,16 @@ def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None
         done(tmp_path, slow, run)
 
 
-def test_dask_is_asked_for_by_name_when_it_is_missing() -> None:
-    if find_spec("distributed") is not None:
-        pytest.skip("Dask is installed")
+def test_dask_is_asked_for_by_name_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So Python remembers a module that is not there.
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"needs Dask, .* pip install 'fawkes-provisioner\[dask\]'"):
         on_dask("tcp://127.0.0.1:8786")
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_rows(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
+    local: Any = distributed.LocalCluster
+    with local(n_workers=1, threads_per_worker=1, processes=True) as cluster:
         rows = done(tmp_path / "dask", grid(1), on_dask(cluster.scheduler_address))
     assert rows == done(tmp_path / "here", grid(1))
