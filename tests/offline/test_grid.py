@@ -162,7 +162,6 @@ def test_dask_is_asked_for_by_name_when_it_is_missing(monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_dask_gives_the_same_rows(tmp_path: Path) -> None:
-    local: Any = distributed.LocalCluster
-    with local(n_workers=1, threads_per_worker=1, processes=True) as cluster:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
         rows = done(tmp_path / "dask", grid(1), on_dask(cluster.scheduler_address))
     assert rows == done(tmp_path / "here", grid(1))
