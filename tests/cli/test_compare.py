@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from importlib.util import find_spec
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -130,9 +130,9 @@ def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
     assert not (scenario.parent / "out").exists()
 
 
-def test_dask_without_dask_says_what_to_install(scenario: Path) -> None:
-    if find_spec("distributed") is not None:
-        pytest.skip("Dask is installed")
+def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So Python remembers a module that is not there.
+    monkeypatch.setitem(sys.modules, "distributed", None)
     said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
     assert said.exit_code == 2
     assert "pip install 'fawkes-provisioner[dask]'" in said.stderr
