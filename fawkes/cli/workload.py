@@ -80,7 +80,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if summary.users:
         facts.append(("users", f"{summary.users}"))
     for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
-        facts += [(name, f"{lines.count} {reason} (first: line {lines.first})") for reason, lines in found.items()]
+        facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
     return facts
 
 
