@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, output_option, show
+from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
 from fawkes.units import SECOND_US, show_bytes, show_duration
 
@@ -60,6 +61,33 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
     """Write FILE in another format; says what that format cannot hold."""
     trace = opened(file, form)
     tell(write(trace, out, to, force=force), output)
+
+
+@workload.command()
+@click.argument("file")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@FORMAT
+@FORCE
+@output_option
+def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    from fawkes.report.figures import rendered
+    from fawkes.workload.files import refuse_there, whole
+    from fawkes.workload.pictures import workload_picture
+
+    out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
+    pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
+    for path in pictures.values():
+        refuse_there(path, force=force)
+    figure = workload_picture(opened(file, form))
+    for kind, path in pictures.items():
+        with whole(path) as raw:
+            raw.write(rendered(figure, kind))
+    show([{"file": str(path)} for path in pictures.values()], (Column("file"),), output)
+
+
+for _command in (make, scale, fold, sample, perturb, merge):
+    workload.add_command(_command)
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:

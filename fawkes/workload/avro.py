@@ -78,8 +78,12 @@ def _named(schema: Mapping[str, Any], named: dict[str, Decode], space: str) -> D
     space = schema.get("namespace", space)
     name = schema["name"]
     full = name if "." in name else f"{space}.{name}"
-    # A record may hold itself: what stands under its name is looked up when it is decoded.
-    named[full] = lambda cursor: named[full](cursor)
+
+    def later(cursor: Cursor) -> Any:
+        return named[full](cursor)
+
+    # A record may hold itself: its own name is looked up only when a value is decoded.
+    named[full] = later
     named[full] = _NAMED[schema["type"]](schema, named, full.rpartition(".")[0])
     return named[full]
 
