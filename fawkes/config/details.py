@@ -110,6 +110,11 @@ class JobDetails:
     properties: Mapping[str, str] = field(default_factory=dict)
     sleep: SleepTasks | None = None
 
+    @property
+    def one_application(self) -> bool:
+        """Whether it is over with its first application of YARN; a user's own program may run several."""
+        return self.kind == "streaming" or self.sleep is not None
+
     def plain(self) -> dict[str, Plain]:
         """As plain data, for `JobSpec.details`."""
         return _plain(self)
