@@ -49,7 +49,7 @@ def places(url: str, user: str, folder: str) -> object:
 
 def sizes(url: str, user: str, folder: str) -> object:
     """Of each file below a folder: its bytes."""
-    return {file.path: file.size_bytes for file in Hdfs(url, user).below(folder) if not file.folder}
+    return {file.path: file.size for file in Hdfs(url, user).below(folder) if not file.folder}
 
 
 def write(url: str, user: str, path: str, place: str, size: str, replication: str) -> object:

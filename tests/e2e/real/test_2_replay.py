@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ format = "swf"
 
 
 @pytest.fixture(scope="module")
-def replayed(running: RealSite) -> Iterator[dict[str, Any]]:
+def replayed(running: RealSite) -> dict[str, Any]:
     """The report of a replay whose command was killed as soon as it had submitted the first job."""
     site = running
     site.write("traces/bytes.tsv", SWIM)
@@ -55,7 +54,7 @@ def replayed(running: RealSite) -> Iterator[dict[str, Any]]:
         command.send_signal(signal.SIGKILL)
     site.fawkes("replay", scenario, "--out", out)
     found: dict[str, Any] = json.loads((out / "replay.json").read_text())
-    yield found
+    return found
 
 
 def history(site: RealSite, cluster: str, application: str, what: str) -> Any:
