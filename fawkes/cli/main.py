@@ -61,6 +61,7 @@ VERBS = {
     "replay": Verb("fawkes.cli.replay:replay", "Run the jobs of a workload or trace for real, at their times."),
     "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
     "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
+    "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
     "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
 }
 
