@@ -26,9 +26,11 @@ nodes = 8
 [[cluster]]
 id = "alpha"
 min_nodes = 2
+replication = 2
 [[cluster]]
 id = "beta"
 min_nodes = 2
+replication = 2
 [[load]]
 cluster = "alpha"
 trace = "bytes.tsv"
@@ -50,7 +52,8 @@ def replayed(running: RealSite) -> dict[str, Any]:
     out = site.root / "replayed"
     words = [sys.executable, "-m", "fawkes", "--site", str(site.root), "replay", str(scenario), "--out", str(out)]
     with subprocess.Popen(words, cwd=PROJECT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
-        site.until("the first job", lambda: "alpha-first" in site.ledger.jobs)
+        site.until("the first job", lambda: "alpha-first" in site.ledger.jobs or command.poll() is not None)
+        assert command.poll() is None, "the replay ended at once"
         command.send_signal(signal.SIGKILL)
     site.fawkes("replay", scenario, "--out", out)
     found: dict[str, Any] = json.loads((out / "replay.json").read_text())
