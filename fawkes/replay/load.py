@@ -30,7 +30,7 @@ def live_job(spec: JobSpec, jar: Path) -> JobSpec:
     profile = profile_of(spec)
     if profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes:
         profile = replace(profile, map_cpu_us=0, reduce_cpu_us=0)
-    return _load(spec, profile, f"{OUTPUT}/{spec.id}", jar)
+    return load_job(spec, profile, f"{OUTPUT}/{spec.id}", jar)
 
 
 def pool_bytes(spec: JobSpec) -> int:
@@ -47,10 +47,14 @@ def pool_job(cluster: str, name: str, size_bytes: int, jar: Path) -> JobSpec:
     each = -(-size_bytes // files)
     profile = Profile(maps=files, output_bytes=each)
     spec = JobSpec(id=JobId(name), cluster=ClusterId(cluster), tasks=files, tasks_estimated=False)
-    return _load(spec, profile, POOL, jar, expect=files * each)
+    return load_job(spec, profile, POOL, jar, expect=files * each)
 
 
-def _load(spec: JobSpec, profile: Profile, output: str, jar: Path, *, expect: int | None = None) -> JobSpec:
+def load_job(spec: JobSpec, profile: Profile, output: str, jar: Path, *, expect: int | None = None) -> JobSpec:
+    """The job that does what a profile says, its output in a folder of HDFS.
+
+    With ``expect`` it fails unless the folder has so many bytes in the end.
+    """
     said: dict[str, int | str] = {
         "name": spec.id,
         "pool": POOL,
