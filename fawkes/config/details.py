@@ -91,7 +91,7 @@ class JobDetails:
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``files`` are absolute local paths that go along. ``sleep`` says what
-    the tasks do when they only sleep.
+    the tasks do when they only sleep, ``profile`` what those of a load job do: the simulator's `Profile`.
     """
 
     kind: str
@@ -109,6 +109,12 @@ class JobDetails:
     files: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     sleep: SleepTasks | None = None
+    profile: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def one_application(self) -> bool:
+        """Whether it is over with its first application of YARN; a user's own program may run several."""
+        return self.kind == "streaming" or self.sleep is not None
 
     def plain(self) -> dict[str, Plain]:
         """As plain data, for `JobSpec.details`."""
