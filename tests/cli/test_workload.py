@@ -41,7 +41,7 @@ def test_show_tells_what_was_left_out() -> None:
     said = fawkes("show", SWF)
     assert "left out      6 with a job without run time (first: line 34)" in said.stdout.splitlines()
     assert json.loads(fawkes("show", SWF, "-o", "json").stdout)["workload"]["dropped"] == {
-        "with a job without run time": {"count": 6, "first": 34}
+        "with a job without run time": {"count": 6, "first": "line 34"}
     }
 
 
