@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
-from fawkes.workload import swf, swim
+from fawkes.workload import operations, swim
 from fawkes.workload.applications import load_application
 from fawkes.workload.arrivals import NAMED
 from fawkes.workload.classes import (
@@ -35,7 +35,8 @@ from fawkes.workload.classes import (
     stages_of,
     workload,
 )
-from fawkes.workload.model import TraceJob
+from fawkes.workload.formats import SWIM, read_workload
+from fawkes.workload.model import Trace, TraceJob
 
 _HOUR_US = 3600 * SECOND_US
 
@@ -59,11 +60,12 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
+    unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        loads[load.cluster] = (
-            *loads.get(load.cluster, ()),
-            *_jobs(load, found.path, f"load[#{number}]", seed),
-        )
+        for cluster, jobs in _jobs(load, table, found.path, f"load[#{number}]", seed).items():
+            loads[cluster] = (*loads.get(cluster, ()), *jobs)
+            if load.reference == "none":
+                unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
     return Plan(
@@ -79,7 +81,7 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         limit_us=table.limit_us or LIMIT_US,
         file=str(found.path),
         base=found.path.parent,
-        unreferenced=frozenset(load.cluster for load in table.load if load.reference == "none"),
+        unreferenced=frozenset(unreferenced),
     )
 
 
@@ -161,22 +163,34 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
             seen.add(one.spec.id)
 
 
-def _jobs(load: LoadTable, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
-    """The jobs of a load, their times from the request of its MR-cluster."""
+def _jobs(load: LoadTable, table: ScenarioTable, path: Path, key: str, seed: int) -> dict[str, tuple[Coming, ...]]:
+    """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
+    form = SWIM
     if load.paper is not None:
         jobs = _of_paper(load, path, key, seed)
     elif load.apps is not None:
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs = _traced(load, path)
+        jobs, form = _traced(load, {one.id or "" for one in table.cluster}, path, key)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
-    if load.time_factor != 1 or load.size_factor != 1:
-        jobs = tuple(swim.scaled(job, load.time_factor, load.size_factor) for job in jobs)
-    known = (replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs)
-    return coming(known, load.cluster, stages=stages_of(apps))
+    mine: dict[str, list[TraceJob]] = {load.cluster: []}
+    for job in _scaled(jobs, load, form):
+        known = replace(job, after=tuple(one for one in job.after if one in kept))
+        mine.setdefault(job.cluster or load.cluster, []).append(known)
+    return {cluster: coming(part, cluster, stages=stages_of(apps)) for cluster, part in mine.items()}
+
+
+def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:
+    """Times and sizes by the load's factors. SWIM's rules are for jobs that are known by their bytes."""
+    if load.time_factor == 1 and load.size_factor == 1:
+        return jobs
+    if form == SWIM:
+        return [swim.scaled(job, load.time_factor, load.size_factor) for job in jobs]
+    trace = Trace(source="", jobs=tuple(jobs))
+    return operations.scale(trace, time=load.time_factor, size=load.size_factor).jobs
 
 
 def _own(names: Sequence[str], path: Path) -> dict[str, Application]:
@@ -231,14 +245,26 @@ def _generated(
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None
 
 
-def _traced(load: LoadTable, path: Path) -> tuple[TraceJob, ...]:
-    file = path.parent / (load.trace or Path())
-    jobs = (swf.read(file) if load.format == "swf" else swim.read(file)).jobs
-    begin_us = jobs[0].submit_us
-    return _renamed(
-        tuple(replace(job, submit_us=job.submit_us - begin_us) for job in jobs[: load.limit]),
-        lambda text: f"{load.cluster}-{text}",
+def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
+    """The jobs of a trace in any format, and which one it is; a job that names a MR-cluster is for that one."""
+    trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
+    for job in trace.jobs:
+        if job.cluster and job.cluster not in clusters:
+            what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which is not there"
+            hint = did_you_mean(job.cluster, clusters, kind="there are")
+            raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
+    begin_us = trace.jobs[0].submit_us
+    names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}
+    jobs = tuple(
+        replace(
+            job,
+            id=names[job.id],
+            after=tuple(names[one] for one in job.after),
+            submit_us=job.submit_us - begin_us,
+        )
+        for job in trace.jobs[: load.limit]
     )
+    return jobs, trace.format
 
 
 def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:
