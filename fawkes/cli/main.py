@@ -60,6 +60,8 @@ VERBS = {
     "replay": Verb("fawkes.cli.replay:replay", "Decide a ledger again and compare."),
     "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
     "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
+    "record": Verb("fawkes.cli.record:record", "A span of the live ledger as a folder for offline runs."),
+    "whatif": Verb("fawkes.cli.whatif:whatif", "A recorded span under other policies and settings."),
     "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
 }
 

@@ -74,12 +74,12 @@ def write_json(file: Path, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def whole(folder: Path) -> Iterator[Path]:
+def whole(folder: Path, refuse: Callable[[Path], None] = refuse_present) -> Iterator[Path]:
     """A folder to fill, which gets its name when all of it is there; after an error nothing is left of it.
 
-    RefusedError when there is something of that name, UserError when it cannot be made.
+    RefusedError (by ``refuse``) when there is something of that name, UserError when it cannot be made.
     """
-    refuse_present(folder)
+    refuse(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -88,7 +88,7 @@ def whole(folder: Path) -> Iterator[Path]:
     try:
         draft.chmod(0o755)
         yield draft
-        refuse_present(folder)
+        refuse(folder)
         os.rename(draft, folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)

@@ -11,11 +11,12 @@ from fawkes.catalog import Catalog, Kind
 from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.config.loader import Faults, did_you_mean
 from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
+from fawkes.config.scenarios import LoadTable, PoolTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.errors import ConfigError, UserError
+from fawkes.offline.demands import TaskStart, read_demands, started, with_demands
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
@@ -23,6 +24,7 @@ from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import swf, swim
+from fawkes.workload import table as job_table
 from fawkes.workload.arrivals import NAMED
 from fawkes.workload.classes import APPLICATIONS, DEFAULTS, NAMES, Mix, generate, workload
 from fawkes.workload.model import TraceJob
@@ -49,19 +51,21 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
+    arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     for number, load in enumerate(table.load, 1):
         loads[load.cluster] = (
             *loads.get(load.cluster, ()),
-            *_jobs(load, found.path, f"load[#{number}]", seed),
+            *_jobs(load, arrivals[ClusterId(load.cluster)], found.path, f"load[#{number}]", seed),
         )
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
+    start = TaskStart(table.model.task_start_us or 0, table.model.task_start_cpu_us or 0)
     return Plan(
         name=found.path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
-        demands=demands,
+        demands=started(demands, start),
         seed=seed,
         constants=_constants(table.model, said.network_bytes),
         delays=replace(Delays(), **_said(table.model, Delays)),
@@ -74,16 +78,27 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
 
 
 def _pool(table: ScenarioTable, path: Path, site: Site) -> tuple[Inventory, tuple[Node, ...]]:
-    count = table.pool.nodes if table.pool else table.hosts
+    count = (table.pool.nodes or len(table.pool.node)) if table.pool else table.hosts
     if count is None:
         if not site.inventory_file.exists():
             hint = "Give [pool] with nodes, or a --site with an inventory.toml"
             raise ConfigError("says nothing of the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
         return inventory, tuple(_node(one) for one in inventory.nodes)
-    nodes = pool_of(count, table.pool.sites if table.pool else ("site",))
+    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
     disk = table.pool.disk if table.pool else 2 * 10**12
     return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
+
+
+def _named(pool: PoolTable) -> tuple[Node, ...]:
+    return tuple(
+        Node(id=NodeId(one.id), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.core)
+        for one in pool.node
+    )
+
+
+def _sites(pool: PoolTable | None) -> Sequence[str]:
+    return pool.sites if pool else ("site",)
 
 
 def _node(one: InventoryNode) -> Node:
@@ -101,11 +116,11 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
         user="",
         port=22,
         key=None,
-        may_core=True,
+        may_core=node.may_core,
         cores=1,
         memory_bytes=1,
         disk_bytes=disk_bytes,
-        capacity=1.0,
+        capacity=node.capacity_milli / 1000,
         work_dir="",
         software_dir="",
         java_home=None,
@@ -151,19 +166,22 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
             seen.add(one.spec.id)
 
 
-def _jobs(load: LoadTable, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
+def _jobs(load: LoadTable, arrival: Arrival, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
     """The jobs of a load, their times from the request of its MR-cluster."""
     if load.paper is not None:
         jobs = _of_paper(load, path, key, seed)
     elif load.apps is not None:
         jobs = _generated(load, path, key, seed)
+    elif load.format == "jobs":
+        jobs = _tabled(load, arrival, path)
     else:
         jobs = _traced(load, path)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     if load.time_factor != 1 or load.size_factor != 1:
         jobs = tuple(swim.scaled(job, load.time_factor, load.size_factor) for job in jobs)
-    return coming((replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs), load.cluster)
+    come = coming((replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs), load.cluster)
+    return come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
 
 
 def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJob, ...]:
@@ -213,6 +231,16 @@ def _traced(load: LoadTable, path: Path) -> tuple[TraceJob, ...]:
         tuple(replace(job, submit_us=job.submit_us - begin_us) for job in jobs[: load.limit]),
         lambda text: f"{load.cluster}-{text}",
     )
+
+
+def _tabled(load: LoadTable, arrival: Arrival, path: Path) -> tuple[TraceJob, ...]:
+    """The jobs of a table that are for the load's MR-cluster, or for any; the times in it are of the whole run."""
+    file = path.parent / (load.trace or Path())
+    jobs = [job for job in job_table.read(file).jobs if job.cluster in ("", load.cluster)]
+    if not jobs:
+        raise ConfigError(f"has no job for the MR-cluster {load.cluster!r}", file=str(file), hint="Look at its column")
+    begin_us = 0 if arrival.after else arrival.at_us
+    return tuple(replace(job, submit_us=max(0, job.submit_us - begin_us)) for job in jobs)
 
 
 def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:

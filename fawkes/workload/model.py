@@ -18,7 +18,8 @@ class TraceJob:
     after the last of the jobs with these ids has ended, but never before ``submit_us``.
 
     ``map_us`` and ``reduce_us`` are means of one task. Rigid jobs (SWF) have ``processors``, ``run_us`` and what the
-    user asked for, ``requested_us``, instead of tasks. ValueError when a time is negative.
+    user asked for, ``requested_us``, instead of tasks. ``cluster`` is the MR-cluster that runs it; when it is empty,
+    whoever replays the job says. ValueError when a time is negative.
     """
 
     id: str
@@ -37,6 +38,7 @@ class TraceJob:
     user: str = ""
     after: tuple[str, ...] = ()
     think_us: int = 0
+    cluster: str = ""
 
     def __post_init__(self) -> None:
         if self.submit_us < 0 or self.think_us < 0:
@@ -72,7 +74,7 @@ def rigid_job(
     job.input_bytes = job.shuffle_bytes = job.output_bytes = None
     job.maps = job.reduces = job.map_us = job.reduce_us = None
     job.processors, job.run_us, job.requested_us = processors, run_us, requested_us
-    job.after, job.think_us = (), 0
+    job.after, job.think_us, job.cluster = (), 0, ""
     job.__class__ = TraceJob
     return cast(TraceJob, job)
 
