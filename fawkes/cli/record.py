@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,13 @@ from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
 if TYPE_CHECKING:
+    from fawkes.core.model import JobState
     from fawkes.record.folder import Record
+    from fawkes.record.gather import Ask
     from fawkes.record.scenario import Platform
+
+#: longer than the controller itself gives the JobHistory server
+_ANSWER_S = 90.0
 
 
 @click.command()
@@ -47,18 +53,38 @@ def record(
     from fawkes.cli.ledger import ledger_of
     from fawkes.config.model import ModelTable, completed
     from fawkes.record.folder import PARTS_OF_A_RECORD, write_record
+    from fawkes.record.gather import gathered
     from fawkes.record.happened import happened, span_of
 
     if model is not None:
         completed(ModelTable.model_validate({"from": str(model.resolve())}), model)
     with ledger_of(site) as ledger:
         what = happened(ledger, span_of(ledger, since_us, until_us))
-        histories: dict[str, Any] = {}
-        missing: dict[str, str] = {job.id: "no histories were asked for" for job in what.jobs}
-        with progress("record", PARTS_OF_A_RECORD) as step:
+        with progress("record", len(what.jobs) + PARTS_OF_A_RECORD) as step:
+            histories, missing = gathered(what.jobs, _asking(site), step)
             made = write_record(out, ledger, what, _platform(site), histories, missing, model=model, say=step)
     _tell(made, output)
-    return None
+    return ExitStatus.PARTIAL if made.missing else None
+
+
+def _asking(site: Site) -> Ask:
+    """Asks the running controller; once nobody runs, no job is asked for again."""
+    from fawkes.cli.client import Client, NoControllerError
+
+    client = Client(site, timeout_s=_ANSWER_S)
+    gone: list[NoControllerError] = []
+
+    def ask(job: JobState) -> Iterable[Mapping[str, Any]]:
+        if gone:
+            raise gone[0]
+        try:
+            facts = {"job": job.id, "attempt": str(job.attempt), "application": job.application}
+            return list(client.stream("history", cluster=job.cluster, **facts))
+        except NoControllerError as error:
+            gone.append(error)
+            raise
+
+    return ask
 
 
 def _platform(site: Site) -> Platform:

@@ -9,11 +9,13 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from fawkes.core.model import JobSpec
 from fawkes.errors import ConfigError
 from fawkes.offline.load import Coming, Demand
+from fawkes.sim.constants import Constants
 from fawkes.sim.profile import Profile, profile_of
 
 
@@ -42,7 +44,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class TaskStart:
-    """What starting one task takes: time that passes whatever the machine does, and time on one core."""
+    """What starting one task takes: time when it starts alone, and time on one core."""
 
     wall_us: int = 0
     cpu_us: int = 0
@@ -116,29 +118,43 @@ def _asking(spec: JobSpec, asked: Asked) -> JobSpec:
     )
 
 
-def started(demands: Sequence[Demand], start: TaskStart) -> tuple[Demand, ...]:
+def started(demands: Sequence[Demand], start: TaskStart, constants: Constants) -> tuple[Demand, ...]:
     """The same demands, with the start of each task in its work."""
     if start == TaskStart():
         return tuple(demands)
 
-    def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
-        return (replace(one, spec=_with_profile(one.spec, with_start(profile_of(one.spec), start))) for one in jobs)
+    def change(nodes: int, jobs: Sequence[Coming]) -> Iterable[Coming]:
+        for one in jobs:
+            yield replace(one, spec=_with_profile(one.spec, with_start(profile_of(one.spec), start, nodes, constants)))
 
-    return tuple(demand.mapped(change) for demand in demands)
+    return tuple(demand.mapped(partial(change, demand.spec.min_nodes)) for demand in demands)
 
 
-def with_start(profile: Profile, start: TaskStart) -> Profile:
-    """The profile of a job whose tasks take that long, and that much of a core, to start."""
-    reduces = {
-        "reduce_us": profile.reduce_us + start.wall_us,
-        "reduce_cpu_us": profile.reduce_cpu_us + start.cpu_us,
-    }
+def with_start(profile: Profile, start: TaskStart, nodes: int, constants: Constants) -> Profile:
+    """The profile of a job whose tasks have to start first, on that many nodes.
+
+    The time on cores is shared like any other. But a task that sleeps does so after its start, and the model lets time
+    and cores pass side by side: so its time grows by that of a start among all that start with it (`start_us`).
+    """
+    of = constants
+    map_us = start_us(start, profile.maps, nodes, of.map_slots or of.slots, of) if profile.map_us else start.wall_us
+    grown = replace(profile, map_us=profile.map_us + map_us, map_cpu_us=profile.map_cpu_us + start.cpu_us)
+    if not profile.reduces:
+        return grown
+    slots = of.reduce_slots if of.map_slots else of.slots
+    reduce_us = start_us(start, profile.reduces, nodes, slots, of) if profile.reduce_us else start.wall_us
     return replace(
-        profile,
-        map_us=profile.map_us + start.wall_us,
-        map_cpu_us=profile.map_cpu_us + start.cpu_us,
-        **(reduces if profile.reduces else {}),
+        grown,
+        reduce_us=profile.reduce_us + reduce_us,
+        reduce_cpu_us=profile.reduce_cpu_us + start.cpu_us,
     )
+
+
+def start_us(start: TaskStart, tasks: int, nodes: int, slots: int, constants: Constants) -> int:
+    """How long a start takes among the others of its wave: all slots of the nodes begin at once and share the cores."""
+    wave = min(tasks, nodes * slots)
+    sharing = wave if constants.shared_cores else -(-wave // max(1, nodes))
+    return max(start.wall_us, round(start.cpu_us * sharing / constants.cores))
 
 
 def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:

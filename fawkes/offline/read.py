@@ -59,15 +59,16 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         )
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
+    constants = _constants(table.model, said.network_bytes)
     start = TaskStart(table.model.task_start_us or 0, table.model.task_start_cpu_us or 0)
     return Plan(
         name=found.path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
-        demands=started(demands, start),
+        demands=started(demands, start, constants),
         seed=seed,
-        constants=_constants(table.model, said.network_bytes),
+        constants=constants,
         delays=replace(Delays(), **_said(table.model, Delays)),
         losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
         limit_us=table.limit_us or LIMIT_US,
