@@ -8,19 +8,19 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
-from fawkes.errors import UserError
+from fawkes.errors import RefusedError, UserError
 
 
 def refuse_there(path: Path, *, force: bool) -> None:
-    """UserError when something is at a place that is to be written, unless it may be replaced."""
+    """RefusedError when something is at a place that is to be written, unless it may be replaced."""
     if not force and (path.exists() or path.is_symlink()):
-        raise UserError("is there already", where=str(path), hint="Give another name, or --force to replace it")
+        raise RefusedError("is there already", where=str(path), hint="Give another name, or --force to replace it")
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
+def whole(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which gets its name when all of it is on the disk; after an error nothing is left of it.
 
     What was there before is replaced. The same bytes written give the same file, packed or not. UserError when the
@@ -43,13 +43,13 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
         Path(draft).unlink(missing_ok=True)
 
 
-def _opened(path: Path, out: IO[bytes]) -> Iterator[IO[bytes]]:
+def _opened(path: Path, out: BinaryIO) -> Iterator[BinaryIO]:
     if path.suffix != ".gz":
         yield out
         return
     # Name and time of the file would go into its bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0, compresslevel=6) as packed:
-        yield packed
+        yield cast(BinaryIO, packed)
 
 
 def _refused(path: Path, error: OSError) -> UserError:

@@ -22,6 +22,7 @@ from fawkes.workload.files import whole
 from fawkes.workload.model import Trace, TraceJob, check_order
 from fawkes.workload.traces import Tally, UnreadableError, lines
 
+NAME = "table"
 VERSION = 1
 FIRST_LINE = "# fawkes jobs "
 
@@ -44,7 +45,9 @@ class _Column:
 def _read_us(text: str) -> int:
     match = _SECONDS.fullmatch(text)
     if match is None:
-        raise UnreadableError("is negative" if text.startswith("-") else "is no time in seconds, with six decimals at most")
+        raise UnreadableError(
+            "is negative" if text.startswith("-") else "is no time in seconds, with six decimals at most"
+        )
     return int(match[1]) * SECOND_US + int((match[2] or "").ljust(6, "0"))
 
 
@@ -71,12 +74,18 @@ def _read_ids(text: str) -> tuple[str, ...]:
 
 def _write_ids(ids: Iterable[str]) -> str:
     # An id with a space in it would be read as two.
-    return " ".join(_SPLITS_IDS.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), one) for one in ids)
+    return " ".join(
+        _SPLITS_IDS.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), one) for one in ids
+    )
 
 
 def _columns() -> Iterator[_Column]:
     for name in ("id", "submit_s", "application", "cluster", "user"):
-        yield _Column("submit_s", "submit_us", _read_us, _write_us) if name == "submit_s" else _Column(name, name, str, str)
+        yield (
+            _Column("submit_s", "submit_us", _read_us, _write_us)
+            if name == "submit_s"
+            else _Column(name, name, str, str)
+        )
     for name in ("input_bytes", "shuffle_bytes", "output_bytes", "maps", "reduces"):
         yield _Column(name, name, _read_whole, _write_whole)
     for name in ("map", "reduce"):
@@ -201,7 +210,9 @@ class _Source:
     def _check_version(self, text: str) -> None:
         version = text.removeprefix(FIRST_LINE).strip()
         if not text.startswith(FIRST_LINE) or version != str(VERSION):
-            raise self.refuse(f"begins with {text.strip()!r}", 1, f"This version of Fawkes reads '{FIRST_LINE}{VERSION}'")
+            raise self.refuse(
+                f"begins with {text.strip()!r}", 1, f"This version of Fawkes reads '{FIRST_LINE}{VERSION}'"
+            )
 
     def _columns(self, names: Sequence[str]) -> list[_Column]:
         line = self._comments + 1
