@@ -63,7 +63,7 @@ VERBS = {
     "record": Verb("fawkes.cli.record:record", "A span of the live ledger as a folder for offline runs."),
     "whatif": Verb("fawkes.cli.whatif:whatif", "A recorded span under other policies and settings."),
     "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
-    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "The simulator's constants from recorded runs, and a judgement."),
+    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "The simulator's constants, fitted to recorded runs."),
     "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
 }
 

@@ -51,13 +51,13 @@ def record(
     have been under other policies. Ends 4 when jobs have no history although they ran on Hadoop.
     """
     from fawkes.cli.ledger import ledger_of
-    from fawkes.config.model import ModelTable, completed
+    from fawkes.config.model import read_model
     from fawkes.record.folder import PARTS_OF_A_RECORD, write_record
     from fawkes.record.gather import gathered
     from fawkes.record.happened import happened, span_of
 
     if model is not None:
-        completed(ModelTable.model_validate({"from": str(model.resolve())}), model)
+        read_model(model)
     with ledger_of(site) as ledger:
         what = happened(ledger, span_of(ledger, since_us, until_us))
         with progress("record", len(what.jobs) + PARTS_OF_A_RECORD) as step:

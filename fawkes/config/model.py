@@ -30,6 +30,7 @@ class ModelTable(Strict):
     remote_read: Positive | None = Field(default=None, description="cost of a byte read from another node")
     output_passes: Positive | None = Field(default=None, description="passes of a byte of output over disks")
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
+    job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
     job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
     job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
     block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
@@ -64,11 +65,16 @@ def completed(model: ModelTable, path: Path) -> ModelTable:
     """
     if model.source is None:
         return model
-    file = path.parent / model.source
-    said: dict[str, Any] = read_toml(file, hint="`fawkes calibrate` writes it")
-    if "model" not in said:
-        raise ConfigError("has no [model]", file=str(file), hint="`fawkes calibrate` writes such a file")
-    below = check(ModelTable, said["model"], file=str(file), key="model")
-    if below.source is not None:
-        raise ConfigError("names a further file", file=str(file), key="model.from", hint="Name that one instead")
+    below = read_model(path.parent / model.source)
     return below.model_copy(update={name: getattr(model, name) for name in model.model_fields_set})
+
+
+def read_model(path: Path) -> ModelTable:
+    """The constants of a file of `fawkes calibrate`; ConfigError as ``completed``."""
+    said: dict[str, Any] = read_toml(path, hint="`fawkes calibrate` writes it")
+    if "model" not in said:
+        raise ConfigError("has no [model]", file=str(path), hint="`fawkes calibrate` writes such a file")
+    table = check(ModelTable, said["model"], file=str(path), key="model")
+    if table.source is not None:
+        raise ConfigError("names a further file", file=str(path), key="model.from", hint="Name that one instead")
+    return table

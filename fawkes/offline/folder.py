@@ -59,7 +59,11 @@ def stamp(**facts: Any) -> dict[str, Any]:
 
 def write_json(file: Path, value: Any) -> None:
     """A JSON file that is there whole or not at all, whenever the machine stops."""
-    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    write_text(file, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """The same for a file of text."""
     handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:

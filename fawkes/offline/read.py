@@ -32,13 +32,17 @@ from fawkes.workload.model import TraceJob
 _HOUR_US = 3600 * SECOND_US
 
 
-def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) -> Plan:
-    """The plan of a workload by name, or of a file; ``seed`` wins over the file's.
+def read_plan(
+    site: Site, catalog: Catalog, name: str, seed: int | None = None, *, model: ModelTable | None = None
+) -> Plan:
+    """The plan of a workload by name, or of a file; ``seed`` and ``model`` win over the file's.
 
     Without ``[pool]`` and ``hosts`` the pool is the inventory of the site. ConfigError names file, key and value.
     """
     found = catalog.find(Kind.WORKLOAD, name)
     table = load_scenario(found.path)
+    if model is not None:
+        table = table.model_copy(update={"model": model})
     seed = table.seed if seed is None else seed
     inventory, nodes = _pool(table, found.path, site)
     said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fawkes.core.decision import PutJob
 from fawkes.core.events import Done
-from fawkes.core.model import ClusterState, NodeLife
+from fawkes.core.model import ClusterState, JobLife, NodeLife
 from fawkes.record.happened import Span
 from fawkes.report import history
 from fawkes.report.history import NodeChange
-from fawkes.store.base import Reader
+from fawkes.store.base import JOB, Reader
 
 #: loads of fewer bytes are begun and ended longer than they copy
 LOAD_BYTES = 10_000_000
@@ -53,6 +54,16 @@ def seen_in(store: Reader, span: Span) -> Seen:
         clean_us=tuple(times["clean"]),
         load_bytes_s=tuple(_loads(clusters)),
     )
+
+
+def job_starts(store: Reader) -> dict[tuple[str, int], int]:
+    """When each attempt of a job was handed to its MR-cluster, by job and attempt."""
+    found: dict[tuple[str, int], int] = {}
+    for entry in history.steps(store, store.mentions(JOB)):
+        for change in entry.decision.changes:
+            if isinstance(change, PutJob) and change.state.life is JobLife.STARTING:
+                found.setdefault((change.state.id, change.state.attempt), entry.event.at_us)
+    return found
 
 
 def _stays(store: Reader) -> Iterator[tuple[NodeChange, int]]:

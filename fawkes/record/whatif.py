@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.catalog import Catalog, Found
+from fawkes.config.model import ModelTable
 from fawkes.config.site import Site
 from fawkes.offline.beside import beside
 from fawkes.offline.grid import Cell, Grid, GridFolder, run_cell
@@ -30,9 +31,12 @@ class Question:
     recorded: Scenario
 
 
-def question_of(record: Record, catalog: Catalog) -> Question:
-    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it."""
-    plan = read_plan(Site(record.folder), catalog, str(record.scenario))
+def question_of(record: Record, catalog: Catalog, model: ModelTable | None = None) -> Question:
+    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it.
+
+    ``model`` stands instead of the scenario's.
+    """
+    plan = read_plan(Site(record.folder), catalog, str(record.scenario), model=model)
     recorded = plan.scenario(catalog)
     return Question(record, plan.with_references(recorded), recorded)
 

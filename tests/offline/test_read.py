@@ -131,7 +131,7 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_the_model_has_every_constant() -> None:
-    delays = {"deploy_us", "join_us", "drain_us", "clean_us"}
+    delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us"}
     assert delays < {one.name for one in fields(Delays)}
     of_tasks = {"source", "task_start_us", "task_start_cpu_us"}
     assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays | of_tasks
