@@ -105,11 +105,12 @@ def _platform(site: Site) -> Platform:
 
 
 def _tell(made: Record, output: str) -> None:
-    rows = [
-        {"what": what, "name": name, "why": why}
-        for what, found in (("left out", made.left_out), ("no history", made.missing))
-        for name, why in found.items()
-    ]
+    """What the record does not have, a row for each reason; record.json names every job."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for what, found in (("left out", made.left_out), ("no history", made.missing)):
+        for name, why in found.items():
+            groups.setdefault((what, why), []).append(name)
+    rows = [{"what": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()]
     if rows or output == JSON:
         show(rows, _COLUMNS, output)
     for text in made.notes:
@@ -117,4 +118,4 @@ def _tell(made: Record, output: str) -> None:
     note(f"{len(made.known)} jobs of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")
 
 
-_COLUMNS = (Column("what"), Column("name"), Column("why"))
+_COLUMNS = (Column("what"), Column("count", right=True), Column("first"), Column("why"))

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fawkes.core.model import Plain
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.rest import Deadline, UnreadableError, get_json, listed
 
-#: tasks of an application that are told; a day of a large one would be hundreds of megabytes
-MOST_TASKS = 20_000
-#: of these the attempts are asked for one by one, which have the node and the end of the shuffle
-MOST_ATTEMPTS = 2_000
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``tasks`` of an application are told: all those of a large one would be hundreds of megabytes.
+
+    Of the first ``attempts`` of these the attempt is asked for, each by itself: it has the node and the end of the
+    shuffle.
+    """
+
+    tasks: int = 20_000
+    attempts: int = 2_000
+
+
+LIMITS = Limits()
 _OF_APPLICATION = ("id", "name", "kind", "state", "final_status", "started_us", "finished_us")
 _OF_TASK = ("id", "type", "state", "startTime", "finishTime", "successfulAttempt")
 _OF_ATTEMPT = ("id", "state", "startTime", "finishTime", "shuffleFinishTime", "mergeFinishTime")
 
 
 def histories(
-    masters: MasterAddresses, applications: Iterable[Application], deadline: Deadline
+    masters: MasterAddresses, applications: Iterable[Application], deadline: Deadline, limits: Limits = LIMITS
 ) -> Iterator[dict[str, Plain]]:
     """A document for each application: ``application`` as the ResourceManager has it, ``job``, ``counters``, ``tasks``.
 
@@ -30,12 +39,12 @@ def histories(
     for application in applications:
         known = {name: value for name, value in asdict(application).items() if name in _OF_APPLICATION}
         try:
-            yield {"application": known, "why": "", **_job(masters, application.id, deadline)}
+            yield {"application": known, "why": "", **_job(masters, application.id, deadline, limits)}
         except UnreadableError as error:
             yield {"application": known, "job": None, "why": str(error), "counters": [], "tasks": []}
 
 
-def _job(masters: MasterAddresses, application: str, deadline: Deadline) -> dict[str, Plain]:
+def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: Limits) -> dict[str, Plain]:
     if not masters.history:
         raise UnreadableError(application, "the MR-cluster has no JobHistory server")
     name = application.replace("application", "job", 1)
@@ -46,10 +55,10 @@ def _job(masters: MasterAddresses, application: str, deadline: Deadline) -> dict
         raise UnreadableError(url, "the answer has no 'job'")
     groups = listed(get_json(f"{url}/counters", deadline), "jobCounters", "counterGroup", f"{url}/counters")
     rows = listed(get_json(f"{url}/tasks", deadline), "tasks", "task", f"{url}/tasks")
-    tasks = [_picked(row, _OF_TASK) for row in rows[:MOST_TASKS]]
+    tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]
     for number, task in enumerate(tasks):
         attempt = str(task.get("successfulAttempt") or "")
-        if number >= MOST_ATTEMPTS or deadline.left() <= 0 or not attempt:
+        if number >= limits.attempts or deadline.left() <= 0 or not attempt:
             continue
         found = _attempt(f"{url}/tasks/{task['id']}/attempts/{attempt}", masters, deadline)
         if found is not None:

@@ -81,7 +81,7 @@ def write_record(
         ledger.copy_to(draft)
         _verify(draft)
         say("ledger")
-        applications = _write_histories(draft, what, histories)
+        applications = _write_histories(draft, what, histories, missing)
         say("histories")
         asked: dict[str, Asked] = {}
         for job in what.jobs:
@@ -150,13 +150,16 @@ def _verify(folder: Path) -> None:
         reader.close()
 
 
-def _write_histories(draft: Path, what: Happened, histories: Histories) -> dict[str, tuple[Application, ...]]:
+def _write_histories(
+    draft: Path, what: Happened, histories: Histories, missing: Mapping[str, str]
+) -> dict[str, tuple[Application, ...]]:
     (draft / HISTORY).mkdir()
     found: dict[str, tuple[Application, ...]] = {}
     for job in what.jobs:
         if job.id in histories:
             write_json(draft / HISTORY / history_file(job), histories[job.id])
-            found[job.id] = applications_in(histories[job.id])
+            if job.id not in missing:
+                found[job.id] = applications_in(histories[job.id])
     return found
 
 

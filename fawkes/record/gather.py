@@ -16,7 +16,10 @@ Ask = Callable[[JobState], Iterable[Mapping[str, Any]]]
 def gathered(
     jobs: Iterable[JobState], ask: Ask, step: Callable[[str], None]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """The histories by job, and the jobs that have none with the reason. ``step`` hears of each job."""
+    """The histories by job, and the jobs that have none that tells anything, with the reason.
+
+    What was answered is kept also when it tells nothing. ``step`` hears of each job.
+    """
     histories: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
     for job in jobs:
@@ -28,7 +31,7 @@ def gathered(
             why = _useless(documents)
             if why:
                 missing[job.id] = why
-            else:
+            if documents:
                 histories[job.id] = {"job": job.id, "attempt": job.attempt, "applications": documents}
         step(job.id)
     return histories, missing

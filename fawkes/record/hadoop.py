@@ -104,7 +104,9 @@ def _tasks(rows: Sequence[Mapping[str, Any]]) -> Iterator[TaskRun]:
 
 def _counters(groups: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[int, int]]]:
     for group in groups:
-        for counter in group["counter"]:
+        # Hadoop writes a group of one counter without the list.
+        rows = group["counter"]
+        for counter in [rows] if isinstance(rows, Mapping) else rows:
             yield str(counter["name"]), (int(counter["mapCounterValue"]), int(counter["reduceCounterValue"]))
 
 

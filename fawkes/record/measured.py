@@ -11,7 +11,9 @@ from fawkes.core.model import ClusterState, JobLife, NodeLife
 from fawkes.record.happened import Span
 from fawkes.report import history
 from fawkes.report.history import NodeChange
+from fawkes.sim.constants import DAS4
 from fawkes.store.base import JOB, Reader
+from fawkes.units import SECOND_US
 
 #: loads of fewer bytes are begun and ended longer than they copy
 LOAD_BYTES = 10_000_000
@@ -19,7 +21,7 @@ LOAD_BYTES = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Observations in microseconds (``load_bytes_s``: bytes a second of one core node)."""
+    """Observations in microseconds (``load_bytes_s``: bytes a second over the disks of one core node)."""
 
     deploy_us: tuple[int, ...] = ()
     join_us: tuple[int, ...] = ()
@@ -86,7 +88,8 @@ def _loads(clusters: list[ClusterState]) -> Iterator[int]:
     for state in clusters:
         count = _data_bytes(state.spec.details)
         if state.load_us and count >= LOAD_BYTES:
-            yield round(count / (state.load_us / 1e6) / state.spec.min_nodes)
+            passed = count * DAS4.output_passes
+            yield round(passed / (state.load_us / SECOND_US) / state.spec.min_nodes)
 
 
 def _data_bytes(details: Mapping[str, object]) -> int:

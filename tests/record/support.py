@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.config.details import ClusterDetails, DataSet, JobDetails, SleepTasks
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, JobState
 from fawkes.offline.ledger import copied
 from fawkes.offline.load import Coming, Demand
 from fawkes.offline.plan import Plan, asked
@@ -26,7 +26,9 @@ SETTINGS: Mapping[str, Any] = {"preset": "paper", "period": "20s", "growth": "TR
 CONSTANTS = replace(DAS4, map_slots=0, slots=4)
 
 
-def sleep_job(name: str, cluster: str, *, maps: int = 4, map_s: float = 12, reduces: int = 0, reduce_s: float = 1) -> JobSpec:
+def sleep_job(
+    name: str, cluster: str, *, maps: int = 4, map_s: float = 12, reduces: int = 0, reduce_s: float = 1
+) -> JobSpec:
     """A sleep job as `fawkes submit` makes it."""
     tasks = SleepTasks(
         maps=maps, map_us=round(map_s * SECOND_US), reduces=reduces, reduce_us=round(reduce_s * SECOND_US)
@@ -46,7 +48,10 @@ def demand(name: str, jobs: Sequence[JobSpec], *, at_s: float = 0, every_s: floa
     """A MR-cluster of two core nodes whose jobs come one after another."""
     data = (DataSet(source="/in", to="/in", size_bytes=data_bytes),) if data_bytes else ()
     spec = ClusterSpec(
-        id=ClusterId(name), min_nodes=2, replication=1, details=ClusterDetails(hadoop_version="3.5.0", data=data).plain()
+        id=ClusterId(name),
+        min_nodes=2,
+        replication=1,
+        details=ClusterDetails(hadoop_version="3.5.0", data=data).plain(),
     )
     come = tuple(Coming(round(number * every_s * SECOND_US), job) for number, job in enumerate(jobs, 1))
     return Demand(spec=spec, requested_us=round(at_s * SECOND_US), jobs=come)
@@ -62,7 +67,7 @@ def two() -> tuple[Demand, ...]:
 
 def run(demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = SETTINGS, **more: Any) -> Writer:
     """What happened: a store with every step."""
-    facts = {"nodes": pool_of(8), "constants": CONSTANTS} | more
+    facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
     plan = Plan(name="live", settings=settings, demands=tuple(demands or two()), file="live", **facts)
     return simulate(asked(plan.scenario(CATALOG), plan.demands))
 
@@ -86,3 +91,32 @@ def recorded(store: Writer, folder: Path, **more: Any) -> Record:
         )
     finally:
         reader.close()
+
+
+def history_of(job: JobState, *, maps: int, cpu_ms: int = 1000, begin_us: int = 7 * SECOND_US) -> dict[str, Any]:
+    """What the controller would answer for a job: its maps side by side from ``begin_us`` on, 4 s before its end."""
+    began_us, ended_us = job.started_us or 0, job.finished_us or 0
+    task = {
+        "type": "MAP",
+        "state": "SUCCEEDED",
+        "startTime": (began_us + begin_us) // 1000,
+        "finishTime": (ended_us - 4 * SECOND_US) // 1000,
+    }
+    counter = {"name": "CPU_MILLISECONDS", "mapCounterValue": maps * cpu_ms, "reduceCounterValue": 0}
+    return {
+        "application": {"id": "application_1_1", "started_us": began_us, "finished_us": ended_us},
+        "why": "",
+        "job": {
+            "state": "SUCCEEDED",
+            "submitTime": began_us // 1000,
+            "startTime": began_us // 1000,
+            "finishTime": ended_us // 1000,
+            "mapsTotal": maps,
+            "reducesTotal": 0,
+        },
+        "counters": [{"counterGroupName": "Task", "counter": counter}],
+        "tasks": [
+            {**task, "attempt": {**task, "node": f"node{number % 2 + 1:02d}"}, "id": f"t{number}"}
+            for number in range(maps)
+        ],
+    }
