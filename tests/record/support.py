@@ -84,11 +84,10 @@ def recorded(store: Writer, folder: Path, **more: Any) -> Record:
     reader = LedgerReader(site / "state")
     try:
         what = happened(reader, span_of(reader))
-        facts = {"histories": {}, "missing": {}} | more
-        platform = facts.pop("platform", Platform())
-        return write_record(
-            folder / "record", reader, what, platform, facts.pop("histories"), facts.pop("missing"), **facts
-        )
+        histories, platform = more.pop("histories", {}), more.pop("platform", Platform())
+        missing = {str(job.id): "nobody was asked" for job in what.jobs if job.id not in histories}
+        missing = more.pop("missing", missing)
+        return write_record(folder / "record", reader, what, platform, histories, missing, **more)
     finally:
         reader.close()
 
