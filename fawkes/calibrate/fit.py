@@ -23,6 +23,7 @@ NAMES = (
     "job_start",
     "job_begin",
     "job_end",
+    "cores",
     "task_start",
     "task_start_cpu",
     "disk",

@@ -17,7 +17,7 @@ from fawkes.record import toml
 from fawkes.record.folder import Record
 
 _RATES = frozenset({"disk"})
-_SHARES = frozenset({"spread"})
+_PLAIN = frozenset({"spread", "cores"})
 
 Use = dict[str, Any]
 """Which steps of which ledger were used: ledger, pool, first_seq, last_seq."""
@@ -43,7 +43,7 @@ def shown(name: str, value: float) -> str:
     """A value of a constant as ``[model]`` has it, without quotes."""
     if name in _RATES:
         return toml.size(round(value))
-    return f"{value:.4g}" if name in _SHARES else toml.duration(round(value, -3).__int__())
+    return f"{value:.4g}" if name in _PLAIN else toml.duration(round(value, -3).__int__())
 
 
 def model_of(fits: Sequence[Fit]) -> ModelTable:
@@ -88,7 +88,7 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
 
 def _said(name: str, value: float) -> str | float:
     text = shown(name, value)
-    return float(text) if name in _SHARES else text
+    return float(text) if name in _PLAIN else text
 
 
 def _comment(one: Fit) -> str:

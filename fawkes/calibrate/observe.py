@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 
-from fawkes.calibrate.starts import Start, alone_us, by_node, cpu_us
+from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us
 from fawkes.config.scenarios import load_scenario
 from fawkes.core.model import JobState
 from fawkes.errors import RefusedError
@@ -46,6 +46,7 @@ class Run:
 def observed(records: Sequence[Record]) -> Observations:
     """All that the records show together; RefusedError when one is not complete."""
     found = Observations()
+    shared: list[tuple[list[Run], float]] = []
     for record in records:
         with record.ledger() as ledger:
             _of_ledger(found, seen_in(ledger, record.span))
@@ -53,8 +54,16 @@ def observed(records: Sequence[Record]) -> Observations:
             found.add("job_start", _job_starts(runs, job_starts(ledger)))
         _of_runs(found, runs)
         model = load_scenario(record.scenario).model
-        cores = model.cores or DAS4.cores
-        _of_starts(found, runs, cores, shared=bool(model.shared_cores))
+        _of_starts(found, runs, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        if model.shared_cores:
+            shared.append((runs, model.cores or DAS4.cores))
+    # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
+    crowds = found.values.pop("crowd", [])
+    if crowds:
+        for runs, cores in shared:
+            found.add("cores", list(_cores(runs, cores, median(crowds))))
+        cores = median(found.values.get("cores") or [cores for _, cores in shared] or [DAS4.cores])
+        found.add("task_start_cpu", [each_us * cores for each_us in crowds])
     return found
 
 
@@ -112,7 +121,23 @@ def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared
     for group in [starts] if shared else by_node(starts):
         here = busy if shared else [one for one in busy if one.node == group[0].node]
         found.add("task_start", [float(us) for us in alone_us(group, here)])
-        found.add("task_start_cpu", [float(us) for us in cpu_us(group, here, cores)])
+        found.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
+
+
+def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
+    """How many cores the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
+
+    On cores that other programs use as well these are fewer than the machine has. ``each_us`` is by how much each start
+    makes the maps last longer.
+    """
+    for run in runs:
+        for one in run.applications if run.known is Known.HISTORY else ():
+            maps = one.runs(MAP)
+            if len(maps) > cores:
+                lasted_us = max(task.finish_us for task in maps) - maps[0].start_us
+                rest_us = lasted_us - len(maps) * each_us
+                if rest_us > 0:
+                    yield 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
 
 
 def _starts(run: Run) -> Iterator[Start]:

@@ -22,14 +22,14 @@ def alone_us(starts: Sequence[Start], busy: Sequence[Start]) -> tuple[int, ...]:
     )
 
 
-def cpu_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> tuple[int, ...]:
-    """Time on one core of a start, one figure for each crowd that kept all ``cores`` busy.
+def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> tuple[int, ...]:
+    """By how much one more start makes a crowd last longer, one figure for each crowd that kept all cores busy.
 
-    A crowd is of starts that overlap, twice as many as cores and more: then ``cores`` x its time is what they took
-    together. Crowds that met computing tasks are left out.
+    A crowd is of starts that overlap, twice as many as ``cores`` and more: its time / its starts. Crowds that met
+    computing tasks are left out.
     """
     return tuple(
-        round(cores * (max(one.end_us for one in group) - group[0].begin_us) / len(group))
+        round((max(one.end_us for one in group) - group[0].begin_us) / len(group))
         for group in _groups(starts)
         if len(group) >= 2 * cores and not _meets(group, busy)
     )

@@ -119,7 +119,10 @@ def _simulated(record: Record, model: ModelTable) -> list[Beside]:
     catalog = Catalog(site=record.folder)
     given = load_scenario(record.scenario).model
     said = {name: getattr(given, name) for name in _GIVEN if getattr(given, name) is not None}
-    plan = read_plan(Site(record.folder), catalog, str(record.scenario), model=model.model_copy(update=said))
+    fitted = {name: getattr(model, name) for name in model.model_fields_set}
+    plan = read_plan(
+        Site(record.folder), catalog, str(record.scenario), model=ModelTable().model_copy(update=said | fitted)
+    )
     scenario = plan.scenario(catalog)
     runs = []
     with record.ledger() as ledger:

@@ -151,10 +151,21 @@ def with_start(profile: Profile, start: TaskStart, nodes: int, constants: Consta
 
 
 def start_us(start: TaskStart, tasks: int, nodes: int, slots: int, constants: Constants) -> int:
-    """How long a start takes among the others of its wave: all slots of the nodes begin at once and share the cores."""
-    wave = min(tasks, nodes * slots)
-    sharing = wave if constants.shared_cores else -(-wave // max(1, nodes))
-    return max(start.wall_us, round(start.cpu_us * sharing / constants.cores))
+    """How long a start takes among the others of its wave, as the mean over the waves that the tasks make.
+
+    All slots of the nodes begin at once, and their starts share the cores.
+    """
+    full, rest = divmod(tasks, nodes * slots)
+    waves = [*([nodes * slots] if full else []), *([rest] if rest else [])]
+    times = [max(start.wall_us, start.cpu_us * _sharing(wave, nodes, constants) / constants.cores) for wave in waves]
+    if full and rest:
+        return round((full * times[0] + times[1]) / (full + 1))
+    return round(times[0])
+
+
+def _sharing(wave: int, nodes: int, constants: Constants) -> int:
+    """How many starts share one set of cores."""
+    return wave if constants.shared_cores else -(-wave // nodes)
 
 
 def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:

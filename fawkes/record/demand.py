@@ -14,6 +14,8 @@ from fawkes.units import SECOND_US
 
 #: what a job takes besides its tasks, taken off its run time when nothing else is known of it
 _AROUND_US = DAS4.job_begin_us + DAS4.job_end_us
+#: what Hadoop counts of its processor time is that of Java: the processes that its tasks start are missing
+_STREAMING = "streaming"
 #: no time is left for tasks that are shorter than Hadoop notices
 _SHORTEST_US = SECOND_US
 
@@ -21,12 +23,13 @@ _SHORTEST_US = SECOND_US
 def asked_of(job: JobState, applications: Sequence[Application], slots: float | None) -> Asked:
     """The demand of a job that succeeded.
 
-    ``applications`` are those of its last attempt as Hadoop's history has them, ``slots`` what its MR-cluster had.
+    ``applications`` are those of its last attempt as Hadoop's history has them, ``slots`` what its MR-cluster had. Of a
+    streaming job the history tells too little: it is known by its run time.
     """
     spec = job.spec
     if spec.details.get("sleep"):
         known, profile = Known.SPEC, profile_of(spec)
-    elif any(one.maps for one in applications):
+    elif any(one.maps for one in applications) and spec.details.get("kind") != _STREAMING:
         known, profile = Known.HISTORY, _by_history(applications)
     else:
         known, profile = Known.LEDGER, _by_time(job, slots)

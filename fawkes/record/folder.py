@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes import __version__
+from fawkes.config.model import read_model
 from fawkes.core.model import JobState
 from fawkes.errors import RefusedError, UserError
 from fawkes.offline.demands import Asked, Known, write_demands
@@ -200,7 +201,7 @@ def _write_scenario(draft: Path, ledger: LedgerReader, what: Happened, platform:
         platform,
         title=f"Recorded in the pool {what.rules.pool}",
         policy_file=file,
-        calibrated=model is not None,
+        calibrated=None if model is None else read_model(model),
     )
     (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")
 

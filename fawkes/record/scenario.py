@@ -8,6 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from fawkes.config.loader import written
+from fawkes.config.model import ModelTable
 from fawkes.core.model import ClusterState, Facts, JobState
 from fawkes.offline.scenario import LIMIT_US
 from fawkes.record import toml
@@ -37,9 +39,12 @@ class Platform:
 
 
 def scenario_text(
-    what: Happened, seen: Seen, platform: Platform, *, title: str, policy_file: str, calibrated: bool
+    what: Happened, seen: Seen, platform: Platform, *, title: str, policy_file: str, calibrated: ModelTable | None
 ) -> str:
-    """The scenario; ``policy_file`` is beside it. With ``calibrated`` the model is that of the file ``model.toml``."""
+    """The scenario; ``policy_file`` is beside it.
+
+    ``calibrated`` are the constants of the file ``model.toml`` beside it, if there is one.
+    """
     return "\n".join(
         [
             *_head(what, title),
@@ -84,13 +89,16 @@ def _settings(what: Happened, policy_file: str) -> Iterator[str]:
     yield from toml.table(settings_table(what.rules.settings, policy_file))
 
 
-def _model(what: Happened, seen: Seen, platform: Platform, calibrated: bool) -> Iterator[str]:
+def _model(what: Happened, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:
     yield from ("", "[model]")
-    if calibrated:
+    if calibrated is not None:
         yield f"from = {toml.value(MODEL_FILE)}"
     slots = {"map_slots": 0, "slots": what.node_slots} if what.node_slots else {}
-    yield from toml.table({**slots, **platform.said()}, notes={"slots": "by most readings"})
-    if not calibrated:
+    said = {
+        name: value for name, value in platform.said().items() if calibrated is None or name not in written(calibrated)
+    }
+    yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
+    if calibrated is None:
         yield from _measured(seen)
 
 

@@ -53,6 +53,8 @@ def test_crowds_of_starts_show_what_a_start_costs(store: Writer, tmp_path: Path)
     took_us = [job.run_us - 7 * S - 12 * S for job in history.jobs(store) if job.cluster == "a" and job.run_us]
     # Four start at once on two cores.
     assert found["task_start_cpu"] == pytest.approx([us / 2 for us in took_us], abs=2000)
+    assert "crowd" not in found
+    assert found.get("cores", []) == []
 
 
 def test_several_records_are_one_set_of_observations(store: Writer, tmp_path: Path) -> None:

@@ -93,6 +93,8 @@ def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
         (2, 2, LAB, 2.0),  # a core for each
         (8, 2, LAB, 8.0),  # two cores for eight
         (100, 2, LAB, 10.0),  # no more than the slots of the nodes begin at once
+        (14, 2, LAB, 7.0),  # a wave of ten, and one of four
+        (24, 2, LAB, 8.0),  # two waves of ten, and one of four
         (100, 4, replace(LAB, shared_cores=False), 5.0),  # five on each node with its own two cores
         (100, 4, PLAIN, 1.5),  # cores without end
     ],
