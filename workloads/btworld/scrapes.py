@@ -2,8 +2,8 @@
 
 ``hash tracker timestamp seeders leechers downloads``: 40 hexadecimal digits, a URL, ``yyyyMMddThhmmss``, whole numbers
 or ``None``. What is drawn (RECONSTRUCTION, the published traces being elsewhere): swarms and trackers by Zipf's law, so
-that a few trackers have most swarms and a few swarms most users; one tracker in 32 answers with invented counts; and the
-dirt of such data: counts that are missing, scrapes that were written twice, lines that were cut off.
+that a few trackers have most swarms and a few swarms most users; one tracker in 32 answers with invented counts; and
+the dirt of such data: counts that are missing, scrapes that were written twice, lines that were cut off.
 
 This file stands alone: it goes to a MR-cluster's master as it is and makes the data there,
 ``python3 scrapes.py --size 1000000 --out FOLDER``. The same bytes for the same seed: whole-number arithmetic alone.
@@ -17,6 +17,8 @@ import functools
 import hashlib
 import os
 import random
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +47,7 @@ def records(size_bytes: int, seed: int, days: int = 7, part: int = 0) -> Iterato
     levels, hours = swarms_log2(size_bytes), days * 24
     written = 0
     while True:
-        lines = []
+        lines: list[bytes] = []
         for _ in range(_PIECE_ROWS):
             hour = min(hours - 1, written * hours // size_bytes)
             for line in _rows(chance, seed, levels, hour):
@@ -97,7 +99,10 @@ def _swarm(seed: int, rank: int, second: bool) -> tuple[str, int]:
 def _tracker(number: int) -> tuple[str, bool]:
     """The URL of a tracker and whether it invents its counts; the first has most swarms."""
     kind = ("http", "udp")[number % 3 == 0]
-    return f"{kind}://tracker{number:02d}.{'open' * (number % 4 + 1)}.example:{6969 + number}/announce", number % _SPAM == 31
+    return (
+        f"{kind}://tracker{number:02d}.{'open' * (number % 4 + 1)}.example:{6969 + number}/announce",
+        number % _SPAM == 31,
+    )
 
 
 @functools.cache
@@ -140,8 +145,14 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=7)
     parser.add_argument("--parts", type=int, default=1, help="the number of files")
     asked = parser.parse_args()
-    asked.out.mkdir(parents=True, exist_ok=True)
-    print(write(asked.out, asked.size, seed=asked.seed, days=asked.days, parts=asked.parts))
+    try:
+        asked.out.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(asked.out).free
+        if free < asked.size:
+            raise OSError(f"no space for {asked.size} bytes in {asked.out}: {free} are free")
+        print(write(asked.out, asked.size, seed=asked.seed, days=asked.days, parts=asked.parts))
+    except OSError as error:
+        sys.exit(f"scrapes.py: {error}")
 
 
 if __name__ == "__main__":
