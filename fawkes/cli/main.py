@@ -57,9 +57,11 @@ VERBS = {
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
     "down": Verb("fawkes.cli.down:down", "Stop for good: lists the data at stake first."),
     "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
-    "replay": Verb("fawkes.cli.replay:replay", "Decide a ledger again and compare."),
+    "verify": Verb("fawkes.cli.verify:verify", "Decide a ledger again and compare."),
+    "replay": Verb("fawkes.cli.replay:replay", "Run the jobs of a workload or trace for real, at their times."),
     "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
     "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
+    "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
     "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
 }
 

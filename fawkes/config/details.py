@@ -91,7 +91,8 @@ class JobDetails:
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are
-    ``files``, which go along. ``sleep`` says what the tasks do when they only sleep.
+    ``files``, which go along. ``sleep`` says what the tasks do when they only sleep, ``profile`` what those of a load
+    job do: the simulator's `Profile`.
     """
 
     kind: str
@@ -110,6 +111,7 @@ class JobDetails:
     files: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     sleep: SleepTasks | None = None
+    profile: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def one_application(self) -> bool:

@@ -31,7 +31,9 @@ class LoadTable(Strict):
     cluster: Name = Field(description="the MR-cluster that runs them")
     paper: str | None = Field(default=None, description="a workload of the paper: WKLD-A to WKLD-E")
     part: Name | None = Field(default=None, description="whose jobs of it: c-1, c-2 or c-3; else those of its own name")
-    apps: list[str] | None = Field(default=None, description="applications by their codes, such as WC")
+    apps: list[str] | None = Field(
+        default=None, description="applications by their codes, such as WC, or the paths of files"
+    )
     jobs: dict[str, Count] | None = Field(default=None, description="how many jobs of each size")
     arrivals: str = Field(default="batch", description="average, batch, bursty or sequential")
     per_hour: Positive | None = Field(default=None, description="jobs an hour, for average and bursty arrivals")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,18 @@ from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import swf, swim
+from fawkes.workload.applications import load_application
 from fawkes.workload.arrivals import NAMED
-from fawkes.workload.classes import APPLICATIONS, DEFAULTS, NAMES, Mix, generate, workload
+from fawkes.workload.classes import (
+    APPLICATIONS,
+    DEFAULTS,
+    NAMES,
+    Application,
+    Mix,
+    generate,
+    stages_of,
+    workload,
+)
 from fawkes.workload.model import TraceJob
 
 _HOUR_US = 3600 * SECOND_US
@@ -153,17 +163,25 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
 
 def _jobs(load: LoadTable, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
     """The jobs of a load, their times from the request of its MR-cluster."""
+    apps: Mapping[str, Application] = APPLICATIONS
     if load.paper is not None:
         jobs = _of_paper(load, path, key, seed)
     elif load.apps is not None:
-        jobs = _generated(load, path, key, seed)
+        apps = {**APPLICATIONS, **_own(load.apps, path)}
+        jobs = _generated(load, path, key, seed, apps)
     else:
         jobs = _traced(load, path)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     if load.time_factor != 1 or load.size_factor != 1:
         jobs = tuple(swim.scaled(job, load.time_factor, load.size_factor) for job in jobs)
-    return coming((replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs), load.cluster)
+    known = (replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs)
+    return coming(known, load.cluster, stages=stages_of(apps))
+
+
+def _own(names: Sequence[str], path: Path) -> dict[str, Application]:
+    """The applications that are named by the path of their file, by that path."""
+    return {name: replace(load_application(path.parent / name), code=name) for name in names if name.endswith(".toml")}
 
 
 def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJob, ...]:
@@ -185,10 +203,12 @@ def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJo
     )
 
 
-def _generated(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJob, ...]:
+def _generated(
+    load: LoadTable, path: Path, key: str, seed: int, apps: Mapping[str, Application]
+) -> tuple[TraceJob, ...]:
     for code in load.apps or ():
-        if code not in APPLICATIONS:
-            hint = did_you_mean(code, APPLICATIONS)
+        if code not in apps:
+            hint = did_you_mean(code, apps)
             raise ConfigError(f"there is no application {code!r}", file=str(path), key=f"{key}.apps", hint=hint)
     if load.arrivals not in NAMED:
         hint = did_you_mean(load.arrivals, NAMED)
@@ -199,7 +219,13 @@ def _generated(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJ
         choice = replace(choice, span_us=round(sum(count for _, count in counts) * _HOUR_US / load.per_hour))
     try:
         return generate(
-            load.cluster, Mix(tuple(load.apps or ()), counts), load.arrivals, seed, label=path.stem, choice=choice
+            load.cluster,
+            Mix(tuple(load.apps or ()), counts),
+            load.arrivals,
+            seed,
+            label=path.stem,
+            choice=choice,
+            apps=apps,
         )
     except UserError as error:
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None

@@ -97,7 +97,7 @@ def _submit(site: RealSite, table: Mapping[str, Any]) -> str:
     rows = [f"{key} = {json.dumps(value)}" for key, value in table.items() if key != "properties"]
     rows += [
         "[properties]",
-        *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table["properties"].items()),
+        *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.get("properties", {}).items()),
     ]
     name = str(table["id"])
     site.fawkes("submit", "p", site.write(f"jobs/{name}.toml", "\n".join(rows) + "\n"))
