@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,13 +31,14 @@ def workload_of(
     order: Order = "sequential",
     prefix: str = "bt-",
     think_us: int = 0,
+    cluster: str = "",
     flow: Workflow | None = None,
 ) -> Trace:
     """The MR-jobs of the workflow over so many bytes of raw data, or of some of its queries (TT is ``ToT``).
 
     ``sequential``, as in the paper: each job is after the one before it. ``dependencies``: a query starts as soon as
     those are done whose results it reads; without them, when they are left out (their results are there then).
-    UserError for an unknown query or no data.
+    ``cluster`` is the MR-cluster that runs them. UserError for an unknown query or no data.
     """
     if size_bytes < 1:
         raise UserError(f"{size_bytes} bytes of raw data", hint="Ask for a size such as 100GB")
@@ -48,26 +50,23 @@ def workload_of(
         waits = tuple(last[one.name] for one in flow.depends(query) if one.name in last)
         for step, job in enumerate(query.jobs):
             behind = (jobs[-1].id,) if jobs and (order == "sequential" or step) else waits
-            jobs.append(_job(flow, job, size_bytes, prefix, behind, think_us))
+            made = _job(flow, job, size_bytes, f"{prefix}{job.name.lower()}")
+            jobs.append(replace(made, after=behind, think_us=think_us if behind else 0, cluster=cluster))
         last[query.name] = jobs[-1].id
     return Trace(source="BTWorld", jobs=tuple(jobs), header={"title": flow.title, "raw_bytes": str(size_bytes)})
 
 
-def _job(flow: Workflow, job: MRJob, raw_bytes: int, prefix: str, after: tuple[str, ...], think_us: int) -> TraceJob:
+def _job(flow: Workflow, job: MRJob, raw_bytes: int, name: str) -> TraceJob:
     read = max(1, round(flow.sets[job.reads].value * raw_bytes))
-    shuffled = round(job.shuffle.value * read)
-    reduces = min(MOST_REDUCES, -(-read // REDUCER_BYTES)) if job.shuffle.value else 0
     return TraceJob(
-        id=f"{prefix}{job.name.lower()}",
+        id=name,
         submit_us=0,
         application=f"BT-{job.name}",
         input_bytes=read,
-        shuffle_bytes=shuffled,
+        shuffle_bytes=round(job.shuffle.value * read),
         output_bytes=round(flow.sets[job.writes].value * raw_bytes),
         maps=maps_of(read),
-        reduces=reduces,
-        after=after,
-        think_us=think_us if after else 0,
+        reduces=min(MOST_REDUCES, -(-read // REDUCER_BYTES)) if job.shuffle.value else 0,
     )
 
 

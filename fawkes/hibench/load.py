@@ -200,10 +200,12 @@ def workload_of(
     order: Literal["sequential", "together"] = "sequential",
     prefix: str = "",
     think_us: int = 0,
+    cluster: str = "",
 ) -> Trace:
     """The MR-jobs of the programs: those of one program one after another, the programs so as well or ``together``.
 
-    Maps are by blocks of 128 MiB; shuffle and output are parts of each job's input.
+    Maps are by blocks of 128 MiB; shuffle and output are parts of each job's input. ``cluster`` is the MR-cluster that
+    runs them.
     """
     jobs: list[TraceJob] = []
     names: dict[str, int] = {}
@@ -212,7 +214,7 @@ def workload_of(
         number = f"-{names[program.name]}" if names[program.name] > 1 else ""
         behind = (jobs[-1].id,) if jobs and order == "sequential" else ()
         jobs += _chain(program, f"{prefix}{program.name}{number}", behind, think_us)
-    return Trace(source="HiBench", jobs=tuple(jobs))
+    return Trace(source="HiBench", jobs=tuple(replace(job, cluster=cluster) for job in jobs))
 
 
 def _chain(program: Program, name: str, after: tuple[str, ...], think_us: int) -> list[TraceJob]:

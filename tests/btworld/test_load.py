@@ -15,9 +15,11 @@ TB_10TH = 100 * 10**9
 
 
 def test_the_whole_workflow_comes_one_job_after_another() -> None:
-    jobs = workload_of(TB_10TH).jobs
+    jobs = workload_of(TB_10TH, think_us=7, cluster="c-2").jobs
 
     assert len(jobs) == 26
+    assert {job.cluster for job in jobs} == {"c-2"}
+    assert [job.think_us for job in jobs] == [0, *[7] * 25]
     assert [job.after for job in jobs] == [(), *((job.id,) for job in jobs[:-1])]
     assert len({job.input_bytes for job in jobs}) == 13
 

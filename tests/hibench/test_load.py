@@ -61,7 +61,8 @@ def test_programs_one_after_another_or_together() -> None:
         (), ("sort",), ("pagerank.01",), ("pagerank.02",), ("pagerank.03",),
     ]  # fmt: skip
     assert [job.think_us for job in workload_of(chosen, think_us=5).jobs] == [0, 5, 0, 0, 5]
-    together = workload_of(chosen, order="together").jobs
+    together = workload_of(chosen, order="together", cluster="c-1").jobs
+    assert {job.cluster for job in together} == {"c-1"}
     assert [job.id for job in together if not job.after] == ["sort", "pagerank.01", "sort-2"]
 
 
