@@ -116,7 +116,7 @@ def prepare(size_bytes: int, *, seed: int = 1, files: int = 4, days: int = 7, ra
         "title": "BTWorld: records of trackers",
         "kind": "script",
         "command": f"sh prepare.sh {raw} python3 scrapes.py {words}",
-        "files": [str(folder() / name) for name in ("prepare.sh", "scrapes.py")],
+        "files": [str(folder().parent / "prepare.sh"), str(folder() / "scrapes.py")],
         "tasks": 1,
     }
 

@@ -68,7 +68,7 @@ def _prepare(program: Program, data: str, words: str) -> Table:
         "title": f"HiBench {program.name}: its input",
         "kind": "script",
         "command": f"sh prepare.sh {to} python3 data.py {words} --seed {program.seed} --parts {program.files}",
-        "files": _files("prepare.sh", "data.py"),
+        "files": [str(folder().parent / "prepare.sh"), *_files("data.py")],
         "tasks": 1,
     }
 
