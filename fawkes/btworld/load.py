@@ -97,7 +97,7 @@ def programs(
             "title": title,
             "kind": "pig",
             "pig": str(folder() / script),
-            "args": ["-param", f"raw={raw}", "-param", f"sets={sets}"],
+            "args": ["-stop_on_failure", "-param", f"raw={raw}", "-param", f"sets={sets}"],
             "files": [str(path) for path in _beside(script)],
             "input": [raw],
             "input_size": f"{size_bytes}B",

@@ -232,7 +232,9 @@ class Jobs:
                 return f"{said}: {task}" if task else said
         words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
         telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
-        return (telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
+        # Pig's last error is one of its own; which input was missing it says before that.
+        unread = [line for line in words if line.startswith("Failed to read data from")]
+        return (unread or telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
 
     def _end(
         self,

@@ -32,6 +32,8 @@ max_running_jobs = 2
 outputs = [{ path = "/HiBench", save_to = "../saved/hibench" }, { path = "/btworld", save_to = "../saved/btworld" }]
 """
 SMALL = {"mapreduce.job.ubertask.enable": "true"}
+EARLY = "bt-early"
+"""A query whose input is not there."""
 BTWORLD_BYTES = 300_000
 BTWORLD_DAYS = 3
 PROGRAMS: Mapping[str, Program] = {
@@ -62,8 +64,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         site.write("clusters/p.toml", CLUSTER)
         site.run()
         site.request("p")
+        (_, early) = btworld_programs(BTWORLD_BYTES, queries=["DS"], sets="/nowhere", properties=SMALL)
         both = (
-            btworld_programs(BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL),
+            [*btworld_programs(BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL), {**early, "id": EARLY}],
             hibench_programs(list(PROGRAMS.values()), properties=SMALL),
         )
         _run(site, [deque(tables) for tables in both])

@@ -15,14 +15,21 @@ from fawkes.btworld.reference import compare, results, scrapes
 from fawkes.core.model import JobLife
 from fawkes.hibench import reference
 from fawkes.hibench.programs import folder as hibench_folder
-from tests.e2e.programs.conftest import BTWORLD_BYTES, BTWORLD_DAYS, PROGRAMS, Ran
+from tests.e2e.programs.conftest import BTWORLD_BYTES, BTWORLD_DAYS, EARLY, PROGRAMS, Ran
 
 pytestmark = pytest.mark.hadoop
 
 
 def test_every_job_succeeded_at_once(ran: Ran) -> None:
-    ends = {name: (job.life, job.attempt, job.why) for name, job in ran.jobs.items()}
-    assert ends == dict.fromkeys(ran.jobs, (JobLife.SUCCEEDED, 1, ""))
+    ends = {name: (job.life, job.attempt, job.why) for name, job in ran.jobs.items() if name != EARLY}
+    assert ends == dict.fromkeys(ends, (JobLife.SUCCEEDED, 1, ""))
+
+
+def test_a_query_whose_input_is_missing_says_which(ran: Ran) -> None:
+    early = ran.jobs[EARLY]
+    assert early.life is JobLife.FAILED
+    assert early.why.startswith("Failed to read data from")
+    assert "/nowhere/join" in early.why
 
 
 def digests(folder: Path) -> dict[str, str]:
