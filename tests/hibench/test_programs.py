@@ -12,7 +12,7 @@ import pytest
 from fawkes.config.details import JobDetails
 from fawkes.config.jobs import job_of
 from fawkes.hibench import reference
-from fawkes.hibench.load import WORKLOADS, of_profile, of_size
+from fawkes.hibench.load import COORDINATE_BYTES, PAGE_BYTES, WORKLOADS, of_profile, of_size
 from fawkes.hibench.programs import checkout_program, folder, programs
 from fawkes.live.hadoop_conf import to_xml
 from tests.hibench.support import make, streaming
@@ -46,6 +46,15 @@ def test_a_graph_and_samples_do_not_depend_on_the_number_of_files(tmp_path: Path
         assert text_of(one) == text_of(three)
 
 
+@pytest.mark.slow
+def test_lines_are_as_long_as_sizes_are_reckoned_with(tmp_path: Path) -> None:
+    links = make(tmp_path / "links", "links", "--count", "20000")
+    samples = make(tmp_path / "samples", "samples", "--count", "2000", "--dimensions", "20")
+
+    assert len(text_of(links)) / 20_000 == pytest.approx(PAGE_BYTES, rel=0.05)
+    assert len(text_of(samples)) / 2000 / 20 == pytest.approx(COORDINATE_BYTES, rel=0.05)
+
+
 def test_some_pages_link_to_nowhere_and_none_out_of_the_graph(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in reference.lines(make(tmp_path / "links", "links", "--count", "200"))]
     targets = [[int(link) for link in links.split()] for _, _, links in rows]
@@ -64,6 +73,7 @@ def test_what_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
     assert list((tmp_path / "x").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_pagerank_in_three_jobs_for_each_iteration(tmp_path: Path) -> None:
     read, out = make(tmp_path / "links", "links", "--count", "120", "--parts", "2"), tmp_path / "out"
     state = read
@@ -90,6 +100,7 @@ def test_the_ranks_of_a_graph_that_can_be_computed_by_hand() -> None:
     assert list(found) == pytest.approx([0.05 + 0.85 * (0.25 + 0.5 / 3)] * 2 + [0.05 + 0.85 * 0.5 / 3])
 
 
+@pytest.mark.slow
 def test_kmeans_iterates_then_assigns(tmp_path: Path) -> None:
     shape = ["--count", "150", "--dimensions", "3", "--clusters", "3"]
     read = make(tmp_path / "samples", "samples", *shape, "--parts", "2")
