@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Literal
 
 from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
@@ -13,6 +14,7 @@ from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
 from fawkes.sim.machine import Common, Leg, Machine, Owner
+from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
 from fawkes.units import SECOND_US
@@ -37,6 +39,7 @@ class SimCluster:
         self.replication = 3
         self._sites: set[str] = set()
         self.loaded = False
+        self.events: list[TaskEvent] | None = None
         self._flows = flows
         self._constants = constants
         self._seed = seed
@@ -99,8 +102,12 @@ class SimCluster:
 
     # --- jobs
 
-    def submit(self, effect: StartJob) -> SimJob | End:
-        """An attempt of a job; what became of it when it was submitted before."""
+    def knows(self, attempt: JobAttempt) -> bool:
+        """Whether an attempt was submitted, refused or cancelled before."""
+        return attempt in self.jobs or attempt in self.ended
+
+    def submit(self, effect: StartJob) -> End | int:
+        """An attempt of a job begins; when it was submitted (us), or what became of it."""
         key = (effect.job, effect.attempt)
         if key in self.ended:
             return self.ended[key]
@@ -113,7 +120,7 @@ class SimCluster:
                 job.step = self.machine.wait(self._constants.job_begin_us, (self, job))
             else:
                 self._begin(job)
-        return self.jobs[key]
+        return self.jobs[key].since_us
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
         """An attempt fails before its first task."""
@@ -140,8 +147,8 @@ class SimCluster:
         if isinstance(owner, Copy):
             del owner.flows[flow]
             return None if owner.flows else owner
-        if owner not in owner.job.running:
-            # It was killed by what else ended in this microsecond.
+        if flow not in owner.flows or owner not in owner.job.running:
+            # It was killed by what else ended in this microsecond, or what it read from has left.
             return None
         del owner.flows[flow]
         return None if owner.flows else self._phase_ended(owner)
@@ -160,11 +167,6 @@ class SimCluster:
     def evacuate(self, name: NodeId, of: object) -> Copy:
         """What a node stores is copied to those that stay."""
         return self._copy(of, self.machine.evacuate(self.stored.get(name, 0)))
-
-    def drop(self, copy: Copy) -> None:
-        """A copy is not wanted any more."""
-        for flow in copy.flows:
-            self._flows.drop(flow)
 
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
@@ -241,9 +243,10 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        task = TaskAttempt(job, node, phase, self._chance.factor(job.stream, job.attempts))
+        task = TaskAttempt(job, node, phase, job.attempts, self._chance.factor(job.stream, job.attempts))
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
+        self._note(task, "start")
         self._work(task)
 
     def _stop(self, task: TaskAttempt) -> None:
@@ -254,7 +257,14 @@ class SimCluster:
             task.job.maps_waiting += 1
         else:
             task.job.reduces_waiting += 1
+        self._note(task, "killed")
         self._release(task)
+
+    def _note(self, task: TaskAttempt, what: Literal["start", "done", "killed"]) -> None:
+        if self.events is not None:
+            kind: Literal["map", "reduce"] = "map" if task.is_map else "reduce"
+            name = task.node.name
+            self.events.append(TaskEvent(self._flows.now_us, self.id, *task.job.attempt, kind, task.number, name, what))
 
     def _release(self, task: TaskAttempt) -> None:
         node = task.node
@@ -310,6 +320,7 @@ class SimCluster:
 
     def _task_ended(self, task: TaskAttempt) -> SimJob | None:
         job, profile = task.job, task.job.profile
+        self._note(task, "done")
         self._release(task)
         self.tasks_done += 1
         if task.is_map:
