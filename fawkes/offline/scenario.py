@@ -13,6 +13,7 @@ from fawkes.engine import Engine
 from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.model import Engine as ModelEngine
 from fawkes.sim.steps import Delays
 from fawkes.sim.users import Users, Wish
 from fawkes.sim.world import SimWorld
@@ -26,7 +27,11 @@ LIMIT_US = 7 * 24 * 3600 * SECOND_US
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """All that a run depends on; the same values give the same run, byte for byte."""
+    """All that a run depends on; the same values give the same run, byte for byte.
+
+    ``engine`` is no part of that: both models of Hadoop come to the same results. The first run with the compiled one
+    on a machine takes minutes of compiling.
+    """
 
     name: str
     nodes: tuple[Node, ...]
@@ -38,6 +43,7 @@ class Scenario:
     losses: tuple[tuple[NodeId, int], ...] = ()
     limit_us: int = LIMIT_US
     seed: int = 0
+    engine: ModelEngine = "readable"
 
     def under(self, settings: Settings, policy: PolicyText) -> Scenario:
         """The same pool and users under other settings or another policy."""
@@ -64,7 +70,14 @@ def simulate(
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
-    world = SimWorld(scenario.limit_us, delays, constants=scenario.constants, users=users, seed=scenario.seed)
+    world = SimWorld(
+        scenario.limit_us,
+        delays,
+        constants=scenario.constants,
+        users=users,
+        seed=scenario.seed,
+        engine=scenario.engine,
+    )
     for node, at_us in scenario.losses:
         world.lose(node, at_us)
     engine = Engine(world, kept, compile_policy)
