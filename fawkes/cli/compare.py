@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from fawkes.config.site import Site
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
-    from fawkes.offline.grid import Grid, Runner
+    from fawkes.offline.grid import Grid
+    from fawkes.offline.work import Runner
 
 ALL = "all"
 
@@ -59,7 +61,8 @@ def compare(
     the mean slowdown against the baseline.
     """
     from fawkes.catalog import Catalog
-    from fawkes.offline.grid import GridFolder, finish, in_this_process, on_dask, on_processes
+    from fawkes.offline.grid import GridFolder, run_cell
+    from fawkes.offline.work import finish, in_this_process, on_dask, on_processes
 
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
@@ -71,7 +74,7 @@ def compare(
     if there:
         note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
     with progress("compare", len(grid.cells) - there) as step:
-        rows = finish(grid, folder, run, step)
+        rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _tell(rows, baseline, folder.folder, output)
 
 
@@ -129,16 +132,22 @@ def _grid(
 def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:
     import pandas as pd
 
-    from fawkes.offline.folder import write_frame
+    from fawkes.offline.folder import write_frame, write_picture
     from fawkes.offline.statistics import frame_of, table_of
+    from fawkes.report.panels import slowdowns
 
     table = table_of(rows, baseline)
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", pd.DataFrame(table))
+    drawn = [row for row in table if row["slowdown_mean"] is not None]
+    if drawn:
+        names = [" ".join(filter(None, (row["policy"], row["settings"]))) for row in drawn]
+        means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
+        write_picture(folder / "slowdowns", slowdowns(names, *means))
     show(table, _COLUMNS, output)
     if output == TABLE:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
-    note(f"runs and table as CSV and Parquet: {folder}")
+    note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
 
 
 def _percent(value: float) -> str:

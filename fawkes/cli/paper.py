@@ -26,12 +26,13 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     Runs are kept in DIR/runs: one that was interrupted goes on where it was. Each statement of the paper stands beside
     our figure and a verdict, by rules that were fixed before.
     """
+    from fawkes.offline.work import in_this_process, on_processes
     from fawkes.paper.pages import publish
-    from fawkes.paper.runs import all_runs, gather, missing_runs, quick_runs
+    from fawkes.paper.runs import RunFolder, all_runs, gather, quick_runs
 
-    wanted, folder = quick_runs() if quick else all_runs(), out / "runs"
-    with progress("paper", missing_runs(wanted, folder)) as step:
-        rows = gather(wanted, folder, jobs=jobs, say=step)
+    wanted, folder = quick_runs() if quick else all_runs(), RunFolder(out / "runs")
+    with progress("paper", folder.missing(wanted)) as step:
+        rows = gather(wanted, folder, run=on_processes(jobs) if jobs > 1 else in_this_process, say=step)
     found = publish(rows, out, pictures=pictures)
     for one in found:
         click.echo(f"{one.verdict:11} {one.name}: {one.ours}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_opti
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
+    from fawkes.offline.beside import Beside
     from fawkes.offline.outcome import Outcome
     from fawkes.offline.plan import Plan
 
@@ -44,6 +46,13 @@ class Setting(click.ParamType[tuple[str, str]]):
     metavar="DIR",
     help="Write ledger, frames and pictures into a new folder.",
 )
+@click.option(
+    "--beside",
+    "recorded",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="SITE",
+    help="Show decisions and times of jobs beside those that the ledger of a site has.",
+)
 @output_option
 @click.pass_obj
 def simulate(
@@ -53,6 +62,7 @@ def simulate(
     settings: tuple[tuple[str, str], ...],
     seed: int | None,
     out: Path | None,
+    recorded: Path | None,
     output: str,
 ) -> None:
     """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
@@ -61,6 +71,8 @@ def simulate(
     `explain`, `status` and `replay` tell what happened in it.
     """
     from fawkes.catalog import Catalog, Kind
+    from fawkes.cli.ledger import ledger_of
+    from fawkes.offline.beside import beside
     from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
     from fawkes.offline.outcome import outcome_of
     from fawkes.offline.plan import asked
@@ -69,6 +81,8 @@ def simulate(
 
     if out is not None:
         refuse_present(out)
+    # Before the run: a site without a ledger is refused at once.
+    ledger = None if recorded is None else click.get_current_context().with_resource(ledger_of(Site(recorded)))
     catalog = Catalog(site=site.root)
     plan = plan_of(site, catalog, scenario, seed)
     found = None if policy is None else catalog.find(Kind.POLICY, policy)
@@ -81,7 +95,7 @@ def simulate(
         outcome = outcome_of(store)
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
-    _tell(outcome, output)
+    _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")
 
@@ -98,11 +112,14 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
     return read_plan(site, catalog, name, seed)
 
 
-def _tell(outcome: Outcome, output: str) -> None:
+def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     rows: list[dict[str, Any]] = list(outcome.plain()["clusters"])
     total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
     if output == JSON:
-        click.echo(json.dumps({"version": JSON_VERSION, "rows": rows, "total": total}, indent=2, allow_nan=False))
+        said = {"version": JSON_VERSION, "rows": rows, "total": total}
+        if both is not None:
+            said["beside"] = both.plain()
+        click.echo(json.dumps(said, indent=2, allow_nan=False))
         return
     everything = {
         "cluster": ALL,
@@ -120,6 +137,20 @@ def _tell(outcome: Outcome, output: str) -> None:
             f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}; makespan "
             f"{outcome.makespan_s:.0f} s; {outcome.reconfigurations} reconfigurations"
         )
+        if both is not None:
+            _tell_beside(both)
+
+
+def _tell_beside(both: Beside) -> None:
+    click.echo("\nDecisions in their order, recorded and simulated:")
+    show([asdict(row) for row in both.turns], _TURNS, TABLE)
+    click.echo("\nTimes of jobs, recorded and simulated:")
+    show([{**asdict(row), "error": row.error} for row in both.jobs], _JOBS, TABLE)
+    click.echo(
+        f"\n{both.likeness:.0%} of the decisions stand in the same order; median error of the jobs' times "
+        f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
+        f"{both.simulated_makespan_s:.0f} s simulated"
+    )
 
 
 def number(value: float | None) -> str:
@@ -129,6 +160,28 @@ def number(value: float | None) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:.0f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.0%}"
+
+
+_TURNS = (
+    Column("source", "from"),
+    Column("target", "to"),
+    Column("role", "as"),
+    Column("recorded_s", "recorded at (s)", _whole, right=True),
+    Column("recorded_nodes", "nodes", right=True),
+    Column("simulated_s", "simulated at (s)", _whole, right=True),
+    Column("simulated_nodes", "nodes", right=True),
+)
+_JOBS = (
+    Column("cluster", "MR-cluster"),
+    Column("job"),
+    Column("recorded_s", "recorded (s)", _whole, right=True),
+    Column("simulated_s", "simulated (s)", _whole, right=True),
+    Column("error", "difference", _percent, right=True),
+)
 
 
 _COLUMNS = (

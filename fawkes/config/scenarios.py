@@ -11,12 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fawkes.config.fields import DurationUs, Fraction, LocalPath, Name, PositiveDurationUs, SizeBytes
+from fawkes.config.fields import DurationUs, LocalPath, Name, PositiveDurationUs, SizeBytes
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, written
+from fawkes.config.model import Count, Positive
 from fawkes.config.workloads import WorkloadTable
-
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
 
 
 class PoolTable(Strict):
@@ -25,34 +23,6 @@ class PoolTable(Strict):
     nodes: int = Field(ge=1, le=1_000_000, description="how many nodes")
     sites: list[Name] = Field(default=["site"], min_length=1, description="the physical clusters that they stand in")
     disk: SizeBytes = Field(default=2 * 10**12, description='the disk of a node, for min_nodes = "auto"')
-
-
-class ModelTable(Strict):
-    """``[model]``: constants of the model of Hadoop that differ from the paper's platform; rates are for a second."""
-
-    slots: Count | None = Field(default=None, description="containers of a node when map_slots is 0")
-    map_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="maps at once; 0 is YARN")
-    reduce_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="reduces at once")
-    disk_bytes_s: SizeBytes | None = Field(default=None, alias="disk", description="the disks of a node")
-    network_bytes_s: SizeBytes | None = Field(default=None, alias="network", description="the network of a node")
-    site_bytes_s: SizeBytes | None = Field(default=None, alias="site", description="the link between two sites")
-    storage_bytes_s: SizeBytes | None = Field(default=None, alias="storage", description="the persistent storage")
-    cores: Positive | None = Field(default=None, description="of a node, or of all when they are shared")
-    remote_read: Positive | None = Field(default=None, description="cost of a byte read from another node")
-    output_passes: Positive | None = Field(default=None, description="passes of a byte of output over disks")
-    slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
-    job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
-    job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
-    block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
-    heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")
-    shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
-    streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
-    multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
-    spread: Annotated[float, Field(ge=0, le=2)] | None = Field(
-        default=None, description="deviation of the work of equal tasks; 0 is none"
-    )
-    stragglers: Fraction | None = Field(default=None, description="share of tasks that have more work than they look")
-    straggle: Annotated[float, Field(ge=1)] | None = Field(default=None, description="how many times the work of those")
 
 
 class LoadTable(Strict):
@@ -80,13 +50,15 @@ class FaultTable(Strict):
 
     node: str = Field(description="the node")
     at_us: DurationUs = Field(alias="at", description="when, from the start of the run")
+    back_us: DurationUs | None = Field(
+        default=None, alias="back", description="when it has power again, from the start of the run; never without it"
+    )
 
 
 class ScenarioTable(WorkloadTable):
     """All keys of a scenario."""
 
     pool: PoolTable | None = Field(default=None, description="the nodes; else those of hosts or of the site")
-    model: ModelTable = Field(default=ModelTable(), description="constants that differ")
     load: list[LoadTable] = Field(default=[], description="jobs by the hundred")
     fault: list[FaultTable] = Field(default=[], description="nodes that are lost")
     limit_us: PositiveDurationUs | None = Field(

@@ -15,6 +15,7 @@ from fawkes.config.fields import DurationUs, Name, SizeBytes
 from fawkes.config.inventory import Inventory
 from fawkes.config.jobs import JobTable, job_spec
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml
+from fawkes.config.model import ModelTable
 from fawkes.config.settings import SiteSettings, settings_of
 from fawkes.core.model import ClusterSpec, JobSpec
 
@@ -61,6 +62,7 @@ class WorkloadTable(Strict):
     generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
     cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
     job: list[JobArrival] = Field(default=[], description="the jobs")
+    model: ModelTable = Field(default=ModelTable(), description="for `fawkes simulate`: constants that differ")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
-from fawkes.core.events import Event, Requested, Sampled, Submitted, Woke
+from fawkes.core.events import Condition, Event, NodeObserved, Requested, Sampled, Submitted, Woke
 from fawkes.core.model import ClusterLife, JobId, JobLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
@@ -38,7 +38,9 @@ class Patience:
 
     def ends(self, event: Event, view: View) -> bool:
         """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
-        if not isinstance(event, Sampled | Woke):
+        # A node without power fails whatever it is asked, again and again.
+        failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
+        if not (failed or isinstance(event, Sampled | Woke)):
             self._since_us = max(self._since_us, event.at_us)
             return False
         if event.at_us - self._since_us <= self._quiet_us:

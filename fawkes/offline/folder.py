@@ -18,6 +18,7 @@ from fawkes.store.base import Reader
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 RUN_FILE = "run.json"
 FORMAT = 1
@@ -136,8 +137,19 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
 
 
 def _write_pictures(folder: Path, store: Reader, title: str) -> None:
-    from fawkes.report.figures import nodes_over_time, rendered
+    from fawkes.report.course import course_of
+    from fawkes.report.figures import nodes_over_time
+    from fawkes.report.panels import course_over_time
 
-    figure = nodes_over_time(store, title=title)
+    course = course_of(store)
+    write_picture(folder / "nodes-over-time", nodes_over_time(store, title=title))
+    write_picture(folder / "course", course_over_time(course, title))
+    write_frame(folder / "course", course.frame())
+
+
+def write_picture(path: Path, figure: Figure) -> None:
+    """A figure as PNG and as PDF beside it."""
+    from fawkes.report.figures import rendered
+
     for form in ("png", "pdf"):
-        (folder / f"nodes-over-time.{form}").write_bytes(rendered(figure, form))
+        path.with_suffix(f".{form}").write_bytes(rendered(figure, form))

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,13 +15,10 @@ from fawkes.offline.load import Demand
 from fawkes.offline.outcome import outcome_of
 from fawkes.offline.plan import shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
+from fawkes.offline.work import Row
 
 GRID_FILE = "grid.json"
 ROWS = "rows"
-
-Row = dict[str, Any]
-#: takes the cells that are to be run and yields their rows as they are done
-Runner = Callable[["Grid", Sequence["Cell"]], Iterator[Row]]
 
 _PLAIN = (UserError, DeadlineError, RefusedError, BrokenError)
 
@@ -98,88 +90,6 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     }
 
 
-def in_this_process(grid: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
-    """One after another."""
-    for cell in cells:
-        yield run_cell(grid, cell)
-
-
-def on_processes(count: int) -> Runner:
-    """A runner on so many processes of this machine; runs that are under way at an interrupt are finished."""
-
-    def run(grid: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(count, len(cells)), context, _begin, (grid,)) as pool:
-            left = {pool.submit(_work, cell) for cell in cells}
-            try:
-                yield from _done(left)
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-    return run
-
-
-def _done(left: set[Future[Row]]) -> Iterator[Row]:
-    for future in as_completed(left):
-        yield future.result()
-
-
-_mine: list[Grid] = []
-
-
-def _begin(grid: Grid) -> None:
-    """A process of the pool: leaves interrupts to the one that started it, and ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _mine[:] = [grid]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _work(cell: Cell) -> Row:
-    return run_cell(_mine[0], cell)
-
-
-def on_dask(address: str) -> Runner:
-    """A runner on a Dask cluster that is there already.
-
-    UserError without the extra ``dask`` or without an answer; RefusedError when its workers have another Fawkes.
-    """
-    try:
-        from distributed import Client
-        from distributed import as_completed as completed
-    except ImportError:
-        raise UserError(
-            "needs Dask, which is not installed", where="--dask", hint="pip install 'fawkes-provisioner[dask]'"
-        ) from None
-
-    def run(grid: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
-        try:
-            client = Client(address, timeout="10s")
-        except (OSError, ValueError) as error:
-            hint = "Give the address of a Dask scheduler, such as tcp://host:8786"
-            raise UserError(f"no answer from {address!r} ({error})", where="--dask", hint=hint) from None
-        with client:
-            shared = client.scatter(grid, broadcast=True)
-            for future in completed([client.submit(run_cell, shared, cell, pure=False) for cell in cells]):
-                row: Row = future.result()
-                if row["fawkes"] != __version__:
-                    raise RefusedError(
-                        f"a worker has Fawkes {row['fawkes']}, this is {__version__}",
-                        where=address,
-                        hint="Install the same version on all workers",
-                    )
-                yield row
-
-    return run
-
-
 class GridFolder:
     """The folder of a grid: ``grid.json`` says of what, ``rows/`` has a file for each run that is finished."""
 
@@ -221,35 +131,11 @@ class GridFolder:
         found = stamp_of(self._file(cell))
         return found if found is not None and found.get("variant") == self._grid.variant(cell) else None
 
-    def keep(self, row: Row) -> None:
+    def keep(self, cell: Cell, row: Row) -> None:
         """Store the row of a run, whole."""
-        write_json(self._file(_cell_of(row)), row)
+        write_json(self._file(cell), row)
 
     def _file(self, cell: Cell) -> Path:
         # Settings may hold what no file's name can.
         name = _digest(cell.settings) if cell.settings else "plain"
         return self.folder / ROWS / f"{cell.policy}-{name}-{cell.replay:04d}.json"
-
-
-def _cell_of(row: Mapping[str, Any]) -> Cell:
-    return Cell(row["policy"], row["settings"], row["replay"])
-
-
-def finish(grid: Grid, folder: GridFolder, run: Runner, step: Callable[[str], None]) -> list[Row]:
-    """Run what is not finished yet; the rows of all runs in the order of the grid.
-
-    Each row is stored before the next one is waited for. ``step`` hears of each run that is done.
-    """
-    left = [cell for cell in grid.cells if folder.row(cell) is None]
-    for row in run(grid, left) if left else ():
-        folder.keep(row)
-        step(str(_cell_of(row)))
-    return list(_all(grid, folder))
-
-
-def _all(grid: Grid, folder: GridFolder) -> Iterable[Row]:
-    for cell in grid.cells:
-        row = folder.row(cell)
-        if row is None:
-            raise BrokenError(f"the row of {cell} is not there", where=str(folder.folder))
-        yield row

@@ -9,13 +9,14 @@ from typing import Any
 
 from fawkes.catalog import Catalog, Found
 from fawkes.config.settings import settings_of
-from fawkes.core.model import Node, NodeId
+from fawkes.core.model import Node
 from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays, Loss
 from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none
@@ -37,7 +38,8 @@ class Plan:
     demands: tuple[Demand, ...]
     seed: int = SEED
     constants: Constants = DAS4
-    losses: tuple[tuple[NodeId, int], ...] = ()
+    delays: Delays = field(default_factory=Delays)
+    losses: tuple[Loss, ...] = ()
     limit_us: int = LIMIT_US
     file: str = ""
     base: Path = field(default_factory=Path)
@@ -59,6 +61,7 @@ class Plan:
             policy=text,
             wishes=(),
             constants=self.constants,
+            delays=self.delays,
             losses=self.losses,
             limit_us=self.limit_us,
             seed=self.seed,

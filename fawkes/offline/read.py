@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from fawkes.catalog import Catalog, Kind
 from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.config.loader import Faults, did_you_mean
-from fawkes.config.scenarios import LoadTable, ModelTable, ScenarioTable, load_scenario
+from fawkes.config.model import ModelTable
+from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, Node, NodeId
@@ -18,6 +20,7 @@ from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import swf, swim
 from fawkes.workload.arrivals import NAMED
@@ -42,6 +45,8 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         if fault.node not in {node.id for node in nodes}:
             hint = f"The nodes are {nodes[0].id} to {nodes[-1].id}"
             faults.add(f"there is no node {fault.node!r}", f"fault[#{number}].node", hint)
+        if fault.back_us is not None and fault.back_us <= fault.at_us:
+            faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
     for number, load in enumerate(table.load, 1):
@@ -59,7 +64,8 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
         demands=demands,
         seed=seed,
         constants=_constants(table.model, said.network_bytes),
-        losses=tuple((NodeId(fault.node), fault.at_us) for fault in table.fault),
+        delays=replace(Delays(), **_said(table.model, Delays)),
+        losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
         limit_us=table.limit_us or LIMIT_US,
         file=str(found.path),
         base=found.path.parent,
@@ -109,10 +115,14 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
 
 def _constants(model: ModelTable, network_bytes: int | None) -> Constants:
     """The paper's platform with what the scenario says; the limit of a lab's network counts as well."""
-    said = {one.name: value for one in fields(Constants) if (value := getattr(model, one.name)) is not None}
+    said = _said(model, Constants)
     if network_bytes is not None:
         said = {"network_bytes_s": network_bytes, **said}
     return replace(DAS4, **said)
+
+
+def _said(model: ModelTable, kind: type[Constants] | type[Delays]) -> dict[str, Any]:
+    return {one.name: value for one in fields(kind) if (value := getattr(model, one.name, None)) is not None}
 
 
 def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Demand:

@@ -14,7 +14,7 @@ from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Engine as ModelEngine
-from fawkes.sim.steps import Delays
+from fawkes.sim.steps import Delays, Loss
 from fawkes.sim.users import Users, Wish
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
@@ -40,7 +40,7 @@ class Scenario:
     wishes: tuple[Wish, ...]
     constants: Constants = DAS4
     delays: Delays = field(default_factory=Delays)
-    losses: tuple[tuple[NodeId, int], ...] = ()
+    losses: tuple[Loss, ...] = ()
     limit_us: int = LIMIT_US
     seed: int = 0
     engine: ModelEngine = "readable"
@@ -75,11 +75,12 @@ def simulate(
         delays,
         constants=scenario.constants,
         users=users,
+        sites={node.id: node.site for node in scenario.nodes},
         seed=scenario.seed,
         engine=scenario.engine,
     )
-    for node, at_us in scenario.losses:
-        world.lose(node, at_us)
+    for loss in scenario.losses:
+        world.lose(loss.node, loss.at_us, loss.back_us)
     engine = Engine(world, kept, compile_policy)
     patience = Patience(scenario.wishes, scenario.settings)
     engine.step(_started(scenario))

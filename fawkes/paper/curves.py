@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,18 +33,11 @@ class Curve:
 
 
 def curves(row: Mapping[str, Any]) -> dict[str, Curve]:
-    """The nodes of each MR-cluster, all roles together."""
-    now: dict[tuple[str, str], float] = {}
-    found: dict[str, tuple[list[float], list[float]]] = {}
-    for at_s, cluster, role, nodes in row["nodes"]:
-        if not cluster:
-            continue
-        now[cluster, role] = nodes
-        times, values = found.setdefault(cluster, ([], []))
-        total = sum(count for (name, _), count in now.items() if name == cluster)
-        if times and times[-1] == at_s:
-            values[-1] = total
-        else:
-            times.append(at_s)
-            values.append(total)
-    return {name: Curve(tuple(times), tuple(values)) for name, (times, values) in found.items()}
+    """The nodes of each MR-cluster, all roles together, of a row with its course."""
+    return {name: _total(roles.values()) for name, roles in row["course"]["nodes"].items()}
+
+
+def _total(parts: Iterable[Sequence[tuple[float, float]]]) -> Curve:
+    steps = [Curve(tuple(at for at, _ in points), tuple(value for _, value in points)) for points in parts]
+    times = sorted({at for step in steps for at in step.times})
+    return Curve(tuple(times), tuple(sum(step.at(at) for step in steps) for at in times))

@@ -12,6 +12,7 @@ import pandas as pd
 from fawkes.paper import fixed, pictures, tables
 from fawkes.paper.rows import NotRunError, Rows
 from fawkes.paper.rules import Verdict
+from fawkes.report.course import Course
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +35,10 @@ class Exhibit:
         return [one for one in found if one.name.startswith(self.verdicts)] if self.verdicts else []
 
 
-_ONE = f"One MR-cluster of {fixed.MICRO_NODES} nodes, inputs of Table 1, {fixed.REDUCES_PER_NODE} reduces a node. "
+_ONE = (
+    f"One MR-cluster of {fixed.MICRO_NODES} nodes, inputs of Table 1, {fixed.REDUCES_PER_NODE} reduces a node. Tasks "
+    f"differ by chance: means over seeds {', '.join(map(str, fixed.CHANCES))}, each against its own. "
+)
 _MACRO = (
     f"Preset paper (tau = 10, raw discrimination, no damping), {fixed.MIN_NODES} core nodes each, seed {fixed.SEED}; "
     "medians over the replays that were run, the first as drawn, the others perturbed. Slowdown: response over the "
@@ -65,7 +69,10 @@ def _makers(rows: Rows, swept: list[dict[str, str]]) -> Iterator[Maker]:
     yield "table-2", "Table 2: workloads", what, ("5.3-ratio",), tables.workloads, None
     yield from _micro(rows)
     yield from _macro(rows)
-    what = "Each constant times 0.5 and 2, on fewer points and without replays; fitted or assumed values alike."
+    what = (
+        "Each constant times 0.5 and 2, fitted or assumed alike: section 6 on fewer points and with one seed, of "
+        f"section 7 WKLD-A, C and D without replays, with {', '.join(fixed.SECTION_7)}. WKLD-B and E are not swept."
+    )
     yield "sweep", "What the verdicts hang on", what, (), partial(tables.flipped, swept), None
 
 
@@ -104,8 +111,9 @@ def _micro(rows: Rows) -> Iterator[Maker]:
 def _macro(rows: Rows) -> Iterator[Maker]:
     yield (
         "7-1-wkld-a", "7.1 WKLD-A: the five points", _MACRO + "60 nodes, TR, JD, T = 60 s; replay 0.",
-        ("7.1",), partial(tables.points, rows), partial(_over_time, rows, "WKLD-A", "JD", "TR"),
+        ("7.1",), partial(tables.points, rows), None,
     )  # fmt: skip
+    yield _course(rows, "WKLD-A", "JD", "TR")
     for name, app, code in (("WKLD-B", "WC", "wordcount"), ("WKLD-C", "ST", "sort")):
         yield (
             f"7-2-{name.lower()}", f"7.2 {name}", _MACRO + "60 nodes, T = 60 s.",
@@ -114,22 +122,35 @@ def _macro(rows: Rows) -> Iterator[Maker]:
                 table.assign(run=table["policy"] + " " + table["growth"]), "run", ("c-1_s", "c-2_s", "c-3_s"), "seconds"
             ),
         )  # fmt: skip
+        yield _course(rows, name, "TD", "TC")
+        yield _course(rows, name, "TD", "TR")
     yield (
         "7-3-wkld-d", "7.3 WKLD-D: the policies", _MACRO + "48 nodes, TC, T = 120 s.",
         ("7.3-gain", "7.3-unharmed", "7.3-moves-D", "7.3-best", "7.3-finer", "7.3-PU", "7.3-DU", "7.3-perf",
          "7.3-order"),
         partial(tables.compared, rows, "WKLD-D"), pictures.ranges,
     )  # fmt: skip
+    yield _course(rows, "WKLD-D", "TD", "TC")
     yield (
         "7-3-wkld-e", "7.3 WKLD-E: one heavy MR-cluster", _MACRO + "48 nodes, TC, T = 120 s.",
-        ("7.3-E", "7.3-moves-E", "7.3-skewed"), partial(tables.compared, rows, "WKLD-E"),
-        partial(_over_time, rows, "WKLD-E", "TD", "TC"),
+        ("7.3-E", "7.3-moves-E", "7.3-skewed"), partial(tables.compared, rows, "WKLD-E"), pictures.ranges,
     )  # fmt: skip
+    yield _course(rows, "WKLD-E", "TD", "TC")
     yield (
         "5-3-tau", "5.3 tau", _MACRO + "TD with TC; tau = 5, 10 and 20.",
         ("5.3-t",), partial(tables.thresholds, rows), None,
     )  # fmt: skip
 
 
-def _over_time(rows: Rows, name: str, policy: str, growth: str, table: pd.DataFrame) -> Figure:
-    return pictures.over_time(rows.replays(name, policy, growth)[0])
+def _course(rows: Rows, name: str, policy: str, growth: str) -> Maker:
+    """Nodes, queues and discrimination over time; the frame beside it has a row for each point."""
+    title = f"{name} under {policy} with {growth}"
+
+    def table() -> pd.DataFrame:
+        return Course(**rows.replays(name, policy, growth)[0]["course"]).frame()
+
+    def draw(_: pd.DataFrame) -> Figure:
+        return pictures.over_time(rows.replays(name, policy, growth)[0], title)
+
+    label = f"7-{name.lower()}-{policy.lower()}-{growth.lower()}-over-time"
+    return label, f"7 {title}, over time", "Replay 0. Points as CSV and Parquet.", (), table, draw

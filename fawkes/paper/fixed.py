@@ -24,6 +24,8 @@ SHAKE_US: Mapping[str, int] = {
 }
 """How far a job is moved in a perturbed replay: a little in a batch, half a period T where jobs come over hours."""
 
+CHANCES = (1, 2, 3)
+"""Seeds of the tasks' chances: what has jobs in section 6 is run with each, and the mean counts; so do references."""
 REDUCES_PER_NODE = 2
 """Of the jobs of section 6: one wave on the reduce slots of all nodes."""
 MICRO_NODES = 20
@@ -84,12 +86,20 @@ class Model:
 #: constants of ``Constants`` that the sweep varies
 VARIED = (
     "disk_bytes_s", "network_bytes_s", "site_bytes_s", "storage_bytes_s", "cores", "remote_read", "output_passes",
-    "slow_start", "job_begin_us", "job_end_us", "multiplier", "streams",
+    "slow_start", "job_begin_us", "job_end_us", "multiplier", "streams", "decommission_us", "spread",
 )  # fmt: skip
 #: assumptions about applications and arrivals that the sweep varies: seconds of a core for each MB, reduces of a job,
 #: the time in which the jobs of WKLD-D and E come
 ASSUMED = ("cpu_compute", "cpu_disk", "cpu_reduce", "reduces", "span")
 FACTORS = (0.5, 2.0)
+NOT_SECTION_6 = ("storage_bytes_s", "span")
+"""What no experiment of section 6 has to do with."""
+SECTION_7 = (
+    "disk_bytes_s", "storage_bytes_s", "cores", "remote_read", "output_passes", "job_begin_us", "cpu_compute",
+    "cpu_disk", "reduces", "span",
+)  # fmt: skip
+"""With what WKLD-A, C and D are run again: the network is never full inside a site, nodes are removed idle or rarely,
+and half a second more or less of a job's end is like one of its beginning."""
 
 
 def varied(name: str, factor: float) -> Model:

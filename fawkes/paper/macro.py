@@ -10,15 +10,16 @@ from typing import Any
 
 from fawkes.catalog import Catalog, Kind, bundled_dir
 from fawkes.config.settings import settings_of
-from fawkes.core.events import PolicyText, Requested, Sampled, Submitted
+from fawkes.core.events import PolicyText, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobState
 from fawkes.core.settings import Settings
 from fawkes.offline.applications import job_spec_of
 from fawkes.offline.scenario import Scenario, pool_of, simulate
 from fawkes.paper.fixed import MIN_NODES, SEED, SHAKE_US, Model
-from fawkes.paper.micro import References, profile
+from fawkes.paper.micro import profile, reference_us
 from fawkes.policy import policy_text
 from fawkes.report import history
+from fawkes.report.course import course_of
 from fawkes.report.steps import ROLES, held, value_at
 from fawkes.sim.users import Wish
 from fawkes.store.base import Reader
@@ -37,8 +38,6 @@ BATCHES = ("WKLD-A", "WKLD-B", "WKLD-C")
 """All jobs come at once."""
 #: what came with Fawkes: a policy of the user's own would be another experiment
 _OURS = Catalog(user=bundled_dir(Kind.POLICY))
-CURVE_POINTS = 240
-"""Of a queue in a picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,7 @@ class Replay:
 
 
 def scenario_of(asked: Replay, model: Model) -> Scenario:
-    """The scenario; jobs come when their MR-cluster has loaded its data."""
+    """The scenario; jobs come when their MR-cluster has loaded its data. Chances of tasks are those of the replay."""
     choice = replace(
         DEFAULTS,
         reduces=max(1, round(DEFAULTS.reduces * model.factor("reduces"))),
@@ -67,6 +66,7 @@ def scenario_of(asked: Replay, model: Model) -> Scenario:
         wishes=tuple(_wishes(asked, choice, model)),
         constants=model.constants,
         limit_us=LIMIT_US,
+        seed=rng(SEED, "tasks", str(asked.replay)).getrandbits(63),
     )
 
 
@@ -88,7 +88,6 @@ def _policy(name: str) -> PolicyText:
 
 
 def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
-    known = References(model)
     for load in workload(asked.workload, SEED, choice):
         cluster = ClusterId(load.cluster)
         details = {"data": [{"size_bytes": load.data_bytes}]}
@@ -97,7 +96,7 @@ def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wis
         )
         for job in _shaken(asked, load):
             asks = profile(job, model)
-            plain = job_spec_of(job, load.cluster, known.of(asks))
+            plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
             details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
             yield Wish(
                 event=Submitted(at_us=load.requested_us, spec=replace(plain, details=details_of)),
@@ -120,8 +119,8 @@ def play(asked: Replay, model: Model) -> dict[str, Any]:
 
     ``clusters``: for each its first submission, when its last job ended, the time between them, jobs, means of the
     slowdown and of the response; ``makespan_s``: the last end; ``moves``: reconfigurations with their times;
-    ``movable_c1``: c-1's mean part of the nodes above the minimums while it had jobs. Replay 0 has the curves of
-    nodes and of waiting tasks as well.
+    ``movable_c1``: c-1's mean part of the nodes above the minimums while it had jobs. Replay 0 has its ``course`` as
+    well.
     """
     store = MemoryStore()
     simulate(scenario_of(asked, model), store)
@@ -144,7 +143,7 @@ def play(asked: Replay, model: Model) -> dict[str, Any]:
         "movable_c1": _movable(store, "c-1", float(clusters["c-1"]["begun_s"]), float(clusters["c-1"]["ended_s"])),
     }
     if not asked.replay:
-        found |= {"nodes": [list(step) for step in held(store).steps], "queues": _queues(store)}
+        found["course"] = course_of(store).plain()
     return found
 
 
@@ -173,15 +172,3 @@ def _movable(store: Reader, cluster: str, from_s: float, to_s: float) -> float:
         (right - left) * (sum(value_at(curve, left) for curve in own) - MIN_NODES) for left, right in pairwise(times)
     )
     return held_s / (most * (to_s - from_s))
-
-
-def _queues(store: Reader) -> dict[str, list[list[float]]]:
-    """Tasks that wait in each MR-cluster over time: (seconds, tasks), thinned out."""
-    curves: dict[str, list[list[float]]] = {}
-    for entry in store.entries(kinds=(Sampled.__name__,)):
-        if isinstance(entry.event, Sampled):
-            for reading in entry.event.readings:
-                if reading.tasks_waiting is not None:
-                    point = [entry.event.at_us / SECOND_US, float(reading.tasks_waiting)]
-                    curves.setdefault(reading.cluster, []).append(point)
-    return {name: points[:: max(1, len(points) // CURVE_POINTS)] for name, points in curves.items()}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import cache
+from statistics import fmean
+from typing import Any
 
 from fawkes.core.effects import StartJob
 from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.offline.applications import profile_of_job
-from fawkes.paper.fixed import IDLE_BYTES, MICRO_NODES, MIN_NODES, REDUCES_PER_NODE, REPLICAS, Model
+from fawkes.paper.fixed import CHANCES, IDLE_BYTES, MICRO_NODES, MIN_NODES, REDUCES_PER_NODE, REPLICAS, Model
 from fawkes.sim.cluster import SimCluster
+from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flows
 from fawkes.sim.machine import Common, Owner
 from fawkes.sim.profile import Profile
+from fawkes.sim.steps import next_look_us
 from fawkes.sim.tasks import Copy, SimJob
 from fawkes.units import SECOND_US
 from fawkes.workload.classes import APPLICATIONS, COMPUTE, GB, STAGES, chain
@@ -35,11 +40,21 @@ def profile(job: TraceJob, model: Model) -> Profile:
 
 
 class Bench:
-    """A MR-cluster and its clock."""
+    """A MR-cluster and its clock; tasks take their chances from ``seed``."""
 
-    def __init__(self, model: Model, core: int, others: int = 0, role: Role = Role.CORE, sites: int = 1) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        core: int,
+        others: int = 0,
+        role: Role = Role.CORE,
+        sites: int = 1,
+        seed: int = CHANCES[0],
+    ) -> None:
         self.flows: Flows[Owner] = Flows()
-        self.cluster = SimCluster(_C, self.flows, model.constants, Common(model.constants))
+        self.cluster = SimCluster(_C, self.flows, constants, Common(constants), seed)
+        self._look_us = constants.decommission_us
+        self._seen: set[Copy] = set()
         self.others = [NodeId(f"other-{number:03d}") for number in range(others)]
         names = [NodeId(f"core-{number:03d}") for number in range(core)]
         for number, name in enumerate(names):
@@ -48,12 +63,16 @@ class Bench:
             self.cluster.join(name, role, "site-0")
 
     def over(self) -> Iterator[SimJob | Copy]:
-        """Jobs and copies as they end, until nothing is under way."""
+        """Jobs as they end, and copies as HDFS sees that they have, until nothing is under way."""
         while self.flows.next_us() is not None:
             for flow in self.flows.end():
                 cluster, owner = flow.owner
                 found = cluster.flow_ended(owner, flow)
-                if found is not None:
+                if isinstance(found, Copy) and found not in self._seen:
+                    self._seen.add(found)
+                    wait_us = next_look_us(self.flows.now_us, self._look_us) - self.flows.now_us
+                    found.flows[cluster.machine.wait(wait_us, (cluster, found))] = None
+                elif found is not None:
                     yield found
 
     def submit(self, name: str, asked: Profile) -> None:
@@ -93,9 +112,17 @@ def jobs_of(code: str, nodes: int, model: Model) -> list[Profile]:
     return [profile(job, model) for job in chain(code, code, size, reduces=reduces)]
 
 
-def application_s(model: Model, app: str, core: int, role: str, others: int, sites: int = 1) -> float:
+def chances(once: Callable[[int], float], seeds: Sequence[int] = CHANCES) -> dict[str, Any]:
+    """``seconds`` is the mean over the seeds of the tasks' chances, ``each_s`` with each of them."""
+    found = [once(seed) for seed in seeds]
+    return {"seconds": fmean(found), "each_s": found}
+
+
+def application_s(
+    model: Model, app: str, core: int, role: str, others: int, sites: int = 1, seed: int = CHANCES[0]
+) -> float:
     """Seconds that an application takes on so many core nodes, evenly on so many sites, and nodes of another role."""
-    bench = Bench(model, core, others, ROLES.get(role, Role.CORE), sites)
+    bench = Bench(model.constants, core, others, ROLES.get(role, Role.CORE), sites, seed)
     return bench.run(jobs_of(app, core + others, model))
 
 
@@ -104,7 +131,7 @@ def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, floa
 
     The nodes that stay take the copies, so all of them are core nodes here.
     """
-    bench = Bench(model, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE)
+    bench = Bench(model.constants, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE)
     left, began, times = list(bench.others), 0, list[float]()
     first = left if together else left[:1]
     left = left[len(first) :]
@@ -119,24 +146,16 @@ def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, floa
     return {"total_s": bench.flows.now_us / SECOND_US, "node_s": sum(times) / len(times)}
 
 
-def removal_busy_s(model: Model, app: str, removed: int) -> float:
+def removal_busy_s(model: Model, app: str, removed: int, seed: int = CHANCES[0]) -> float:
     """Seconds of an application when nodes begin to leave at its start, each with its part of three replicas of the
     input (section 6.4, the worst case: transient-core nodes store as much as core nodes, which they are here).
     """
-    bench = Bench(model, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE)
+    bench = Bench(model.constants, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE, seed=seed)
     bench.evacuate(bench.others, APPLICATIONS[app].input_bytes * REPLICAS // MICRO_NODES)
     return bench.run(jobs_of(app, MICRO_NODES, model))
 
 
-class References:
-    """Execution alone on a static MR-cluster of 10 nodes (facts, section 7), simulated once for each distinct job."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._known: dict[Profile, int] = {}
-
-    def of(self, asked: Profile) -> int:
-        """Microseconds."""
-        if asked not in self._known:
-            self._known[asked] = round(Bench(self._model, MIN_NODES).run([asked]) * SECOND_US)
-        return self._known[asked]
+@cache
+def reference_us(constants: Constants, asked: Profile) -> int:
+    """Alone on a static MR-cluster of 10 nodes, in microseconds (facts, section 7): the mean over the seeds."""
+    return round(fmean(Bench(constants, MIN_NODES, seed=seed).run([asked]) for seed in CHANCES) * SECOND_US)

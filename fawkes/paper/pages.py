@@ -11,16 +11,19 @@ from pathlib import Path
 import pandas as pd
 
 from fawkes import __version__
+from fawkes.offline.folder import write_frame, write_json, write_picture
+from fawkes.offline.work import Row
 from fawkes.paper import fixed
 from fawkes.paper.exhibits import Exhibit, exhibits
 from fawkes.paper.rows import Rows
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, Verdict
-from fawkes.paper.runs import Row, Run, sources
+from fawkes.paper.runs import Run, all_runs, sources
 from fawkes.paper.verdicts import judge, swept
 from fawkes.paper.why import GAPS, WHY
-from fawkes.report.figures import rendered
 
 _TITLE = "The paper's experiments in the simulated world"
+#: a longer table is beside the page alone
+_MOST_ROWS = 60
 _UNEXPLAINED = "Not explained yet."
 _STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
@@ -34,29 +37,40 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
     hangs_on = swept(rows)
     found = judge(Rows(rows))
     shown = exhibits(Rows(rows), hangs_on)
-    pd.DataFrame([asdict(one) for one in found]).to_csv(folder / "verdicts.csv", index=False, lineterminator="\n")
+    write_frame(folder / "verdicts", pd.DataFrame([asdict(one) for one in found]))
     if hangs_on:
-        pd.DataFrame(hangs_on).to_csv(folder / "sweep-all.csv", index=False, lineterminator="\n")
+        write_frame(folder / "sweep-all", pd.DataFrame(hangs_on))
+    write_json(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
     drawn: dict[str, bytes] = {}
     for one in shown:
         if one.table is not None:
-            one.table.to_csv(folder / f"{one.name}.csv", index=False, lineterminator="\n")
+            write_frame(folder / one.name, one.table)
         if pictures and one.draw is not None:
-            figure = one.draw()
-            drawn[one.name] = rendered(figure, "png")
-            (folder / f"{one.name}.png").write_bytes(drawn[one.name])
-            (folder / f"{one.name}.pdf").write_bytes(rendered(figure, "pdf"))
-    failed = [f"{run.label}: {row['error']}" for run, row in rows.items() if "error" in row]
-    (folder / "index.md").write_text("\n".join(_markdown(found, shown, drawn, failed)) + "\n", encoding="utf-8")
-    (folder / "index.html").write_text("\n".join(_html(found, shown, drawn, failed)) + "\n", encoding="utf-8")
+            write_picture(folder / one.name, one.draw())
+            drawn[one.name] = (folder / f"{one.name}.png").read_bytes()
+    failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
+    made_by = _made_by(rows)
+    (folder / "index.md").write_text("\n".join(_markdown(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
+    (folder / "index.html").write_text("\n".join(_html(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
     return found
 
 
-def _made_by() -> str:
+def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
+    """What the verdicts are made of, without the sweep; of the courses WKLD-A's alone is judged."""
+    for run, row in sorted(rows.items(), key=lambda item: str(item[0])):
+        if not run.constant:
+            judged = dict(run.values).get("workload") == "WKLD-A"
+            yield run, row if judged else {name: value for name, value in row.items() if name != "course"}
+
+
+def _made_by(rows: Mapping[Run, Row]) -> str:
+    wanted = set(all_runs())
+    made = len(wanted & rows.keys())
+    partly = "" if made == len(wanted) else f" {made} of {len(wanted)} runs were made: what was not run says so."
     return (
         f"Made by `fawkes paper` of Fawkes {__version__} (sources {sources()}), seed {fixed.SEED}. The constants of "
         "the model (fawkes/sim/constants.py) are fitted on the two Sort figures of 6.1 alone; the rules of the "
-        "verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run."
+        f"verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run.{partly}"
     )
 
 
@@ -78,9 +92,9 @@ def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
 
 
 def _markdown(
-    found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
+    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
 ) -> Iterator[str]:
-    yield f"# {_TITLE}\n\n{_made_by()}\n\n{len(found)} statements: {_counted(found)}.\n"
+    yield f"# {_TITLE}\n\n{made_by}\n\n{len(found)} statements: {_counted(found)}.\n"
     for one in shown:
         yield f"## {one.title}\n\n{one.how}\n"
         own = one.judged(found)
@@ -90,7 +104,10 @@ def _markdown(
             yield f"Why {name} differs: {why}\n"
         if one.name in drawn:
             yield f"![{one.title}]({one.name}.png)\n"
-        yield _pipes(one.table) + "\n" if one.table is not None else f"No table: {one.missing}\n"
+        if one.table is None:
+            yield f"No table: {one.missing}\n"
+        elif len(one.table) <= _MOST_ROWS:
+            yield _pipes(one.table) + "\n"
     yield "## What the model leaves out\n"
     yield from (f"- {gap}" for gap in GAPS)
     if failed:
@@ -98,9 +115,11 @@ def _markdown(
         yield from (f"- {line}" for line in failed)
 
 
-def _html(found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]) -> Iterator[str]:
+def _html(
+    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
+) -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title><style>{_STYLE}</style>"
-    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(_made_by())}</p><p>{len(found)} statements: {_counted(found)}.</p>"
+    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(made_by)}</p><p>{len(found)} statements: {_counted(found)}.</p>"
     for one in shown:
         yield f"<h2>{escape(one.title)}</h2><p>{escape(one.how)}</p>"
         own = one.judged(found)
@@ -110,7 +129,10 @@ def _html(found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes]
         if one.name in drawn:
             picture = base64.b64encode(drawn[one.name]).decode()
             yield f'<img alt="{escape(one.title)}" src="data:image/png;base64,{picture}">'
-        yield one.table.to_html(index=False) if one.table is not None else f"<p>No table: {escape(one.missing)}</p>"
+        if one.table is None:
+            yield f"<p>No table: {escape(one.missing)}</p>"
+        elif len(one.table) <= _MOST_ROWS:
+            yield one.table.to_html(index=False)
     yield "<h2>What the model leaves out</h2><ul>"
     yield from (f"<li>{escape(gap)}</li>" for gap in GAPS)
     yield "</ul>"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fawkes.paper.curves import curves
-from fawkes.paper.rows import CLUSTERS, of_cluster
-from fawkes.paper.runs import Row
+from fawkes.offline.work import Row
+from fawkes.report.course import Course
+from fawkes.report.panels import course_over_time, slowdowns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,41 +74,11 @@ def lines(table: pd.DataFrame, over: str, values: Sequence[str], x_label: str, u
     return figure
 
 
-def over_time(row: Row, marks: Sequence[tuple[float, str]] = ()) -> Figure:
-    """Nodes (filled) and waiting tasks (line, right) of each MR-cluster over time, and the ticks that moved nodes."""
-    figure, panels = _figure(len(CLUSTERS), share_y=True)
-    held = curves(row)
-    end_s = float(row["makespan_s"])
-    for panel, name in zip(panels, CLUSTERS, strict=True):
-        times, values = [0.0, *held[name].times, end_s], [0.0, *held[name].values, held[name].at(end_s)]
-        panel.fill_between(times, values, step="post", color=_COLOURS[1], linewidth=0, alpha=0.7)
-        panel.set_ylabel(f"{name}\nnodes")
-        queue = panel.twinx()
-        points = row["queues"].get(name, [])
-        queue.plot([at_s for at_s, _ in points], [count for _, count in points], color=_COLOURS[3], linewidth=0.9)
-        queue.set_ylabel("tasks waiting", color=_COLOURS[3], fontsize=8)
-        queue.spines["top"].set_visible(False)
-        panel.plot(row["moves_s"], [1.0] * len(row["moves_s"]), "v", color="black", markersize=3, clip_on=False,
-                   transform=panel.get_xaxis_transform())  # fmt: skip
-        panel.axvline(of_cluster(name, "asked_s")(row), color="black", linestyle="--", linewidth=0.8)
-        for at_s, _ in marks:
-            panel.axvline(at_s, color="firebrick", linewidth=0.8)
-    for at_s, letter in marks:
-        panels[0].annotate(letter, (at_s, 1.02), xycoords=("data", "axes fraction"), ha="center", fontweight="bold")
-    panels[0].set_xlim(0, end_s)
-    panels[-1].set_xlabel("time (s)")
-    return figure
+def over_time(row: Row, title: str) -> Figure:
+    """Nodes, waiting tasks and discrimination of each MR-cluster over time, of a row with its course."""
+    return course_over_time(Course(**row["course"]), title)
 
 
 def ranges(table: pd.DataFrame) -> Figure:
-    """Least, median and most of the mean job slowdown over the MR-clusters, for each policy, on a log scale."""
-    figure, (panel,) = _figure()
-    places = range(len(table))
-    panel.vlines(places, table["min"], table["max"], color="grey")
-    for at, name in enumerate(("min", "median", "max")):
-        panel.plot(places, table[name], _MARKERS[at], color=_COLOURS[at], label=name)
-    panel.set_yscale("log")
-    panel.set_xticks(list(places), list(table["policy"]))
-    panel.set_ylabel("mean job slowdown")
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    return figure
+    """Least, median and most of the mean job slowdown over the MR-clusters, for each policy."""
+    return slowdowns(*(list(table[name]) for name in ("policy", "min", "median", "max")))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any, cast
 
+from fawkes.offline.work import Row
 from fawkes.paper import runs
 from fawkes.paper.fixed import MICRO_NODES, REPLAYS
-from fawkes.paper.runs import Row, Run
+from fawkes.paper.runs import Run
 
 CLUSTERS = ("c-1", "c-2", "c-3")
 
@@ -30,9 +31,9 @@ class Rows:
         """The row of a run; NotRunError when there is none, or when the run failed."""
         asked = Run(run.kind, run.values, self.constant, self.factor)
         if asked not in self.all:
-            raise NotRunError(f"not run: {asked.label}")
+            raise NotRunError(f"not run: {asked}")
         if "error" in self.all[asked]:
-            raise NotRunError(f"failed: {asked.label}: {self.all[asked]['error']}")
+            raise NotRunError(f"failed: {asked}: {self.all[asked]['error']}")
         return self.all[asked]
 
     def has(self, run: Run) -> bool:
@@ -46,6 +47,23 @@ class Rows:
     def half(self, app: str, role: str) -> float:
         """6.1: how much longer it takes when half of the nodes are of that role, as a part."""
         return self.seconds(app, MICRO_NODES // 2, role, MICRO_NODES // 2) / self.seconds(app) - 1
+
+    def half_each(self, app: str, role: str) -> list[float]:
+        """The same with each seed."""
+        part = MICRO_NODES // 2
+        return self._each(runs.application(app, part, role, part), runs.application(app, MICRO_NODES))
+
+    def sites_each(self, app: str) -> list[float]:
+        """6.2 with each seed."""
+        return self._each(runs.application(app, MICRO_NODES, sites=2), runs.application(app, MICRO_NODES))
+
+    def busy_each(self, app: str, removed: int) -> list[float]:
+        """6.4 with each seed."""
+        return self._each(runs.busy(app, removed), runs.busy(app, 0))
+
+    def _each(self, run: Run, base: Run) -> list[float]:
+        pairs = zip(self.row(run)["each_s"], self.row(base)["each_s"], strict=True)
+        return [changed / plain - 1 for changed, plain in pairs]
 
     def sites(self, app: str) -> float:
         """6.2: how much longer it takes on two sites."""

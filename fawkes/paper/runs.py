@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import product
@@ -16,10 +14,23 @@ from typing import Any
 import fawkes
 from fawkes.catalog import Kind, bundled_dir
 from fawkes.errors import FawkesError
+from fawkes.offline.folder import stamp_of, write_json
+from fawkes.offline.work import Row, Runner, finish, in_this_process
 from fawkes.paper import macro, micro
-from fawkes.paper.fixed import ASSUMED, BUSY_MOST, FACTORS, MICRO_NODES, REPLAYS, VARIED, Model, varied
+from fawkes.paper.fixed import (
+    ASSUMED,
+    BUSY_MOST,
+    CHANCES,
+    FACTORS,
+    MICRO_NODES,
+    NOT_SECTION_6,
+    REPLAYS,
+    SECTION_7,
+    VARIED,
+    Model,
+    varied,
+)
 
-Row = Mapping[str, Any]
 Value = str | int | float | bool
 
 APPS = ("WC", "ST", "PR", "KM", "TT", "AH")
@@ -31,9 +42,14 @@ IDLE = (1, 2, 4, 6, 8, 10, 12, 14, 16)
 BUSY_APPS = ("ST", "WC", "TT", "PR")
 TAUS = (5.0, 10.0, 20.0)
 #: what a run depends on beside its own values
-_SOURCES = ("core", "offline", "sim", "workload", "engine.py", "paper/fixed.py", "paper/macro.py", "paper/micro.py")
+_SOURCES = (
+    "core", "sim", "workload", "engine.py", "config/presets.py", "config/settings.py", "offline/applications.py",
+    "offline/scenario.py", "report/history.py", "report/steps.py", "report/course.py", "paper/fixed.py",
+    "paper/macro.py", "paper/micro.py",
+)  # fmt: skip
 _ERROR_LETTERS = 400
-#: the longest runs begin first, so that the last worker does not begin with one when all others are done
+#: the longest runs begin first, so that the last worker does not begin with one when all others are done; but other
+#: replays and the sweep come last, which an interrupted page can do without
 _LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
 
 
@@ -51,9 +67,7 @@ class Run:
         """The name of its row's file: other values or other sources have another one."""
         return hashlib.sha256(json.dumps([asdict(self), sources()]).encode()).hexdigest()[:20]
 
-    @property
-    def label(self) -> str:
-        """For those who watch."""
+    def __str__(self) -> str:
         changed = f", {self.constant} x {self.factor:g}" if self.constant else ""
         return " ".join([self.kind, *(str(value) for _, value in self.values)]) + changed
 
@@ -101,13 +115,15 @@ def execute(run: Run) -> Row:
 def _outcome(run: Run) -> Row:
     model = varied(run.constant, run.factor) if run.constant else Model()
     values: dict[str, Any] = dict(run.values)
+    # The sweep is on one seed: most of its time would go into the others.
+    seeds = CHANCES[:1] if run.constant else CHANCES
     match run.kind:
         case "application":
-            return {"seconds": micro.application_s(model, **values)}
+            return micro.chances(lambda seed: micro.application_s(model, **values, seed=seed), seeds)
         case "idle":
             return micro.removal_idle_s(model, **values)
         case "busy":
-            return {"seconds": micro.removal_busy_s(model, **values)}
+            return micro.chances(lambda seed: micro.removal_busy_s(model, **values, seed=seed), seeds)
     return macro.play(macro.Replay(**values), model)
 
 
@@ -172,23 +188,24 @@ def thresholds(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
     ]
 
 
-def swept_runs() -> list[Run]:
-    """What is run again for each constant: the micro-experiments with fewer points, WKLD-C and D without replays."""
-    return [
-        *half(),
-        *sites(),
-        *grow((0.1, 0.3, 0.5)),
-        *remove((1, 8, 10, 16), 4),
-        *(replay("WKLD-C", policy, growth) for policy, growth in (("None", "TC"), ("TD", "TC"), ("TD", "TR"))),
+def swept_runs() -> tuple[list[Run], list[Run]]:
+    """What is run again with a changed constant: section 6 on fewer points, and of section 7 WKLD-A, C and D."""
+    six = [*half(), *sites(), *grow((0.1, 0.3, 0.5)), *remove((1, 8, 10, 16), 4)]
+    seven = [
+        replay("WKLD-A", "JD", "TR"),
+        *(replay("WKLD-C", "TD", role) for role in ROLES),
         *policies((0,), ("None", "EQ", "TD")),
     ]
+    return list(dict.fromkeys(six)), seven
 
 
 def sweep() -> list[Run]:
-    """Each constant halved and doubled."""
+    """Each constant halved and doubled, where it can matter."""
+    six, seven = swept_runs()
     return [
         Run(one.kind, one.values, name, factor)
-        for name, factor, one in product((*VARIED, *ASSUMED), FACTORS, dict.fromkeys(swept_runs()))
+        for name, factor in product((*VARIED, *ASSUMED), FACTORS)
+        for one in [*(() if name in NOT_SECTION_6 else six), *(seven if name in SECTION_7 else ())]
     ]
 
 
@@ -214,58 +231,46 @@ def all_runs() -> list[Run]:
 # --- rows
 
 
+class RunFolder:
+    """A file for each run, named by what it depends on; half a row is no row."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def row(self, run: Run) -> Row | None:
+        """The row of a run; None when it was not made by these sources."""
+        found = stamp_of(self._file(run))
+        row: Row | None = None if found is None else found["row"]
+        return row
+
+    def keep(self, run: Run, row: Row) -> None:
+        """Store the row of a run, whole."""
+        write_json(self._file(run), {"run": asdict(run), "row": row})
+
+    def missing(self, runs: Iterable[Run]) -> int:
+        """How many of these runs it does not have."""
+        return sum(self.row(run) is None for run in dict.fromkeys(runs))
+
+    def _file(self, run: Run) -> Path:
+        return self.folder / f"{run.key}.json"
+
+
 def gather(
-    runs: Iterable[Run], folder: Path, *, jobs: int = 1, say: Callable[[str], None] = lambda text: None
+    runs: Iterable[Run],
+    folder: RunFolder,
+    *,
+    run: Runner = in_this_process,
+    say: Callable[[str], None] = lambda text: None,
 ) -> dict[Run, Row]:
-    """The rows of all runs: those that the folder has are read, the others are run and written, whole or not at all.
-
-    FawkesError when a row in the folder cannot be read.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = list(dict.fromkeys(runs))
-    files = {run: folder / f"{run.key}.json" for run in wanted}
-    rows = {run: _read(file) for run, file in files.items() if file.exists()}
-    missing = sorted((run for run in wanted if run not in rows), key=_length, reverse=True)
-    for run, row in _done(missing, jobs):
-        _write(files[run], {"run": asdict(run), "row": row})
-        rows[run] = row
-        say(run.label)
-    return rows
+    """The rows of all runs: those that the folder has are read, the others are run and written."""
+    wanted = sorted(dict.fromkeys(runs), key=_length, reverse=True)
+    return dict(zip(wanted, finish(execute, wanted, folder, run, say), strict=True))
 
 
-def missing_runs(runs: Iterable[Run], folder: Path) -> int:
-    """How many of these runs the folder does not have."""
-    return sum(not (folder / f"{run.key}.json").exists() for run in dict.fromkeys(runs))
-
-
-def _length(run: Run) -> int:
-    return _LENGTH.get(str(dict(run.values).get("workload", "")), 0)
-
-
-def _done(runs: Sequence[Run], jobs: int) -> Iterator[tuple[Run, Row]]:
-    if jobs == 1 or len(runs) < 2:
-        yield from ((run, execute(run)) for run in runs)
-        return
-    with ProcessPoolExecutor(min(jobs, len(runs))) as pool:
-        under_way = {pool.submit(execute, run): run for run in runs}
-        for ended in as_completed(under_way):
-            yield under_way[ended], ended.result()
-
-
-def _read(file: Path) -> Row:
-    try:
-        found: Row = json.loads(file.read_text(encoding="utf-8"))["row"]
-    except (OSError, ValueError, KeyError) as error:
-        raise FawkesError(
-            f"is no row of a run ({error})", where=str(file), hint="Remove it: it is made again"
-        ) from None
-    return found
-
-
-def _write(file: Path, value: object) -> None:
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(value, indent=None, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(part, file)
+def _length(run: Run) -> tuple[bool, int, int]:
+    values: dict[str, Any] = dict(run.values)
+    return not run.constant, -values.get("replay", 0), _LENGTH.get(values.get("workload", ""), 0)
 
 
 @cache

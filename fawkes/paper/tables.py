@@ -62,12 +62,13 @@ def workloads() -> pd.DataFrame:
 
 
 def half(rows: Rows) -> pd.DataFrame:
-    """6.1: seconds, and how much longer with half TC and half TR, in percent."""
+    """6.1: seconds, and how much longer with half TC and half TR, in percent: mean, least and most over the seeds."""
     return pd.DataFrame(
         {
             "application": app,
             "core_s": _round(rows.seconds(app)),
             **{f"half_{role}_percent": _round(100 * rows.half(app, role)) for role in ROLES},
+            **{f"{role}_least_most": _percents(rows.half_each(app, role)) for role in ROLES},
         }
         for app in APPS
     )
@@ -81,6 +82,7 @@ def sites(rows: Rows) -> pd.DataFrame:
             "one_site_s": _round(rows.seconds(app)),
             "two_sites_s": _round(rows.seconds(app, sites=2)),
             "percent": _round(100 * rows.sites(app)),
+            "least_most": _percents(rows.sites_each(app)),
         }
         for app in (*APPS, "BT")
     )
@@ -120,7 +122,11 @@ def remove_busy(rows: Rows) -> pd.DataFrame:
     """6.4: how much longer a job takes, in percent, when nodes leave at its start."""
     counts = [count for count in range(fixed.BUSY_MOST + 1) if rows.has(busy("ST", count))]
     return pd.DataFrame(
-        {"removed": count, **{f"{app}_percent": _round(100 * rows.busy(app, count)) for app in BUSY_APPS}}
+        {
+            "removed": count,
+            **{f"{app}_percent": _round(100 * rows.busy(app, count)) for app in BUSY_APPS},
+            **{f"{app}_least_most": _percents(rows.busy_each(app, count)) for app in BUSY_APPS},
+        }
         for count in counts
     )
 
@@ -222,6 +228,10 @@ def flipped(swept: list[dict[str, str]]) -> pd.DataFrame:
 
 def _round(value: float, digits: int = 1) -> float:
     return round(value, digits) if digits else float(round(value))
+
+
+def _percents(parts: Iterable[float]) -> str:
+    return _span((100 * part for part in parts), 1)
 
 
 def _span(values: Iterable[float], digits: int = 0) -> str:

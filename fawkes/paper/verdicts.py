@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
+from fawkes.offline.work import Row
 from fawkes.paper import macro_rules, micro_rules
 from fawkes.paper.fixed import ASSUMED, FACTORS, VARIED
 from fawkes.paper.rows import NotRunError, Rows
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, Judged, Verdict
-from fawkes.paper.runs import Row, Run, swept_runs
+from fawkes.paper.runs import Run, swept_runs
 
 EXPERIMENTS: tuple[Callable[[Rows], Iterator[Judged]], ...] = (
     macro_rules.setup,
@@ -45,10 +46,11 @@ def judge(rows: Rows) -> list[Verdict]:
 def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
     """What each verdict hangs on: a row for each verdict, constant and factor that were run, with both verdicts.
 
-    All on the points that the sweep has, without replays; ``ours`` is what came out with the changed constant.
+    All on the points that the sweep has, with one seed and without replays; ``ours`` is what came out with the changed
+    constant.
     """
-    some = set(swept_runs())
-    plain = {one.name: one for one in judge(Rows({run: row for run, row in rows.items() if run in some}))}
+    some = {run: _one_seed(rows[run]) for part in swept_runs() for run in part if run in rows}
+    plain = {one.name: one for one in judge(Rows(some))}
     found = []
     for constant, factor in product((*VARIED, *ASSUMED), FACTORS):
         if not any(run.constant == constant and run.factor == factor for run in rows):
@@ -67,3 +69,8 @@ def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
                     }
                 )
     return found
+
+
+def _one_seed(row: Row) -> Row:
+    """The row as the sweep has it, whose runs are made with one seed."""
+    return {**row, "seconds": row["each_s"][0]} if "each_s" in row else row

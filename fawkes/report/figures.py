@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = {"core": "#1f4e79", "transient-core": "#2e9e8f", "transient": "#e8a33d"}
+COLOURS = {"core": "#1f4e79", "transient-core": "#2e9e8f", "transient": "#e8a33d"}
 _GLYPHS = {"core": "█", "transient-core": "▓", "transient": "░"}
-_LABELS = {"core": "core", "transient-core": "transient-core (TC)", "transient": "transient (TR)"}
+LABELS = {"core": "core", "transient-core": "transient-core (TC)", "transient": "transient (TR)"}
 #: nothing of the machine, the time or the version of the library
 _NO_METADATA = {
     "png": {"Software": None},
@@ -90,7 +90,7 @@ def _panel(panel: Axes, name: str, curves: Held, marked: Moments) -> None:
     for role in ROLES:
         curve = curves.curve(name, role)
         top = [base + value_at(curve, at_s) for base, at_s in zip(below, times, strict=True)]
-        panel.fill_between(times, below, top, step="post", color=_COLOURS[role], label=_LABELS[role], linewidth=0)
+        panel.fill_between(times, below, top, step="post", color=COLOURS[role], label=LABELS[role], linewidth=0)
         below = top
     for at_s, arrived in marked.arrivals:
         if arrived == name:
@@ -139,7 +139,7 @@ def text_picture(store: Reader, points: Sequence[Mark] = (), *, width: int = 78,
     lines.append(" " * margin + "".join(moved).rstrip())
     lines.append(" " * margin + _axis(columns, end_s))
     lines.append(
-        " " * margin + "  ".join(f"{_GLYPHS[role]} {_LABELS[role]}" for role in ROLES) + "  ▲ tick that moved nodes"
+        " " * margin + "  ".join(f"{_GLYPHS[role]} {LABELS[role]}" for role in ROLES) + "  ▲ tick that moved nodes"
     )
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
 """How much longer or shorter than the mean each attempt of a task takes: the same number for the same task, always.
 
 Numbers are looked up by a counter, not drawn one after another: attempt number n of a job gets the same whatever
-happened before, on any policy, in any process, and in the compiled engine too (no logarithm is taken on the way, whose
-last bit may differ).
+happened before, on any policy and in any process. No logarithm is taken on the way, whose last bit may differ from one
+library to the next.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.sim.between import far_bytes
 from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
@@ -366,7 +367,9 @@ class SimCluster:
             before, task.share = task.share, task.job.maps_done / max(1, task.job.profile.maps)
             fetched = task.job.profile.shuffle_bytes * max(0.0, task.share - before)
         kept = self._kept(task.job) if fetched else {}
-        far = self._far(task, fetched, sum(kept.values()))
+        far = 0.0
+        if len(self._sites) > 1:
+            far = far_bytes(task, self.nodes.values(), fetched, sum(kept.values()), self.replication)
         legs = [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
         work = [(pool, amount * task.factor) for pool, amount in legs]
         task.flows.update(self.machine.begin(work, (self, task)))
@@ -377,22 +380,6 @@ class SimCluster:
         for node in self.nodes.values():
             maps[node.role] += node.kept.get(job, 0)
         return maps
-
-    def _far(self, task: TaskAttempt, fetched: float, maps: int) -> float:
-        """The bytes of a task's phase that come from another site.
-
-        A map finds none of a block's replicas in its own site with the probability that all lie on other core nodes; a
-        reduce fetches from where the maps ran. Pipelines of replicas are left out, as they are in ``output_passes``.
-        """
-        if len(self._sites) < 2:
-            return 0.0
-        near = task.node.site
-        if task.is_map:
-            core = [node.site for node in self.nodes.values() if node.role is Role.CORE]
-            share = sum(site != near for site in core) / max(1, len(core))
-            return float(task.job.profile.map_read_bytes * share**self.replication)
-        far = sum(node.kept.get(task.job, 0) for node in self.nodes.values() if node.site != near)
-        return fetched * far / max(1, maps)
 
     def _resize(self) -> None:
         counts = dict.fromkeys(Role, 0)

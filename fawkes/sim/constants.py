@@ -22,7 +22,8 @@ class Constants:
     - ``disk_bytes_s``: 100 MB/s with a dozen streams (assumed: the times of Figure 2 are not in the text)
     - ``network_bytes_s``: QDR InfiniBand by IP, 1.25 GB/s (assumed): never the limit inside a site, as the paper says
     - ``site_bytes_s``: light paths of 10 Gb/s between sites (published, section 5)
-    - ``storage_bytes_s``: what the persistent storage gives and takes, for all together (assumed: one light path)
+    - ``storage_bytes_s``: what the persistent storage gives and takes, for all together (derived: in section 7.1 a
+      MR-cluster still loads its 50 GB when the next one comes 100 s later, so it is below 0.57 GB/s)
     - ``cores``: 8 (published)
     - ``remote_read``: a byte read from a node that has it not costs so many (derived: 1.19 from Figure 3a)
     - ``output_passes``: a byte of output passes over disks so many times (derived: 1.02 from Figure 3a)
@@ -31,6 +32,8 @@ class Constants:
       6 to 8 s and 2 to 10 s in the Rumen and SLS traces)
     - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
       heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
+    - ``decommission_us``: how often the NameNode looks whether a node that leaves has been emptied
+      (dfs.namenode.decommission.interval, Hadoop's default of 30 s; measured from the start of the run)
     - ``spread``: standard deviation of the work of equal tasks, of the mean (measured: the median over the jobs with 30
       maps and more in the Rumen and SLS traces, 0.10 to 0.40, without three that mix two kinds of maps)
     - ``stragglers``, ``straggle``: share of attempts that have so many times the work (none unless asked for)
@@ -42,7 +45,7 @@ class Constants:
     disk_bytes_s: float = 100.0 * MB
     network_bytes_s: float = 1250.0 * MB
     site_bytes_s: float = 1250.0 * MB
-    storage_bytes_s: float = 1250.0 * MB
+    storage_bytes_s: float = 500.0 * MB
     cores: float = 8.0
     remote_read: float = 1.19
     output_passes: float = 1.02
@@ -51,6 +54,7 @@ class Constants:
     job_end_us: int = 4_000_000
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
+    decommission_us: int = 30_000_000
     shared_cores: bool = False
     streams: int = 2
     multiplier: int = 2
@@ -73,5 +77,6 @@ PLAIN = Constants(
     cores=inf,
     job_begin_us=0,
     job_end_us=0,
+    decommission_us=0,
     spread=0.0,
 )

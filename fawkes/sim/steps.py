@@ -38,6 +38,20 @@ def no_faults(kind: str, name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """A node loses its power, and has it again at ``back_us`` if ever; times are of the run."""
+
+    node: NodeId
+    at_us: int
+    back_us: int | None = None
+
+
+def next_look_us(now_us: int, every_us: int) -> int:
+    """When a monitor that looks every so often sees what has happened now; at once when it looks all the time."""
+    return now_us + -now_us % every_us if every_us else now_us
+
+
+@dataclass(frozen=True, slots=True)
 class Hosted:
     """What runs on a node."""
 
@@ -60,6 +74,13 @@ class Leaves:
 @dataclass(frozen=True, slots=True)
 class PowerFails:
     """A node is off."""
+
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class PowerReturns:
+    """A node answers again."""
 
     node: NodeId
 

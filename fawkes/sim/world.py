@@ -29,14 +29,14 @@ from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, Node
 from fawkes.core.model import ClusterId, NodeId, Reading
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, model_of
-from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, Reads, no_faults
+from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, PowerReturns, Reads, next_look_us, no_faults
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.sim.users import Users
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
 
 
-Step = Effect | Leaves | PowerFails | Reads
+Step = Effect | Leaves | PowerFails | PowerReturns | Reads
 
 
 @dataclass(slots=True)
@@ -56,6 +56,7 @@ class SimWorld:
     engine: Engine = "readable"
     clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
+    dead: set[NodeId] = field(default_factory=set)
     replies: list[Reply] = field(default_factory=list)
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
@@ -76,9 +77,11 @@ class SimWorld:
         for event in events:
             self._push(event.at_us, _REQUEST, event)
 
-    def lose(self, node: NodeId, at_us: int) -> None:
-        """A node will lose its power: its tasks are gone, and that is observed."""
+    def lose(self, node: NodeId, at_us: int, back_us: int | None = None) -> None:
+        """A node will lose its power: its tasks are gone, and it answers nobody until ``back_us``, if ever."""
         self._push(at_us, _COMPLETION, PowerFails(node))
+        if back_us is not None:
+            self._push(back_us, _COMPLETION, PowerReturns(node))
 
     def next_event(self) -> Event | None:
         """The next event of the heap; None at the end of the run."""
@@ -124,6 +127,7 @@ class SimWorld:
             self.constants,
             clusters=self.clusters,
             hosts=self.hosts,
+            dead=self.dead,
         )
         left._model, left.engine = self._model, self.engine
         left.users, left.sites, left.seed = self.users, self.sites, self.seed
@@ -141,7 +145,7 @@ class SimWorld:
         left._told.clear()
         left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
         for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
-            if isinstance(what, PowerFails) or (order == _REQUEST and not isinstance(what, Reads)):
+            if isinstance(what, PowerFails | PowerReturns) or (order == _REQUEST and not isinstance(what, Reads)):
                 late_us = max(at_us, left.now_us)
                 later = replace(what, at_us=late_us) if isinstance(what, Event) else what
                 heapq.heappush(left._heap, (late_us, order, count, later))
@@ -166,7 +170,8 @@ class SimWorld:
         """Bytes have arrived; nothing is told when they are not wanted any more."""
         del self._copies[of]
         if isinstance(of, Leaves):
-            return self._leaves(of)
+            self._push(next_look_us(self.now_us, self.constants.decommission_us), _COMPLETION, of)
+            return None
         if isinstance(of, Load) and of.cluster in self.clusters:
             self.clusters[of.cluster].loaded = True
         return self._reach(of) if self._goals.get(of.key) == of else None
@@ -206,6 +211,9 @@ class SimWorld:
                 return self._leaves(what)
             case PowerFails():
                 return self._power_fails(what.node)
+            case PowerReturns():
+                self.dead.discard(what.node)
+                return None
             case Reads():
                 self._push(self.now_us + self.delays.sample_us, _REQUEST, what)
                 return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
@@ -244,7 +252,11 @@ class SimWorld:
             cluster = self.clusters[effect.cluster]
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
-                cluster.join(node, member.role, self.sites.get(node, ""))
+                if node in self.dead:
+                    # It lost its power while nobody had it: that is seen now.
+                    self._told.append(self._lost(node, member.generation))
+                else:
+                    cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
@@ -263,7 +275,7 @@ class SimWorld:
             hosted = self.hosts.get(node)
             if member.goal is not Goal.SERVING:
                 self._begin_to_leave(effect, cluster, node)
-            elif hosted is not None and hosted.cluster == effect.cluster:
+            elif hosted is not None and hosted.cluster == effect.cluster and node not in self.dead:
                 cluster.join(node, member.role, self.sites.get(node, ""))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
@@ -322,6 +334,8 @@ class SimWorld:
         error = self.faults("clean" if effect.role is None else "join", effect.node)
         if hosted is not None and hosted.generation > effect.generation:
             error = f"it is leased to {hosted.cluster} since"
+        if effect.node in self.dead:
+            error = "no answer"
         if error is not None:
             return self._seen(effect.node, effect.generation, Condition.FAILED, error)
         if effect.role is None:
@@ -335,12 +349,18 @@ class SimWorld:
         return self._seen(effect.node, effect.generation, Condition.SERVING, None)
 
     def _power_fails(self, node: NodeId) -> Event | None:
+        self.dead.add(node)
         hosted = self.hosts.get(node)
         if hosted is None:
             return None
         if hosted.cluster in self.clusters:
             self.clusters[hosted.cluster].leave(node)
-        return self._seen(node, hosted.generation, Condition.LOST, "no answer")
+        return self._lost(node, hosted.generation)
+
+    def _lost(self, node: NodeId, generation: int) -> NodeObserved:
+        return NodeObserved(
+            at_us=self.now_us, node=node, generation=generation, condition=Condition.LOST, error="no answer"
+        )
 
     def _start_job(self, effect: StartJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from importlib.util import find_spec
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ def rows_of(said: Result) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_row_for_each_policy_and_setting(scenario: Path) -> None:
     rows = rows_of(compare(scenario, "--set", "tau=1,1e9", "-o", "json"))
     assert [(row["policy"], row["settings"], row["replays"]) for row in rows] == [
@@ -69,8 +70,11 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
     assert "4 of 4 runs are finished already" in third.stderr
     assert len(pd.read_csv(folder / "runs.csv")) == len(pd.read_parquet(folder / "runs.parquet")) == 4
     assert len(pd.read_parquet(folder / "table.parquet")) == 2
+    assert (folder / "slowdowns.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "slowdowns.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
     assert one.stdout == two.stdout
@@ -126,9 +130,9 @@ def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
     assert not (scenario.parent / "out").exists()
 
 
-def test_dask_without_dask_says_what_to_install(scenario: Path) -> None:
-    if find_spec("distributed") is not None:
-        pytest.skip("Dask is installed")
+def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So Python remembers a module that is not there.
+    monkeypatch.setitem(sys.modules, "distributed", None)
     said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
     assert said.exit_code == 2
     assert "pip install 'fawkes-provisioner[dask]'" in said.stderr

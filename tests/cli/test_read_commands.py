@@ -396,6 +396,7 @@ def test_events_verified(run: Run, site: Path) -> None:
     assert (row["steps"], row["sound"], row["ledger"]) == (342, True, str(site / "state" / LEDGER_FILE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["table", "json", "csv"])
 def test_events_followed(site: Path, output: str) -> None:
     ledger = Ledger(site / "state")

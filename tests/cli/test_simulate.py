@@ -75,6 +75,7 @@ def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> N
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
@@ -92,16 +93,36 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
         text, packed = pd.read_csv(out / "frames" / f"{name}.csv"), pd.read_parquet(out / "frames" / f"{name}.parquet")
         assert list(text.columns) == list(packed.columns)
         assert len(text) == len(packed) > 0
-    assert (out / "nodes-over-time.png").read_bytes().startswith(b"\x89PNG")
-    assert (out / "nodes-over-time.pdf").read_bytes().startswith(b"%PDF")
+    for name in ("nodes-over-time", "course"):
+        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert set(pd.read_csv(out / "course.csv").what) >= {"core", "waiting tasks", "discrimination"}
 
 
+def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert fawkes("simulate", scenario, "--out", out).exit_code == 0
+    told = fawkes("simulate", scenario, "--beside", out)
+    assert told.exit_code == 0, told.stderr
+    assert "100% of the decisions stand in the same order; median error of the jobs' times +0%" in told.stdout
+    rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
+    assert rows["likeness"] == 1.0
+    assert {row["error"] for row in rows["jobs"]} == {0.0}
+
+
+def test_beside_a_folder_without_a_ledger_is_refused(scenario: Path, tmp_path: Path) -> None:
+    told = fawkes("simulate", scenario, "--beside", tmp_path)
+    assert told.exit_code == 2
+    assert str(tmp_path) in told.stderr
+
+
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert fawkes("simulate", scenario, "--out", tmp_path / name).exit_code == 0
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*") if path.is_file())
     same = [path for path in files if path.parts[0] != "state"]
-    assert len(same) == 15
+    assert len(same) == 19
     for path in same:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fawkes.config.loader import Strict, keys_of
-from fawkes.config.scenarios import FaultTable, LoadTable, ModelTable, PoolTable, ScenarioTable, load_scenario
+from fawkes.config.model import ModelTable
+from fawkes.config.scenarios import FaultTable, LoadTable, PoolTable, ScenarioTable, load_scenario
 from fawkes.config.workloads import WorkloadTable
 from tests.config.support import Bad, assert_refused, cases, write
 

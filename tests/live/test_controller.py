@@ -22,11 +22,13 @@ def found(folder: Path, body: str) -> Found:
     return Found(Kind.POLICY, "own", path, Origin.GIVEN)
 
 
+@pytest.mark.slow
 def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
     policy = controller.read_policy(found(tmp_path, "1.0"), settings())
     assert policy.text == (tmp_path / "own.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [

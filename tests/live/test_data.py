@@ -113,6 +113,7 @@ def test_what_a_broken_off_load_left_is_made_good(server: FakeHdfs, folder: Path
     assert server.files("/input/set") == contents(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2 * BLOCK, 5 * BLOCK, 9 * BLOCK])
 def test_a_load_that_is_stopped_anywhere_goes_on(server: FakeHdfs, folder: Path, stop_after: int) -> None:
     stop, seen = threading.Event(), [0]

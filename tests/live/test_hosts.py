@@ -74,6 +74,7 @@ def nodes(*states: str) -> Any:
     return {"nodes": {"node": [{"nodeHostName": "node02", "state": state} for state in states]}}
 
 
+@pytest.mark.slow
 def test_a_daemon_that_came_before_its_master_knew_of_it_is_started_again() -> None:
     ground = FakeGround("", "nodemanager ended: Disallowed NodeManager from  node02, Sending SHUTDOWN signal", "")
     with stub_master() as master:

@@ -177,6 +177,7 @@ def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(
     assert proxied == [am("application_2_0002"), am(ONE)]
 
 
+@pytest.mark.slow
 def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

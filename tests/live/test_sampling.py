@@ -3,6 +3,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+import pytest
+
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Goal, Member
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Reading, Role
@@ -69,6 +71,7 @@ def test_one_whose_nodes_do_not_answer_is_unreadable_by_itself_and_asked_again()
     sampling.close()
 
 
+@pytest.mark.slow
 def test_one_whose_nodes_hang_holds_up_no_other() -> None:
     fakes = Fakes()
     fakes.hangs = {"a"}

@@ -158,6 +158,7 @@ def wait_until_gone(pid: int) -> None:
     wait_for(lambda: gone(pid))
 
 
+@pytest.mark.slow
 def test_at_the_deadline_the_whole_process_group_is_ended(fleet: Fleet, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = Script.of("echo $$ >{file}; sleep 60 & echo $! >>{file}; wait", file=pids)
@@ -170,6 +171,7 @@ def test_at_the_deadline_the_whole_process_group_is_ended(fleet: Fleet, tmp_path
     assert fleet.run("node01", Script("echo fine"), AMPLE).stdout == "fine\n"
 
 
+@pytest.mark.slow
 def test_what_ignores_the_end_is_killed(fleet: Fleet, tmp_path: Path) -> None:
     script = Script.of("echo $$ >{file}; trap '' TERM; while :; do sleep 1; done", file=tmp_path / "pid")
     assert failing(fleet, script.text, SHORT).state is ConnectionState.TIMED_OUT
@@ -367,6 +369,7 @@ def test_many_hosts_each_with_its_own_script_and_result(server: Sshd, key: Path,
     assert [r.stdout for r in results.values() if isinstance(r, Result)] == [f"{node}\n" for node in nodes]
 
 
+@pytest.mark.slow
 def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Path) -> None:
     nodes = ["slow", "fast"]
     with Fleet({node: server.host(key, node) for node in nodes}, known) as fleet:

@@ -8,14 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import distributed
 import pytest
 
 from fawkes.catalog import Kind
 from fawkes.errors import DeadlineError, RefusedError, UserError
-from fawkes.offline.grid import Cell, Grid, GridFolder, Row, finish, in_this_process, on_dask, on_processes, run_cell
+from fawkes.offline.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.work import Row, Runner, finish, in_this_process, on_dask, on_processes
 from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG, ROOT, limited, two
 
@@ -37,14 +40,19 @@ def quiet(text: str) -> None:
     """Nobody listens."""
 
 
-def done(folder: Path, of: Grid, run: Callable[[Grid, Sequence[Cell]], Iterator[Row]] = in_this_process) -> list[Row]:
-    return finish(of, GridFolder(folder, of), run, quiet)
+def done(folder: Path, of: Grid, run: Runner = in_this_process) -> list[Row]:
+    return finish(partial(run_cell, of), of.cells, GridFolder(folder, of), run, quiet)
+
+
+def here(of: Grid) -> list[Row]:
+    return [run_cell(of, cell) for cell in of.cells]
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "rows").iterdir())}
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> None:
     one, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
     assert one == two_
@@ -52,6 +60,7 @@ def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> No
     assert [(row["policy"], row["replay"]) for row in one] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.offline.test_grid import done, grid;"
@@ -69,7 +78,7 @@ def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
 
 
 def test_replays_differ_and_policies_meet_the_same_workload() -> None:
-    rows = list(in_this_process(grid(), grid().cells))
+    rows = here(grid())
     slowdowns = [row["slowdown_mean"] for row in rows]
     assert len(set(slowdowns)) == len(slowdowns)
     assert all(row["failed"] == 0 and row["jobs"] == 16 for row in rows)
@@ -78,13 +87,13 @@ def test_replays_differ_and_policies_meet_the_same_workload() -> None:
 def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
     ran: list[Cell] = []
 
-    def counted(of: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
-        for cell in cells:
+    def counted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
+        for cell in items:
             ran.append(cell)
-            yield run_cell(of, cell)
+            yield cell, task(cell)
 
-    def interrupted(of: Grid, cells: Sequence[Cell]) -> Iterator[Row]:
-        yield run_cell(of, cells[0])
+    def interrupted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
+        yield items[0], task(items[0])
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -92,7 +101,7 @@ def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 1
     rows = done(tmp_path, grid(), counted)
     assert ran == list(grid().cells[1:])
-    assert rows == list(in_this_process(grid(), grid().cells))
+    assert rows == here(grid())
     # More replays and policies are more rows of the same comparison.
     ran.clear()
     done(tmp_path, grid(3), counted)
@@ -104,7 +113,7 @@ def test_half_a_row_is_no_row(tmp_path: Path, text: str) -> None:
     folder = GridFolder(tmp_path, grid())
     cell = grid().cells[0]
     row = run_cell(grid(), cell)
-    folder.keep(row)
+    folder.keep(cell, row)
     assert folder.row(cell) == row
     (only,) = (tmp_path / "rows").iterdir()
     only.write_text(text)
@@ -135,25 +144,24 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [in_this_process, on_processes(2)], ids=["one", "two"])
-def test_a_run_that_never_finishes_is_named(
-    tmp_path: Path, run: Callable[[Grid, Sequence[Cell]], Iterator[Row]]
-) -> None:
+def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None:
     slow = grid(1)
     slow = replace(slow, scenarios={key: limited(one, 30) for key, one in slow.scenarios.items()})
     with pytest.raises(DeadlineError, match=r"small, (TD|None) tau=1 replay 1: it never finishes: .* jobs have not"):
         done(tmp_path, slow, run)
 
 
-def test_dask_is_asked_for_by_name_when_it_is_missing() -> None:
-    if find_spec("distributed") is not None:
-        pytest.skip("Dask is installed")
+def test_dask_is_asked_for_by_name_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So Python remembers a module that is not there.
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"needs Dask, .* pip install 'fawkes-provisioner\[dask\]'"):
         on_dask("tcp://127.0.0.1:8786")
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_rows(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
         rows = done(tmp_path / "dask", grid(1), on_dask(cluster.scheduler_address))
     assert rows == done(tmp_path / "here", grid(1))

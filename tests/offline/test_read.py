@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from fawkes.config.scenarios import ModelTable
+from fawkes.config.model import ModelTable
 from fawkes.config.site import Site
+from fawkes.core.model import NodeId
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from tests.config.support import POOL, Bad, assert_refused, cases
 from tests.offline.support import CATALOG
@@ -63,12 +65,13 @@ reference = "none"
 [[fault]]
 node = "node12"
 at = "90s"
+back = "10m"
 """
     plan = read(tmp_path, text)
     assert [node.id for node in plan.nodes] == [f"node{n:02d}" for n in range(1, 13)]
     assert {node.site for node in plan.nodes} == {"x", "y"}
     assert plan.limit_us == 7200 * SECOND_US
-    assert plan.losses == (("node12", 90 * SECOND_US),)
+    assert plan.losses == (Loss(NodeId("node12"), 90 * SECOND_US, 600 * SECOND_US),)
     assert (plan.constants.disk_bytes_s, plan.constants.job_begin_us, plan.constants.cores) == (50e6, SECOND_US, 4)
     assert plan.constants.network_bytes_s == DAS4.network_bytes_s
     assert [len(one.jobs) for one in plan.demands] == [20, 7]
@@ -112,9 +115,9 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands
     assert len(plan.nodes) == 10
-    assert [len(one.all_jobs) for one in plan.demands] == [6, 5, 12]
+    assert [len(one.all_jobs) for one in plan.demands] == [6, 5, 10]
     assert (third.behind, second.behind) == ("c-1", None)
-    assert first.jobs[1].spec.reference_us == 35 * SECOND_US
+    assert first.jobs[1].spec.reference_us == 27 * SECOND_US
     # The lab's limit holds offline as well.
     assert plan.constants.network_bytes_s == 5_000_000
 
@@ -128,7 +131,16 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_the_model_has_every_constant() -> None:
-    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)}
+    delays = {"deploy_us", "join_us", "drain_us", "clean_us"}
+    assert delays < {one.name for one in fields(Delays)}
+    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays
+
+
+def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
+    plan = read(tmp_path, f'{HEAD}[model]\nspread = 0\ndeploy = "40s"\njoin = "9s"\n')
+    assert plan.constants.spread == 0
+    assert (plan.delays.deploy_us, plan.delays.join_us) == (40 * SECOND_US, 9 * SECOND_US)
+    assert plan.scenario(CATALOG).delays == plan.delays
 
 
 LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'
@@ -152,6 +164,12 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     ),
     before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is no duration", ""),
     fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is no duration", ""),
+    back_too_soon=Bad(
+        HEAD + '[[fault]]\nnode = "node01"\nat = "9s"\nback = "8s"',
+        "fault[#1].back",
+        "comes back before it is lost",
+        "at",
+    ),
     unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),
     negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
     unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,8 @@ from fawkes.errors import DeadlineError, FawkesError, UserError
 from fawkes.offline.scenario import pool_of, simulate
 from fawkes.policy import compile_policy
 from fawkes.report import history
+from fawkes.sim.constants import DAS4
+from fawkes.sim.steps import Loss
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 from tests.offline.support import ROOT, demand, jobs, limited, plan, ready, two
@@ -36,6 +39,7 @@ def test_all_jobs_succeed_and_every_decision_comes_again(policy: str) -> None:
     assert list(replay(store.entries(), compile_policy)) == []
 
 
+@pytest.mark.slow
 def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
     code = (
         "import hashlib; from tests.offline.support import *; from tests.offline.test_scenario import text_of;"
@@ -105,10 +109,28 @@ def test_what_is_only_slow_is_told_at_the_limit() -> None:
 
 
 def test_a_lost_node_takes_its_tasks_to_others() -> None:
-    one = plan(demand("a", 4, come=jobs("a", 6)), losses=((pool_of(8)[7].id, 60 * SECOND_US),))
+    one = plan(demand("a", 4, come=jobs("a", 6)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US),))
     store = simulate(ready(one))
     assert Counter(job.life.value for job in history.jobs(store)) == {"succeeded": 6}
     assert "lost" in {change.new.life.value for change in history.node_changes(store, "node08")}
+
+
+def test_a_lost_node_comes_back_when_it_has_power_again() -> None:
+    lives = {}
+    for back_us in (None, 70 * SECOND_US):
+        one = plan(demand("a", 4, come=jobs("a", 9)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US, back_us),))
+        changes = list(history.node_changes(simulate(ready(one)), "node08"))
+        lives[back_us] = changes[-1].new.life.value
+    assert lives == {None: "lost", 70 * SECOND_US: "free"}
+
+
+def test_the_link_between_the_sites_of_a_pool_is_felt() -> None:
+    def took_us(sites: tuple[str, ...]) -> int:
+        scenario = ready(plan(demand("a", 8, come=jobs("a", 1)), constants=replace(DAS4, site_bytes_s=1e6)))
+        store = simulate(replace(scenario, nodes=pool_of(8, sites)))
+        return next(iter(history.jobs(store))).run_us or 0
+
+    assert took_us(("x", "y")) > 2 * took_us(("x",))
 
 
 def test_nodes_are_spread_evenly_over_sites() -> None:

@@ -67,6 +67,7 @@ def test_what_no_job_tells_is_left_out() -> None:
     assert (only["slowdown_mean"], only["replays"], only["p"]) == (3.0, 2, None)
 
 
+@pytest.mark.slow
 @given(st.permutations([("TD", n) for n in range(6)] + [("None", n) for n in range(6)]))
 def test_the_order_of_rows_changes_no_figure(order: list[tuple[str, int]]) -> None:
     def figures(keys: Sequence[tuple[str, int]]) -> dict[str, Row]:

@@ -8,13 +8,13 @@ import pytest
 
 from fawkes.core.model import Role
 from fawkes.paper.fixed import Model, varied
-from fawkes.paper.micro import Bench, References, application_s, removal_busy_s, removal_idle_s
+from fawkes.paper.micro import Bench, application_s, reference_us, removal_busy_s, removal_idle_s
 from fawkes.sim.constants import DAS4
 from fawkes.sim.profile import Profile
 from fawkes.units import SECOND_US
 
 PLAIN = Profile(maps=12, map_us=10 * SECOND_US)
-EVEN = Model(replace(DAS4, spread=0.0))
+EVEN = replace(DAS4, spread=0.0, decommission_us=0)
 
 
 def test_jobs_run_one_after_another() -> None:
@@ -32,16 +32,18 @@ def test_a_node_that_leaves_takes_no_tasks_and_is_gone_when_its_data_is_elsewher
 
 
 def test_the_reference_is_the_time_alone_on_ten_core_nodes() -> None:
-    assert References(EVEN).of(PLAIN) == 21 * SECOND_US
+    assert reference_us(EVEN, PLAIN) == 21 * SECOND_US
 
 
 def test_idle_nodes_leave_in_the_time_that_hdfs_gives_each() -> None:
     # 10 GB at two blocks of 128 MiB every 3 s, whatever the disks could do.
     expected = 10e9 / (2 * 134_217_728 / 3)
-    assert removal_idle_s(Model(), 1, True)["node_s"] == pytest.approx(expected, rel=0.01)
-    assert removal_idle_s(Model(), 4, False)["total_s"] == pytest.approx(4 * expected, rel=0.01)
+    assert removal_idle_s(Model(EVEN), 1, True)["node_s"] == pytest.approx(expected, rel=0.01)
+    assert removal_idle_s(Model(EVEN), 4, False)["total_s"] == pytest.approx(4 * expected, rel=0.01)
     # 16 leave: 4 that stay take 400 MB/s.
-    assert removal_idle_s(Model(), 16, True)["total_s"] == pytest.approx(400, rel=0.01)
+    assert removal_idle_s(Model(EVEN), 16, True)["total_s"] == pytest.approx(400, rel=0.01)
+    # HDFS looks every 30 s whether they are empty.
+    assert removal_idle_s(Model(), 1, True)["node_s"] == pytest.approx(120)
 
 
 def test_removing_nodes_at_the_start_of_a_job_makes_it_slower() -> None:

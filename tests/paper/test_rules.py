@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from fawkes.offline.work import Row
 from fawkes.paper import runs
 from fawkes.paper.curves import Curve, curves
 from fawkes.paper.rows import NotRunError, Rows
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
-from fawkes.paper.runs import Row, Run
+from fawkes.paper.runs import Run
 from fawkes.paper.verdicts import judge, swept
 
 
@@ -64,14 +65,9 @@ def test_a_line_explains_all_of_a_line_and_less_of_a_step() -> None:
 
 
 def test_nodes_over_time_add_up_over_roles() -> None:
-    steps = [
-        [0.0, "", "free", 60],
-        [5.0, "c-1", "core", 10],
-        [9.0, "c-1", "transient", 40],
-        [20.0, "c-1", "transient", 7],
-    ]
-    assert curves({"nodes": steps}) == {"c-1": Curve((5.0, 9.0, 20.0), (10, 50, 17))}
-    curve = curves({"nodes": steps})["c-1"]
+    nodes = {"c-1": {"core": [(0.0, 0), (5.0, 10)], "transient": [(0.0, 0), (9.0, 40), (20.0, 7)]}}
+    assert curves({"course": {"nodes": nodes}}) == {"c-1": Curve((0.0, 5.0, 9.0, 20.0), (0, 10, 50, 17))}
+    curve = curves({"course": {"nodes": nodes}})["c-1"]
     assert (curve.at(4), curve.at(5), curve.at(30), curve.most()) == (0, 10, 17, 50)
     assert curve.first(lambda nodes: nodes < 50, after=10) == 20
     assert curve.first(lambda nodes: nodes > 50) is None

@@ -28,6 +28,7 @@ for form in ("png", "pdf"):
 """
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_any_process(played: Reader) -> None:
     run = subprocess.run(
         [sys.executable, "-c", _OTHER_PROCESS],

@@ -158,6 +158,7 @@ def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of:
     return bench.took_s()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "published"), [(Role.TRANSIENT, 0.40), (Role.TRANSIENT_CORE, 0.23)])
 def test_sort_on_half_core_nodes_is_as_much_slower_as_in_figure_3(role: Role, published: float) -> None:
     """The two figures that the constants are derived from: within 2 points."""
@@ -165,6 +166,7 @@ def test_sort_on_half_core_nodes_is_as_much_slower_as_in_figure_3(role: Role, pu
     assert slower == pytest.approx(published, abs=0.02)
 
 
+@pytest.mark.slow
 def test_sort_on_two_sites_is_less_than_a_fifth_slower() -> None:
     """Section 6.2: half of the shuffle crosses a link of 10 Gb/s while disks are busy; one of 1 Gb/s would be felt."""
     alone = sort_s(20, Role.TRANSIENT, 0, reduces=40)
@@ -173,6 +175,22 @@ def test_sort_on_two_sites_is_less_than_a_fifth_slower() -> None:
     assert sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2, of=narrow) / alone - 1 > 0.5
 
 
+def test_replicas_of_what_is_written_cross_the_link() -> None:
+    """Ten reduces write 100 bytes each; half of the other two replicas go to the other site: at 1 byte a second."""
+    slow = replace(PLAIN, slots=20, site_bytes_s=1.0)
+    took = {}
+    for sites in (1, 2):
+        bench = Bench(slow)
+        for at in range(4):
+            bench.cluster.join(NodeId(f"n{at}"), Role.CORE, site=f"site{at % sites}")
+        bench.submit(maps=1, map_us=SECOND_US, reduces=10, output_bytes=100)
+        bench.run()
+        took[sites] = bench.took_s()
+    assert took[1] == pytest.approx(1)
+    assert took[2] == pytest.approx(1 + 10 * 100 * 2 / 2, rel=0.01)
+
+
+@pytest.mark.slow
 def test_growing_by_transient_core_nodes_speeds_sort_up_more_than_by_transient_ones() -> None:
     alone = sort_s(20, Role.TRANSIENT, 0, reduces=40)
     by_core, by_transient = (alone / sort_s(20, role, 10, reduces=60) for role in (Role.TRANSIENT_CORE, Role.TRANSIENT))

@@ -55,7 +55,7 @@ def world(role: Role) -> SimWorld:
     }
     new = SimWorld(UNTIL_S * SECOND_US, delays=Delays(sample_us=4 * SECOND_US), faults=Mishaps(faults))
     new.script(story(role))
-    new.lose(NodeId("node05"), 45 * SECOND_US)
+    new.lose(NodeId("node05"), 45 * SECOND_US, 46 * SECOND_US)
     return new
 
 
@@ -154,6 +154,7 @@ def steps_of(role: Role) -> Iterator[int]:
     yield from (entry.seq for entry in entries[5::40])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
 def test_the_uninterrupted_run(role: Role) -> None:
     run = recorded(role)
@@ -173,6 +174,7 @@ def test_a_ledger_of_two_engines_decides_the_same_again() -> None:
     assert list(engine.replay(both.store.entries(), compile_policy)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["before-the-effects", "after-the-effects"])
 @pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
 def test_a_new_engine_in_the_same_world(role: Role, told: bool) -> None:
@@ -182,6 +184,7 @@ def test_a_new_engine_in_the_same_world(role: Role, told: bool) -> None:
         check(take_over(run.store, seq, copy.deepcopy(run.photographs[seq - 1][told])), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["before-the-effects", "after-the-effects"])
 @pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
 def test_a_new_engine_in_what_a_dead_controller_left(role: Role, told: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fawkes import engine
@@ -31,6 +32,7 @@ PASSING_JOBS = {JobLife.STARTING, JobLife.CANCELLING, JobLife.RUNNING}
 MOST_EVENTS_AT_ONCE = 300
 
 
+@pytest.mark.slow
 @random_runs
 @given(scripts())
 def test_a_run_is_sound_and_ends(script: Script) -> None:

@@ -60,6 +60,7 @@ def test_a_script_gives_the_same_records_twice() -> None:
     assert text(played()) == text(played())
 
 
+@pytest.mark.slow
 def test_a_script_gives_the_same_records_with_another_hash_seed() -> None:
     mine = digest()
     for seed in ("1", "2"):

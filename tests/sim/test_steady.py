@@ -71,6 +71,7 @@ def test_no_tick_acts_unconfirmed(steady: Checked) -> None:
     assert Counter(facts["verdict"] for _, facts in steady.reasons("tick"))["confirming"] > 0
 
 
+@pytest.mark.slow
 def test_steady_moves_far_less_than_the_paper_on_the_same_noise(steady: Checked) -> None:
     paper = noisy("paper")
     assert len(steady.reasons("shrink")) * 5 < len(paper.reasons("shrink"))

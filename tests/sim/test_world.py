@@ -9,6 +9,7 @@ import pytest
 from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.sim.constants import DAS4
 from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
 from tests.support.scripts import Mishaps
@@ -134,6 +135,53 @@ def test_tasks_of_a_lost_node_run_again_elsewhere() -> None:
     assert isinstance(event, JobObserved)
     assert event.progress is Progress.SUCCEEDED
     assert found.clusters[A].tasks_done == 4
+
+
+def test_a_node_without_power_answers_nobody_until_it_is_back() -> None:
+    found = deployed()
+    found.lose(N2, found.now_us, found.now_us + 60 * SECOND_US)
+    assert isinstance(answer(found), NodeObserved)
+    for role in (None, Role.TRANSIENT):
+        found.start([Host(N2, A, role, 1)])
+        event = answer(found)
+        assert isinstance(event, NodeObserved)
+        assert (event.condition, event.error) == (Condition.FAILED, "no answer")
+    found.start([Membership(A, 2, {n: Member(Goal.SERVING, Role.CORE, 1) for n in (N1, N2)})])
+    answer(found)
+    assert set(found.clusters[A].nodes) == {N1}
+    while found.now_us < 80 * SECOND_US:
+        found.next_event()
+    found.start([Host(N2, A, Role.TRANSIENT, 1)])
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert event.condition is Condition.SERVING
+
+
+def test_a_free_node_that_lost_its_power_is_seen_when_a_cluster_gets_it() -> None:
+    found = world()
+    found.lose(N1, 0)
+    members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N2)])
+    assert isinstance(answer(found), Done)
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert (event.node, event.condition) == (N1, Condition.LOST)
+    assert set(found.clusters[A].nodes) == {N2}
+
+
+def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
+    found = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
+    members = {node: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1) for node in (N1, N2)}
+    members[N1] = Member(Goal.SERVING, Role.CORE, 1)
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    answer(found)
+    found.clusters[A].stored[N2] = 10**9
+    found.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
+    answer(found)
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    # Copied at about 24 s: deployed at 12 s, 1 GB at 90 MB/s.
+    assert (event.condition, found.now_us) == (Condition.EVACUATED, 30 * SECOND_US)
 
 
 def test_a_node_that_is_not_named_is_out() -> None:

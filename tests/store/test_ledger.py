@@ -58,6 +58,7 @@ def test_the_pool_keeps_its_id(folder: Path) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 def test_every_acknowledged_step_survives_a_kill(tmp_path: Path) -> None:
     script = """
         import sys

@@ -34,6 +34,7 @@ POLICY_NAMES = sorted(path.stem for path in POLICIES.glob("*.py"))
 NAMES = ("a", "b", "c", "d")
 ACTED_S = 400
 UNTIL_S = 4000
+BACK_US = 30 * SECOND_US
 KINDS = ("deploy", "load", "save", "join", "clean", "membership", "evacuate", "job", "read")
 
 
@@ -93,7 +94,8 @@ class Script:
         )
         world.script((self.started, *self.events))
         for node, at_us in self.losses:
-            world.lose(node, at_us)
+            # Power comes back: a run in which it never does has no end that can be waited for.
+            world.lose(node, at_us, at_us + BACK_US)
         return world
 
     def play(self, make: Callable[[SimWorld], Checked] = Checked) -> Checked:

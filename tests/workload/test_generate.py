@@ -32,6 +32,7 @@ def test_sizes_are_exact_and_every_line_ends(wanted: Generated, tmp_path: Path) 
     assert all(data.endswith(b"\n") for data in made.values())
 
 
+@pytest.mark.slow
 def test_the_bytes_are_the_same_in_any_process_and_of_this_version(tmp_path: Path) -> None:
     """Whoever compares results over months relies on it: a change of these digests needs a new format."""
     digests = {}

@@ -70,6 +70,7 @@ def test_the_titles_name_the_mr_clusters_of_the_run(whole: dict[str, Point]) -> 
     assert whole["D"].title == "c-2 works by now: c-1 shrinks again, for the share of c-2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "missing", "how"),
     [

@@ -140,6 +140,7 @@ def test_a_file_without_any_job_is_refused_with_what_it_should_hold(written: Wri
     assert refused(written("")).what == "holds no job"
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, written: Written) -> None:
     assert refused(tmp_path / "missing.tsv").what == "there is no such file"
     assert "directory" in refused(tmp_path).what

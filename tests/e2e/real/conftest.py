@@ -39,7 +39,7 @@ data = [{{{{ from = "words", to = "/words" }}}}, {{{{ from = "records", to = "/r
 outputs = [{{{{ path = "/output", save_to = "../saved/{{name}}" }}}}]
 """
 #: as many map tasks has a Wordcount
-FILES = 14
+FILES = 10
 
 
 def write_input(folder: Path) -> None:

@@ -143,7 +143,7 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
 
 def test_a_resource_manager_that_was_killed_is_brought_up_again(site: RealSite) -> None:
     """It knows its applications and its nodes again, and nothing ran twice."""
-    site.fawkes("submit", "alpha", site.job("survives", 'kind = "sleep"\nmaps = 1\nmap_time = "60s"\nreduces = 0\n'))
+    site.fawkes("submit", "alpha", site.job("survives", 'kind = "sleep"\nmaps = 1\nmap_time = "40s"\nreduces = 0\n'))
     site.until("the job to run", lambda: site.ledger.jobs["survives"].life is JobLife.RUNNING)
     master = site.ledger.clusters["alpha"].master
     assert master is not None

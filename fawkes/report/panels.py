@@ -1,0 +1,90 @@
+"""Pictures of whole runs for a paper: nodes, queues and discrimination over time; mean slowdowns by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fawkes.report.course import Course, Points
+from fawkes.report.figures import COLOURS, LABELS
+from fawkes.report.steps import ROLES, value_at
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_QUEUE, _DISCRIMINATION = "#9c3d54", "#5b5b5b"
+_MEANS = (("least", "o", "#1f4e79"), ("median", "s", "#2e9e8f"), ("most", "^", "#e8a33d"))
+
+
+def course_over_time(course: Course, title: str = "") -> Figure:
+    """A row for each MR-cluster: its nodes by role, its waiting tasks and its discrimination of each tick over time.
+
+    Dashed lines are requests, dots on top are ticks that moved nodes.
+    """
+    from matplotlib.figure import Figure
+
+    names = list(course.nodes) or [""]
+    figure = Figure(figsize=(11.0, max(3.0, 1.0 + 1.5 * len(names))), layout="constrained")
+    panels = figure.subplots(len(names), 3, sharex=True, sharey="col", squeeze=False)
+    for (nodes, queue, discrimination), name in zip(panels, names, strict=True):
+        _nodes(nodes, course, name)
+        nodes.set_ylabel(name)
+        _line(queue, course.waiting.get(name, []), _QUEUE)
+        _line(discrimination, course.discrimination.get(name, []), _DISCRIMINATION)
+        discrimination.axhline(0, color="black", linewidth=0.6)
+        for panel in (nodes, queue, discrimination):
+            panel.spines[["top", "right"]].set_visible(False)
+            if name in course.asked_s:
+                panel.axvline(course.asked_s[name], color="black", linestyle="--", linewidth=0.8)
+    titles = ("nodes", "waiting tasks", "discrimination (share-seconds)")
+    for panel, what in zip(panels[0], titles, strict=True):
+        panel.set_title(what, fontsize="medium")
+    for panel in panels[-1]:
+        panel.set_xlabel("time (s)")
+    panels[0][0].set_xlim(0, max(course.end_s, 1.0))
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(ROLES), frameon=False)
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def _nodes(panel: Axes, course: Course, name: str) -> None:
+    curves = {
+        role: ([at for at, _ in points], [int(nodes) for _, nodes in points])
+        for role, points in course.nodes.get(name, {}).items()
+    }
+    times = sorted({0.0, course.end_s, *(at for moments, _ in curves.values() for at in moments)})
+    below = [0] * len(times)
+    for role in ROLES:
+        curve = curves.get(role, ([0.0], [0]))
+        top = [base + value_at(curve, at) for base, at in zip(below, times, strict=True)]
+        panel.fill_between(times, below, top, step="post", color=COLOURS[role], label=LABELS[role], linewidth=0)
+        below = top
+    dots = [1.0] * len(course.moves_s)
+    panel.plot(course.moves_s, dots, "v", color="black", markersize=3, clip_on=False,
+               transform=panel.get_xaxis_transform())  # fmt: skip
+
+
+def _line(panel: Axes, points: Points, colour: str) -> None:
+    times, values = [at for at, _ in points], [value for _, value in points]
+    panel.plot(times, values, color=colour, linewidth=0.9, drawstyle="steps-post")
+
+
+def slowdowns(names: Sequence[str], least: Sequence[float], median: Sequence[float], most: Sequence[float]) -> Figure:
+    """Least, median and most of the MR-clusters' mean job slowdowns, for each name, on a logarithmic scale."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(max(7.0, 0.6 * len(names)), 3.6), layout="constrained")
+    panel = figure.subplots()
+    places = list(range(len(names)))
+    panel.vlines(places, least, most, color="grey")
+    for (label, marker, colour), values in zip(_MEANS, (least, median, most), strict=True):
+        panel.plot(places, values, marker, color=colour, label=label)
+    panel.set_yscale("log")
+    panel.set_xticks(places, list(names), rotation=0 if len(names) < 13 else 90)
+    panel.set_ylabel("mean job slowdown of the MR-clusters")
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    return figure

@@ -1,0 +1,62 @@
+"""The page under docs/paper: its verdicts are those of its rows, and its rows are what the code computes now.
+
+After a change of the model: ``fawkes paper --out DIR``, and its index.md, rows.json, verdicts.csv and pictures to
+docs/paper.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from fawkes.offline.work import Row
+from fawkes.paper import runs
+from fawkes.paper.rows import Rows
+from fawkes.paper.runs import Run
+from fawkes.paper.verdicts import judge
+
+DOCS = Path(__file__).parents[2] / "docs" / "paper"
+#: some runs of each experiment, about half a minute in all
+AGAIN = [
+    *runs.half(),
+    *runs.sites(),
+    *runs.grow((0.5,)),
+    *runs.remove((1, 10, 16), 8),
+    runs.replay("WKLD-A", "JD", "TR"),
+    runs.replay("WKLD-B", "TD", "TR"),
+    runs.replay("WKLD-C", "TD", "TR"),
+    runs.replay("WKLD-D", "TD"),
+    runs.replay("WKLD-D", "PU"),
+]
+
+
+def published() -> dict[Run, Row]:
+    stored = json.loads((DOCS / "rows.json").read_text(encoding="utf-8"))
+    return {
+        Run(one["run"]["kind"], tuple((name, value) for name, value in one["run"]["values"])): one["row"]
+        for one in stored
+    }
+
+
+def test_the_verdicts_of_the_published_rows_are_the_published_ones() -> None:
+    with (DOCS / "verdicts.csv").open(encoding="utf-8", newline="") as file:
+        said = [(row["name"], row["published"], row["ours"], row["verdict"]) for row in csv.DictReader(file)]
+    assert [(one.name, one.published, one.ours, one.verdict) for one in judge(Rows(published()))] == said
+
+
+def test_the_page_says_each_verdict_and_why_what_differs() -> None:
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    for one in judge(Rows(published())):
+        assert f"| {one.name} | {one.published} | {one.ours} | {one.verdict} |" in page
+        if one.verdict == "differs":
+            assert f"Why {one.name} differs: " in page
+    assert "Not explained yet" not in page
+
+
+@pytest.mark.parametrize("run", list(dict.fromkeys(AGAIN)), ids=str)
+def test_a_run_gives_the_published_row_again(run: Run) -> None:
+    row, said = json.loads(json.dumps(runs.execute(run))), published()[run]
+    assert {name: row[name] for name in said} == said

@@ -1,0 +1,55 @@
+"""Pictures of whole runs: what is drawn is what was read, and the points beside it are those of the lines."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from fawkes.report.course import Course, course_of
+from fawkes.report.figures import rendered
+from fawkes.report.frames import samples, ticks
+from fawkes.report.panels import course_over_time, slowdowns
+from fawkes.store.base import Reader
+
+
+def test_the_course_is_that_of_the_frames(played: Reader) -> None:
+    course, by_tick, read = course_of(played), ticks(played), samples(played)
+    assert list(course.nodes) == ["c-1", "c-2", "c-3"]
+    for name in course.nodes:
+        mine = by_tick[(by_tick.cluster == name) & by_tick.discrimination.notna()]
+        assert course.discrimination[name] == list(zip(mine.at_s, mine.discrimination, strict=True))
+        asked = read[(read.cluster == name) & read.tasks_waiting.notna()]
+        waiting = dict(course.waiting[name])
+        # A sample counts the jobs as well that Fawkes itself still holds.
+        pairs = [(waiting[at_s], most) for at_s, most in zip(asked.at_s, asked.tasks_waiting, strict=True)]
+        assert all(said <= most for said, most in pairs)
+        assert any(said for said, _ in pairs)
+
+
+def test_a_course_is_the_same_from_json(played: Reader) -> None:
+    course = course_of(played)
+    again = Course(**json.loads(json.dumps(course.plain())))
+    assert again.frame().equals(course.frame())
+    for form in ("png", "pdf"):
+        assert rendered(course_over_time(again, "x"), form) == rendered(course_over_time(course, "x"), form)
+
+
+def test_what_is_drawn(played: Reader) -> None:
+    course = course_of(played)
+    figure = course_over_time(course)
+    rows = np.asarray(figure.axes).reshape(3, 3)
+    assert [panel.get_ylabel() for panel in rows[:, 0]] == ["c-1", "c-2", "c-3"]
+    assert rows[0, 0].get_title() == "nodes"
+    for panel, name in zip(rows[:, 2], course.nodes, strict=True):
+        drawn = panel.lines[0].get_xydata()
+        assert drawn.tolist() == [list(point) for point in course.discrimination[name]]
+
+
+def test_slowdowns_are_at_the_policies() -> None:
+    figure = slowdowns(["TD", "None"], [1.0, 2.0], [3.0, 4.0], [5.0, 60.0])
+    (panel,) = figure.axes
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["TD", "None"]
+    drawn = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
+    assert drawn == {"least": [1.0, 2.0], "median": [3.0, 4.0], "most": [5.0, 60.0]}
+    assert panel.get_ylim()[1] > 60
