@@ -135,6 +135,7 @@ class SimCluster:
         if job is not None:
             if job.step is not None:
                 self._flows.drop(job.step)
+                job.step = None
             for task in list(job.running):
                 self._stop(task)
             self._forget(job)
@@ -144,10 +145,12 @@ class SimCluster:
     def flow_ended(self, owner: SimJob | TaskAttempt | Copy, flow: Flow[Owner]) -> SimJob | Copy | None:
         """Something of a job or of a copy is over; the job or the copy when that ended with it."""
         if isinstance(owner, SimJob):
-            return self._job_step_ended(owner)
+            # It was cancelled by what else ended in this microsecond.
+            return self._job_step_ended(owner) if owner.step is flow else None
         if isinstance(owner, Copy):
-            del owner.flows[flow]
-            return None if owner.flows else owner
+            wanted = flow in owner.flows
+            owner.flows.pop(flow, None)
+            return owner if wanted and not owner.flows else None
         if flow not in owner.flows or owner not in owner.job.running:
             # It was killed by what else ended in this microsecond, or what it read from has left.
             return None
@@ -396,8 +399,8 @@ class SimCluster:
         Without this they would wait for disks that are not there, until a node of that role comes or for ever.
         """
         gone = self.machine.disks(role)
-        for job in list(self.jobs.values()):
-            for task in list(job.running):
+        for job in self.jobs.values():
+            for task in [one for one in job.running if one.phase in (Phase.FETCH, Phase.FETCH_REST)]:
                 dead = [flow for flow in task.flows if flow.pool is gone]
                 for flow in dead:
                     self._flows.drop(flow)

@@ -60,6 +60,7 @@ class ReadableModel:
         assert isinstance(copy, Copy)
         for flow in copy.flows:
             self._flows.drop(flow)
+        copy.flows.clear()
 
     def task_events(self) -> list[TaskEvent]:
         """The starts and ends of attempts so far; none unless they are kept."""

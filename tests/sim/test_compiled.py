@@ -144,7 +144,7 @@ def conserved(events: list[TaskEvent], slots: int) -> None:
             busy[where] -= 1
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.sampled_from(sorted(CONSTANTS)), sites=st.integers(1, 3), steps=STEPS)
 def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, steps: list[Step]) -> None:
     of = CONSTANTS[name]

@@ -2,229 +2,201 @@
 
 from __future__ import annotations
 
-from fawkes.sim.compiled.arrays import (
-    CELLS,
-    FREE,
-    FREE_CELL,
-    FREE_OWNER,
-    LEGS,
-    LOGGED,
+from fawkes.sim.compiled.flows import compiled
+from fawkes.sim.compiled.layout import (
+    CELL,
+    CLUSTER,
+    HEADER,
+    JOB,
+    LISTS,
+    LOG_ROW,
     MAP,
+    NODE,
     NONE,
-    NOT_IN_LIST,
-    NOW,
-    State,
-    compiled,
-    inlined,
+    OWNER,
+    RING,
+    SLOT,
+    Array,
 )
 
 # --- jobs of a MR-cluster
 
 
 @compiled
-def add_job(s: State, which: int, j: int) -> None:
-    """Put a job into a list by its submission; it comes from the end of the list, where new jobs belong."""
-    if s.job_prev[which, j] != NOT_IN_LIST:
+def list_job(w: Array, which: int, j: int, wanted: bool) -> None:
+    """Put a job into a list by its submission, or take it out."""
+    if wanted == (w[j + JOB.LISTED + which] != 0):
         return
-    c, seq = s.jobs[j].cluster, s.jobs[j].seq
-    before = s.job_tail[which, c]
-    while before != NONE and s.jobs[before].seq > seq:
-        before = s.job_prev[which, before]
-    after = s.job_head[which, c] if before == NONE else s.job_next[which, before]
-    s.job_prev[which, j], s.job_next[which, j] = before, after
-    if before == NONE:
-        s.job_head[which, c] = j
+    w[j + JOB.LISTED + which] = wanted
+    head, tail = w[j + JOB.CLUSTER] + CLUSTER.HEAD + which, w[j + JOB.CLUSTER] + CLUSTER.TAIL + which
+    if wanted:
+        # From the end, where new jobs belong.
+        before = w[tail]
+        while before != NONE and w[before + JOB.SEQ] > w[j + JOB.SEQ]:
+            before = w[before + JOB.PREV + which]
+        after = w[head] if before == NONE else w[before + JOB.NEXT + which]
+        w[j + JOB.PREV + which], w[j + JOB.NEXT + which] = before, after
+        to_before, to_after = j, j
     else:
-        s.job_next[which, before] = j
-    if after == NONE:
-        s.job_tail[which, c] = j
-    else:
-        s.job_prev[which, after] = j
+        before, after = w[j + JOB.PREV + which], w[j + JOB.NEXT + which]
+        to_before, to_after = after, before
+    w[head if before == NONE else before + JOB.NEXT + which] = to_before
+    w[tail if after == NONE else after + JOB.PREV + which] = to_after
 
 
 @compiled
-def remove_job(s: State, which: int, j: int) -> None:
-    """Take a job out of a list."""
-    before, after = s.job_prev[which, j], s.job_next[which, j]
-    if before == NOT_IN_LIST:
-        return
-    c = s.jobs[j].cluster
-    if before == NONE:
-        s.job_head[which, c] = after
-    else:
-        s.job_next[which, before] = after
-    if after == NONE:
-        s.job_tail[which, c] = before
-    else:
-        s.job_prev[which, after] = before
-    s.job_prev[which, j] = NOT_IN_LIST
+def forget_job(w: Array, j: int) -> None:
+    """A job that does not run any more is in no list and no count, and nobody fetches from its maps."""
+    c = w[j + JOB.CLUSTER]
+    for which in range(LISTS):
+        list_job(w, which, j, False)
+    w[c + CLUSTER.JOBS] -= 1
+    w[c + CLUSTER.STARTED] -= w[j + JOB.STARTED]
+    w[c + CLUSTER.TASKS_WAITING] -= w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
+    w[c + CLUSTER.TASKS_READY] -= w[j + JOB.COUNTED_READY]
+    x = w[j + JOB.CELLS]
+    while x != NONE:
+        n, before, after = w[x + CELL.NODE], w[x + CELL.PREV], w[x + CELL.NEXT]
+        if n != NONE:
+            w[n + NODE.CELLS if before == NONE else before + CELL.NEXT] = after
+            if after != NONE:
+                w[after + CELL.PREV] = before
+        following = w[x + CELL.JOB_NEXT]
+        w[x + CELL.NEXT], w[HEADER.FREE_CELLS] = w[HEADER.FREE_CELLS], x
+        x = following
+    w[j + JOB.CELLS] = NONE
 
 
 # --- owners of flows, and attempts of a job and on a node
 
 
-@inlined
-def new_owner(s: State, kind: int, c: int) -> int:
+@compiled
+def new_owner(w: Array, phase: int, c: int, j: int) -> int:
     """An owner without flows."""
-    o: int = s.at[FREE_OWNER]
-    owner = s.owners[o]
-    s.at[FREE_OWNER] = owner.next
-    owner.kind, owner.cluster, owner.left, owner.used = kind, c, 0, 0
+    o: int = w[HEADER.FREE_OWNERS]
+    w[HEADER.FREE_OWNERS] = w[o + OWNER.NEXT]
+    w[o + OWNER.PHASE], w[o + OWNER.CLUSTER], w[o + OWNER.JOB] = phase, c, j
+    w[o + OWNER.LEFT], w[o + OWNER.USED] = 0, 0
     return o
 
 
-@inlined
-def free_owner(s: State, o: int) -> None:
-    """An owner is gone; its flows are waited for no more."""
-    owner = s.owners[o]
-    for f in range(o * LEGS, o * LEGS + owner.used):
-        s.flows[f].pool = NONE
-    owner.kind = FREE
-    owner.next = s.at[FREE_OWNER]
-    s.at[FREE_OWNER] = o
+@compiled
+def free_owner(w: Array, o: int) -> None:
+    """An owner is gone, its flows have ended or been dropped."""
+    w[o + OWNER.NEXT] = w[HEADER.FREE_OWNERS]
+    w[HEADER.FREE_OWNERS] = o
 
 
-@inlined
-def add_attempt(s: State, o: int) -> None:
+@compiled
+def add_attempt(w: Array, o: int) -> None:
     """An attempt is the last one of its job and on its node."""
-    owner = s.owners[o]
-    job, node = s.jobs[owner.job], s.nodes[owner.node]
-    owner.prev, owner.next = job.tail, NONE
-    if job.tail == NONE:
-        job.head = o
-    else:
-        s.owners[job.tail].next = o
-    job.tail = o
-    owner.node_prev, owner.node_next = node.tail, NONE
-    if node.tail == NONE:
-        node.head = o
-    else:
-        s.owners[node.tail].node_next = o
-    node.tail = o
+    j, n = w[o + OWNER.JOB], w[o + OWNER.NODE]
+    before = w[j + JOB.TAIL]
+    w[o + OWNER.PREV], w[o + OWNER.NEXT] = before, NONE
+    w[j + JOB.HEAD if before == NONE else before + OWNER.NEXT] = o
+    w[j + JOB.TAIL] = o
+    before = w[n + NODE.TAIL]
+    w[o + OWNER.NODE_PREV], w[o + OWNER.NODE_NEXT] = before, NONE
+    w[n + NODE.HEAD if before == NONE else before + OWNER.NODE_NEXT] = o
+    w[n + NODE.TAIL] = o
 
 
-@inlined
-def remove_attempt(s: State, o: int) -> None:
+@compiled
+def remove_attempt(w: Array, o: int) -> None:
     """An attempt runs no more."""
-    owner = s.owners[o]
-    job, node = s.jobs[owner.job], s.nodes[owner.node]
-    if owner.prev == NONE:
-        job.head = owner.next
-    else:
-        s.owners[owner.prev].next = owner.next
-    if owner.next == NONE:
-        job.tail = owner.prev
-    else:
-        s.owners[owner.next].prev = owner.prev
-    if owner.node_prev == NONE:
-        node.head = owner.node_next
-    else:
-        s.owners[owner.node_prev].node_next = owner.node_next
-    if owner.node_next == NONE:
-        node.tail = owner.node_prev
-    else:
-        s.owners[owner.node_next].node_prev = owner.node_prev
+    j, n = w[o + OWNER.JOB], w[o + OWNER.NODE]
+    before, after = w[o + OWNER.PREV], w[o + OWNER.NEXT]
+    w[j + JOB.HEAD if before == NONE else before + OWNER.NEXT] = after
+    w[j + JOB.TAIL if after == NONE else after + OWNER.PREV] = before
+    before, after = w[o + OWNER.NODE_PREV], w[o + OWNER.NODE_NEXT]
+    w[n + NODE.HEAD if before == NONE else before + OWNER.NODE_NEXT] = after
+    w[n + NODE.TAIL if after == NONE else after + OWNER.NODE_PREV] = before
 
 
 # --- free slots
 
 
-@inlined
-def push_slot(s: State, r: int, n: int) -> None:
-    """A slot of a node is free."""
-    ring = s.rings[r]
-    at = ring.head + ring.count
-    if at >= ring.room:
-        at -= ring.room
-    slot = s.slots[ring.first + at]
-    slot.node, slot.epoch = n, s.nodes[n].epoch
-    ring.count += 1
-    ring.valid += 1
-
-
-@inlined
-def pop_slot(s: State, r: int) -> int:
-    """The node of the slot that has been free for longest; there must be one."""
-    ring = s.rings[r]
-    while True:
-        slot = s.slots[ring.first + ring.head]
-        ring.head += 1
-        if ring.head == ring.room:
-            ring.head = 0
-        ring.count -= 1
-        if s.nodes[slot.node].epoch == slot.epoch:
-            ring.valid -= 1
-            return int(slot.node)
+@compiled
+def free_slots(w: Array, r: int) -> int:
+    """How many slots are free."""
+    return w[r + RING.COUNT] - w[r + RING.STALE]  # type: ignore[no-any-return]
 
 
 @compiled
-def tidy_slots(s: State, r: int) -> None:
-    """Take out slots of nodes that have left, once they are the most, so that a ring never overflows."""
-    ring = s.rings[r]
-    if ring.count <= 2 * ring.valid:
-        return
-    kept = 0
-    for n in range(ring.count):
-        slot = s.slots[ring.first + (ring.head + n) % ring.room]
-        if s.nodes[slot.node].epoch == slot.epoch:
-            to = s.slots[ring.first + (ring.head + kept) % ring.room]
-            to.node, to.epoch = slot.node, slot.epoch
+def push_slot(w: Array, r: int, n: int) -> None:
+    """A slot of a node is free."""
+    room = w[r + RING.ROOM]
+    if w[r + RING.COUNT] == room:
+        _tidy_slots(w, r)
+    place = w[r + RING.HEAD] + w[r + RING.COUNT]
+    at = w[r + RING.SLOTS] + SLOT.SIZE * (place if place < room else place - room)
+    w[at + SLOT.NODE], w[at + SLOT.EPOCH] = n, w[n + NODE.EPOCH]
+    w[r + RING.COUNT] += 1
+
+
+@compiled
+def pop_slot(w: Array, r: int) -> int:
+    """The node of the slot that has been free for longest; there must be one."""
+    while True:
+        at = w[r + RING.SLOTS] + SLOT.SIZE * w[r + RING.HEAD]
+        w[r + RING.HEAD] += 1
+        if w[r + RING.HEAD] == w[r + RING.ROOM]:
+            w[r + RING.HEAD] = 0
+        w[r + RING.COUNT] -= 1
+        n: int = w[at + SLOT.NODE]
+        if w[n + NODE.EPOCH] == w[at + SLOT.EPOCH]:
+            return n
+        w[r + RING.STALE] -= 1
+
+
+@compiled
+def _tidy_slots(w: Array, r: int) -> None:
+    """Take out slots of nodes that have left, so that a ring never overflows."""
+    first, head, room, kept = w[r + RING.SLOTS], w[r + RING.HEAD], w[r + RING.ROOM], 0
+    for place in range(w[r + RING.COUNT]):
+        at = first + SLOT.SIZE * ((head + place) % room)
+        if w[w[at + SLOT.NODE] + NODE.EPOCH] == w[at + SLOT.EPOCH]:
+            to = first + SLOT.SIZE * ((head + kept) % room)
+            w[to + SLOT.NODE], w[to + SLOT.EPOCH] = w[at + SLOT.NODE], w[at + SLOT.EPOCH]
             kept += 1
-    ring.count = kept
+    w[r + RING.COUNT], w[r + RING.STALE] = kept, 0
 
 
 # --- finished maps whose output lies on a node
 
 
-@inlined
-def add_cell(s: State, j: int, n: int) -> None:
+@compiled
+def add_cell(w: Array, j: int, n: int) -> None:
     """A map of a job has its output on a node."""
-    x = s.at[FREE_CELL]
-    if x == NONE:
-        x = s.at[CELLS]
-        s.at[CELLS] += 1
-    else:
-        s.at[FREE_CELL] = s.cells[x].next
-    cell, job, node = s.cells[x], s.jobs[j], s.nodes[n]
-    cell.job, cell.node = j, n
-    cell.job_next, job.cells = job.cells, x
-    cell.prev, cell.next = NONE, node.cells
-    if node.cells != NONE:
-        s.cells[node.cells].prev = x
-    node.cells = x
+    x = w[HEADER.FREE_CELLS]
+    w[HEADER.FREE_CELLS] = w[x + CELL.NEXT]
+    after = w[n + NODE.CELLS]
+    w[x + CELL.JOB], w[x + CELL.NODE], w[x + CELL.PREV], w[x + CELL.NEXT] = j, n, NONE, after
+    w[x + CELL.JOB_NEXT], w[j + JOB.CELLS] = w[j + JOB.CELLS], x
+    if after != NONE:
+        w[after + CELL.PREV] = x
+    w[n + NODE.CELLS] = x
 
 
 @compiled
-def free_cells(s: State, j: int) -> None:
-    """A job has ended: nobody fetches from its maps."""
-    x = s.jobs[j].cells
-    while x != NONE:
-        cell = s.cells[x]
-        if cell.node != NONE:
-            if cell.prev == NONE:
-                s.nodes[cell.node].cells = cell.next
-            else:
-                s.cells[cell.prev].next = cell.next
-            if cell.next != NONE:
-                s.cells[cell.next].prev = cell.prev
-        following = cell.job_next
-        cell.next = s.at[FREE_CELL]
-        s.at[FREE_CELL] = x
-        x = following
-    s.jobs[j].cells = NONE
+def count_kept(w: Array, j: int, n: int, count: int) -> None:
+    """So many more maps of a job have their output on a node."""
+    w[j + JOB.KEPT] += count
+    w[j + JOB.KEPT_BY + w[n + NODE.ROLE]] += count
+    w[w[j + JOB.KEPT_SITES] + w[n + NODE.SITE]] += count
 
 
 # --- the log
 
 
-@inlined
-def note(s: State, o: int, what: int) -> None:
+@compiled
+def note(w: Array, o: int, what: int) -> None:
     """The start or end of an attempt, where they are kept."""
-    if not s.of[0].logging:
+    w[HEADER.EVENTS] += 1
+    if w[HEADER.LOG] == NONE:
         return
-    owner, row = s.owners[o], s.log[s.at[LOGGED]]
-    row.at_us, row.what = s.at[NOW], what
-    row.cluster, row.job = s.clusters[owner.cluster].serial, s.jobs[owner.job].serial
-    row.number, row.node = owner.number, s.nodes[owner.node].serial
-    row.reduce = owner.phase != MAP
-    s.at[LOGGED] += 1
+    at = w[HEADER.LOG] + w[HEADER.LOGGED] * LOG_ROW
+    w[at], w[at + 1] = w[HEADER.NOW], w[w[o + OWNER.CLUSTER] + CLUSTER.SERIAL]
+    w[at + 2], w[at + 3] = w[w[o + OWNER.JOB] + JOB.SERIAL], w[o + OWNER.NUMBER]
+    w[at + 4], w[at + 5] = w[w[o + OWNER.NODE] + NODE.SERIAL], 2 * what + (w[o + OWNER.PHASE] != MAP)
+    w[HEADER.LOGGED] += 1

@@ -1,313 +1,154 @@
-"""What Python calls: let time pass, and change nodes, jobs and copies."""
+"""What Python calls: one compiled function for all, so that everything is compiled once, and kept on disk.
+
+numba's own cache looks at the file of the function alone. This one is in a folder named by all files of this package
+and by what else the result depends on, so that no stale function is ever used.
+"""
 
 from __future__ import annotations
 
-from math import ceil
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
 
-from fawkes.sim.compiled.arrays import (
-    ALL,
-    BATCH,
-    BATCH_AT,
-    COPIES,
-    COPY,
-    COPY_DONE,
-    CORE,
-    CORES,
-    JOB_ENDED,
-    LEGS,
-    LOG_FULL,
-    LOGGED,
-    MAP_SLOTS,
-    NETWORK,
-    NONE,
-    NOW,
-    QUIET,
-    REDUCE_SLOTS,
-    ROLES,
-    SEQ,
-    STEP,
-    TASK,
-    TRANSIENT,
-    UNSTARTED,
-    WHAT,
-    State,
-    compiled,
-    inlined,
-)
-from fawkes.sim.compiled.flows import next_us, rate, resize, take_ended
-from fawkes.sim.compiled.lists import add_job, free_owner, new_owner, push_slot, tidy_slots
-from fawkes.sim.compiled.phases import add_leg, at_least_one, drop_flows
-from fawkes.sim.compiled.tasks import (
-    assign,
-    begin_step,
-    count_kept,
-    finish,
-    forget,
-    give_up,
-    phase_ended,
-    reconsider,
-    stop,
-)
+import numba
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from fawkes.paths import cache_dir
+from fawkes.sim.compiled import tasks
+from fawkes.sim.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
+from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
+from fawkes.sim.compiled.lists import free_owner
+
+#: what `call` is asked for
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, BUSY_US, COPY_BEGINS, COPY_DROPS = range(10)
+#: answers to ADVANCE
+QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
 
 @compiled
-def advance(s: State, until_us: int, log_room: int) -> int:
-    """Go on until a job or a copy ends (its number is in ``at[WHAT]``), or nothing does until that time.
+def _advance(w: Array, f: Array, until_us: int, log_room: int) -> int:
+    """Go on until a job or a copy ends (it is in ``WHAT``), or nothing does until that time.
 
     LOG_FULL when the log has less than ``log_room`` rows left, which one moment may need.
     """
     while True:
-        while s.at[BATCH_AT] < s.at[BATCH]:
-            if s.of[0].logging and s.log.size - s.at[LOGGED] < log_room:
+        while w[HEADER.BATCH_AT] < w[HEADER.BATCH_COUNT]:
+            if w[HEADER.LOG] != NONE and w[HEADER.LOG_ROOM] - w[HEADER.LOGGED] < log_room:
                 return LOG_FULL
-            entry = s.batch[s.at[BATCH_AT]]
-            s.at[BATCH_AT] += 1
-            answer = flow_ended(s, entry.flow, entry.order)
+            at = w[HEADER.BATCH_AT]
+            w[HEADER.BATCH_AT] += 2
+            answer = _flow_ended(w, f, w[at], w[at + 1])
             if answer != QUIET:
                 return answer
-        due_us = next_us(s)
+        due_us = next_us(w, f)
         if due_us < 0 or due_us > until_us:
             return QUIET
-        take_ended(s)
+        take_ended(w, f)
 
 
-@inlined
-def flow_ended(s: State, f: int, order: int) -> int:
+@compiled
+def _flow_ended(w: Array, f: Array, flow: int, order: int) -> int:
     """Something of a job, an attempt or a copy is over, unless nobody waits for it any more."""
-    flow = s.flows[f]
-    if flow.pool == NONE or flow.order != order:
+    o, at = flow >> 3, leg_of(flow)
+    if w[at + LEG.ORDER] != -order:
         return QUIET
-    flow.pool = NONE
-    o = f // LEGS
-    owner = s.owners[o]
-    owner.left -= 1
-    if owner.left:
+    w[at + LEG.ORDER], w[at + LEG.POOL] = 0, NONE
+    w[o + OWNER.LEFT] -= 1
+    if w[o + OWNER.LEFT]:
         return QUIET
-    if owner.kind == TASK:
-        j = phase_ended(s, o)
-        s.at[WHAT] = j
-        return QUIET if j == NONE else JOB_ENDED
-    if owner.kind == STEP:
-        return _step_ended(s, o)
-    free_owner(s, o)
-    s.at[WHAT] = o
-    return COPY_DONE
-
-
-@inlined
-def _step_ended(s: State, o: int) -> int:
-    j = s.owners[o].job
-    s.jobs[j].step = NONE
-    free_owner(s, o)
-    if not s.jobs[j].ready:
-        _make_ready(s, j)
-        return QUIET
-    finish(s, j)
-    s.at[WHAT] = j
-    return JOB_ENDED
+    if w[o + OWNER.PHASE] == COPY:
+        free_owner(w, o)
+        w[HEADER.WHAT] = o
+        return COPY_DONE
+    j = tasks.step_ended(w, f, o) if w[o + OWNER.PHASE] == STEP else tasks.phase_ended(w, f, o)
+    w[HEADER.WHAT] = j
+    return QUIET if j == NONE else JOB_ENDED
 
 
 @compiled
-def _make_ready(s: State, j: int) -> None:
-    s.jobs[j].ready = 1
-    reconsider(s, j)
-    assign(s, s.jobs[j].cluster)
-
-
-# --- jobs
-
-
-@compiled
-def submit(s: State, j: int) -> None:
-    """A job whose record is written begins."""
-    job = s.jobs[j]
-    s.at[SEQ] += 1
-    job.seq = s.at[SEQ]
-    s.clusters[job.cluster].jobs += 1
-    add_job(s, ALL, j)
-    add_job(s, UNSTARTED, j)
-    reconsider(s, j)
-    if s.of[0].job_begin_us:
-        begin_step(s, j, s.of[0].job_begin_us)
-    else:
-        _make_ready(s, j)
+def _change(w: Array, f: Array, what: int, a: int, b: int) -> int:
+    """Something changes from outside."""
+    if what == SUBMIT:
+        tasks.submit(w, f, a)
+    elif what == CANCEL:
+        tasks.cancel(w, f, a)
+    elif what == JOIN:
+        tasks.join(w, f, a, b)
+    elif what == UNDRAIN:
+        tasks.undrain(w, f, a, b)
+    elif what == DRAIN:
+        tasks.drain(w, a, b)
+    elif what == LEAVE:
+        tasks.leave(w, f, a, b)
+    elif what == COPY_DROPS:
+        drop_legs(w, f, a)
+        free_owner(w, a)
+    return 0
 
 
 @compiled
-def cancel(s: State, j: int) -> None:
-    """A job stops where it is."""
-    job = s.jobs[j]
-    if job.step != NONE:
-        drop_flows(s, job.step)
-        free_owner(s, job.step)
-        job.step = NONE
-    while job.head != NONE:
-        stop(s, job.head)
-    forget(s, j)
-    assign(s, job.cluster)
+def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -> int:
+    """Do what is asked for, with addresses, times or bytes; the answer, if there is one."""
+    if what == ADVANCE:
+        return _advance(w, f, a, b)
+    if what == BUSY_US:
+        return tasks.busy_us(w, f, a)
+    if what == COPY_BEGINS:
+        return tasks.copy(w, f, a, b, x, y)
+    return _change(w, f, what, a, b)
 
 
-# --- nodes
+@intrinsic
+def _words(context: Any, address: Any) -> Any:
+    """The memory from its place in that of the process, as integers."""
+    return types.CPointer(types.int64)(types.int64), _to_pointer
 
 
-@compiled
-def join(s: State, c: int, n: int) -> None:
-    """A node whose record is new offers its slots."""
-    _count_node(s, c, s.nodes[n].role, 1)
-    _offer(s, c, n)
-    _resize(s, c)
-    assign(s, c)
+@intrinsic
+def _floats(context: Any, address: Any) -> Any:
+    """The same, as floats."""
+    return types.CPointer(types.float64)(types.int64), _to_pointer
 
 
-@compiled
-def undrain(s: State, c: int, n: int) -> None:
-    """A node that is there offers its slots, again if it was to leave."""
-    if s.nodes[n].draining:
-        s.nodes[n].draining = 0
-        _offer(s, c, n)
-    assign(s, c)
+def _to_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
 
-@compiled
-def drain(s: State, c: int, n: int) -> None:
-    """A node gets no more tasks: its free slots do not count from now on."""
-    node = s.nodes[n]
-    if node.draining:
-        return
-    node.draining = 1
-    node.epoch += 1
-    s.rings[2 * c + MAP_SLOTS].valid -= node.maps_free
-    s.rings[2 * c + REDUCE_SLOTS].valid -= node.reduces_free
-    tidy_slots(s, 2 * c + MAP_SLOTS)
-    tidy_slots(s, 2 * c + REDUCE_SLOTS)
+def _call(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
+    return _answer(_words(place), _floats(place), what, a, b, x, y)
 
 
-@compiled
-def leave(s: State, c: int, n: int) -> None:
-    """A node is gone."""
-    drain(s, c, n)
-    node = s.nodes[n]
-    while node.head != NONE:
-        stop(s, node.head)
-    x = node.cells
-    while x != NONE:
-        cell = s.cells[x]
-        j = cell.job
-        job = s.jobs[j]
-        count_kept(s, j, n, -1)
-        cell.node = NONE
-        if job.reduces_waiting > 0 or job.fetches > 0:
-            job.maps_done -= 1
-            job.maps_waiting += 1
-            s.clusters[c].tasks_done -= 1
-            reconsider(s, j)
-        x = cell.next
-    node.cells = NONE
-    node.stored = 0
-    _count_node(s, c, node.role, -1)
-    _resize(s, c)
-    assign(s, c)
+def _digest() -> str:
+    """Of all that the compiled code is made of."""
+    found = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
 
 
-@compiled
-def _offer(s: State, c: int, n: int) -> None:
-    node = s.nodes[n]
-    for _ in range(node.maps_free):
-        push_slot(s, 2 * c + MAP_SLOTS, n)
-    for _ in range(node.reduces_free):
-        push_slot(s, 2 * c + REDUCE_SLOTS, n)
+def folder() -> Path:
+    """Where the compiled code is kept, or would be."""
+    return cache_dir() / "compiled" / _digest()
 
 
-@compiled
-def _count_node(s: State, c: int, role: int, count: int) -> None:
-    cluster = s.clusters[c]
-    if role == CORE:
-        cluster.core += count
-    elif role == TRANSIENT:
-        cluster.transient += count
-    else:
-        cluster.transient_core += count
+def _kept() -> Callable[..., int]:
+    """The compiled `_call`, from disk where it has been compiled before."""
+    options = {"error_model": "numpy", "nogil": True}
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        # Nothing can be kept: it is compiled for each process.
+        return cast(Callable[..., int], njit(_SIGNATURE, **options)(_call))
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder())
+    try:
+        return cast(Callable[..., int], njit(_SIGNATURE, cache=True, **options)(_call))
+    finally:
+        numba.config.CACHE_DIR = before
 
 
-@compiled
-def _resize(s: State, c: int) -> None:
-    cluster, of = s.clusters[c], s.of[0]
-    first = cluster.first_pool
-    nodes = cluster.core + cluster.transient + cluster.transient_core
-    resize(s, first, _times(cluster.core, of.disk))
-    resize(s, first + 1, _times(cluster.transient, of.disk))
-    resize(s, first + 2, _times(cluster.transient_core, of.disk))
-    if not of.shared_cores:
-        resize(s, first + CORES, _times(nodes, of.cores))
-    resize(s, first + NETWORK, _times(nodes, of.network))
-    resize(s, first + COPIES, copies_capacity(s, nodes))
-    for role in range(ROLES):
-        if _count(s, c, role) == 0:
-            give_up(s, c, role)
-
-
-@compiled
-def copies_capacity(s: State, nodes: int) -> float:
-    """What HDFS hands out to copy, bytes a microsecond: so many blocks for each node and heartbeat."""
-    of = s.of[0]
-    return float((of.multiplier * nodes * of.block_bytes) / of.heartbeat_us)
-
-
-@compiled
-def _count(s: State, c: int, role: int) -> int:
-    cluster = s.clusters[c]
-    if role == CORE:
-        return int(cluster.core)
-    return int(cluster.transient if role == TRANSIENT else cluster.transient_core)
-
-
-@compiled
-def _times(count: int, amount: float) -> float:
-    """No nodes have no capacity, also where a node's is without limit."""
-    return count * amount if count else 0.0
-
-
-@compiled
-def busy_us(s: State, n: int) -> int:
-    """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
-    longest, o = 0, s.nodes[n].head
-    while o != NONE:
-        owner = s.owners[o]
-        left_us = 0 if owner.left else 1_000_000
-        for f in range(o * LEGS, o * LEGS + owner.used):
-            if s.flows[f].pool != NONE:
-                left_us = max(left_us, _left_us(s, f))
-        longest = max(longest, left_us)
-        o = owner.node_next
-    return longest
-
-
-@compiled
-def _left_us(s: State, f: int) -> int:
-    flow = s.flows[f]
-    pool = s.pools[flow.pool]
-    speed = rate(pool)
-    if speed == 0.0:
-        return 1
-    clock = pool.clock + speed * (s.at[NOW] - pool.at_us)
-    return max(1, ceil((flow.ends_at - clock) / speed))
-
-
-# --- copies
-
-
-@compiled
-def copy(s: State, c: int, p: int, first_bytes: float, core_bytes: float) -> int:
-    """Bytes pass through a pool and through the disks of core nodes, side by side; the owner of the flows."""
-    o = new_owner(s, COPY, c)
-    add_leg(s, o, p, first_bytes)
-    add_leg(s, o, s.clusters[c].first_pool + CORE, core_bytes)
-    at_least_one(s, o)
-    return o
-
-
-@compiled
-def drop(s: State, o: int) -> None:
-    """A copy is not wanted any more."""
-    drop_flows(s, o)
-    free_owner(s, o)
+_SIGNATURE = "int64(int64, int64, int64, int64, float64, float64)"
+call = _kept()

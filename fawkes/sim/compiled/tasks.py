@@ -5,365 +5,458 @@ Instead of going through all jobs and nodes, it keeps lists of the jobs that hav
 
 from __future__ import annotations
 
-import numpy as np
+from math import ceil, inf
 
-from fawkes.sim.compiled.arrays import (
+from fawkes.sim.compiled.flows import add_leg, at_least_one, begin_flow, compiled, drop_leg, drop_legs, rate, resize
+from fawkes.sim.compiled.layout import (
     ALL,
-    BATCH_POOL,
-    CORE,
-    DONE,
+    CELL,
+    CLUSTER,
+    COPIES,
+    COPY,
+    CORES,
     ENDED,
     FETCH,
     FETCH_REST,
+    HEADER,
+    JOB,
     KILLED,
-    LEGS,
+    LEG,
     MAP,
-    MAP_SLOTS,
     MAPS,
+    NETWORK,
+    NODE,
     NONE,
-    NOT_IN_LIST,
-    NOW,
+    OWNER,
+    POOL,
     REDUCE,
-    REDUCE_SLOTS,
     REDUCES,
+    RING,
+    ROLES,
     STARTED,
     STEP,
-    TASK,
+    TIME,
     TRANSIENT,
-    UNSTARTED,
     WAIT,
-    State,
-    compiled,
-    inlined,
+    Array,
 )
-from fawkes.sim.compiled.flows import drop_flow
 from fawkes.sim.compiled.lists import (
     add_attempt,
     add_cell,
-    add_job,
-    free_cells,
+    count_kept,
+    forget_job,
     free_owner,
+    free_slots,
+    list_job,
     new_owner,
     note,
     pop_slot,
     push_slot,
     remove_attempt,
-    remove_job,
 )
-from fawkes.sim.compiled.phases import drop_flows, wait, work
+from fawkes.sim.compiled.work import chance, work
 
 # --- what jobs have to start
 
 
 @compiled
-def reconsider(s: State, j: int) -> None:
-    """A job's tasks have changed: whether it has something to start, and what the masters count."""
-    job = s.jobs[j]
-    cluster = s.clusters[job.cluster]
-    may = job.maps_done >= job.slow_start and not (s.of[0].shared_slots and job.maps_waiting > 0)
-    wanted = bool(job.ready and job.maps_waiting > 0)
-    if wanted != (s.job_prev[MAPS, j] != NOT_IN_LIST):
-        if wanted:
-            add_job(s, MAPS, j)
-        else:
-            remove_job(s, MAPS, j)
-    wanted = bool(job.ready and job.reduces_waiting > 0 and may)
-    if wanted != (s.job_prev[REDUCES, j] != NOT_IN_LIST):
-        if wanted:
-            add_job(s, REDUCES, j)
-        else:
-            remove_job(s, REDUCES, j)
-    waiting = job.maps_waiting + job.reduces_waiting
-    ready = 1
-    if job.ready:
-        ready = job.maps_waiting + (job.reduces_waiting if may else 0)
-    cluster.tasks_waiting += waiting - job.counted_waiting
-    cluster.tasks_ready += ready - job.counted_ready
-    job.counted_waiting, job.counted_ready = waiting, ready
+def _may_reduce(w: Array, f: Array, j: int) -> bool:
+    """Containers go to the maps first: reduces that hold them all would wait for maps for ever."""
+    if w[HEADER.SHARED_SLOTS] and w[j + JOB.MAPS_WAITING] > 0:
+        return False
+    enough: bool = w[j + JOB.MAPS_DONE] >= f[j + JOB.SLOW_START]
+    return enough
 
 
 @compiled
-def assign(s: State, c: int) -> None:
+def reconsider(w: Array, f: Array, j: int) -> None:
+    """A job's tasks have changed: whether it has something to start, and what the masters count as ready."""
+    ready = 1
+    if w[j + JOB.READY]:
+        reduces = w[j + JOB.REDUCES_WAITING] if _may_reduce(w, f, j) else 0
+        ready = w[j + JOB.MAPS_WAITING] + reduces
+        list_job(w, MAPS, j, w[j + JOB.MAPS_WAITING] > 0)
+        list_job(w, REDUCES, j, reduces > 0)
+    w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_READY] += ready - w[j + JOB.COUNTED_READY]
+    w[j + JOB.COUNTED_READY] = ready
+
+
+@compiled
+def _waits(w: Array, j: int, field: int, count: int) -> None:
+    """So many more maps or reduces of a job wait."""
+    w[j + field] += count
+    w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_WAITING] += count
+
+
+@compiled
+def _ring(w: Array, c: int, phase: int) -> int:
+    """The free slots for maps or for reduces, which may be the same."""
+    of_maps = phase == MAP or w[HEADER.SHARED_SLOTS] != 0
+    return c + (CLUSTER.MAP_SLOTS if of_maps else CLUSTER.REDUCE_SLOTS)  # type: ignore[no-any-return]
+
+
+@compiled
+def assign(w: Array, f: Array, c: int) -> None:
     """Start waiting tasks on free slots: jobs in their order, maps before reduces."""
-    maps, reduces = 2 * c + MAP_SLOTS, 2 * c + REDUCE_SLOTS
-    if s.of[0].shared_slots:
-        reduces = maps
+    maps, reduces = c + CLUSTER.MAP_SLOTS, _ring(w, c, REDUCE)
     while True:
-        j = s.job_head[MAPS, c] if s.rings[maps].valid else NONE
-        other = s.job_head[REDUCES, c] if s.rings[reduces].valid else NONE
-        if j == NONE or (other != NONE and s.jobs[other].seq < s.jobs[j].seq):
+        j = w[c + CLUSTER.HEAD + MAPS] if free_slots(w, maps) else NONE
+        other = w[c + CLUSTER.HEAD + REDUCES] if free_slots(w, reduces) else NONE
+        if j == NONE or (other != NONE and w[other + JOB.SEQ] < w[j + JOB.SEQ]):
             j = other
         if j == NONE:
             return
-        while s.job_prev[MAPS, j] >= NONE and s.rings[maps].valid:
-            s.jobs[j].maps_waiting -= 1
-            start(s, j, pop_slot(s, maps), MAP)
-        while s.job_prev[REDUCES, j] >= NONE and s.rings[reduces].valid:
-            s.jobs[j].reduces_waiting -= 1
-            start(s, j, pop_slot(s, reduces), FETCH)
-        if s.of[0].shared_slots:
-            _make_way(s, j)
+        while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps):
+            _waits(w, j, JOB.MAPS_WAITING, -1)
+            start(w, f, j, pop_slot(w, maps), MAP)
+        while w[j + JOB.REDUCES_WAITING] > 0 and free_slots(w, reduces) and _may_reduce(w, f, j):
+            _waits(w, j, JOB.REDUCES_WAITING, -1)
+            start(w, f, j, pop_slot(w, reduces), FETCH)
+        if w[HEADER.SHARED_SLOTS]:
+            _make_way(w, f, j)
+        reconsider(w, f, j)
 
 
 @compiled
-def _make_way(s: State, j: int) -> None:
+def _make_way(w: Array, f: Array, j: int) -> None:
     """Maps that run again take the containers of reduces that wait for them, the last ones first."""
-    job = s.jobs[j]
-    while job.maps_waiting > 0 and job.waits > 0:
-        o = job.tail
-        while o != NONE and (s.owners[o].phase != WAIT or s.nodes[s.owners[o].node].draining):
-            o = s.owners[o].prev
+    while w[j + JOB.MAPS_WAITING] > 0 and w[j + JOB.WAITS] > 0:
+        o = w[j + JOB.TAIL]
+        while o != NONE and (w[o + OWNER.PHASE] != WAIT or w[w[o + OWNER.NODE] + NODE.DRAINING]):
+            o = w[o + OWNER.PREV]
         if o == NONE:
             return
-        stop(s, o)
-        job.maps_waiting -= 1
-        start(s, j, pop_slot(s, 2 * job.cluster + MAP_SLOTS), MAP)
+        stop(w, f, o)
+        _waits(w, j, JOB.MAPS_WAITING, -1)
+        start(w, f, j, pop_slot(w, w[j + JOB.CLUSTER] + CLUSTER.MAP_SLOTS), MAP)
 
 
 @compiled
-def start(s: State, j: int, n: int, phase: int) -> None:
+def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
     """An attempt begins on a node; its task has been taken from those that wait."""
-    job, node = s.jobs[j], s.nodes[n]
-    if phase == MAP or s.of[0].shared_slots:
-        node.maps_free -= 1
+    c = w[j + JOB.CLUSTER]
+    if phase == MAP or w[HEADER.SHARED_SLOTS]:
+        w[n + NODE.MAPS_FREE] -= 1
     else:
-        node.reduces_free -= 1
-    if not job.started:
-        job.started = 1
-        remove_job(s, UNSTARTED, j)
-    o = new_owner(s, TASK, job.cluster)
-    owner = s.owners[o]
-    owner.job, owner.node, owner.phase, owner.number, owner.share = j, n, phase, job.attempts, 0.0
-    owner.factor = chance(s, job.stream, job.attempts)
-    job.attempts += 1
+        w[n + NODE.REDUCES_FREE] -= 1
+    if not w[j + JOB.STARTED]:
+        w[j + JOB.STARTED] = 1
+        w[c + CLUSTER.STARTED] += 1
+        w[j + JOB.FRESH_NEXT], w[HEADER.FRESH] = w[HEADER.FRESH], j
+    o = new_owner(w, phase, c, j)
+    w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
+    f[o + OWNER.SHARE], f[o + OWNER.FACTOR] = 0.0, chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS])
+    w[j + JOB.ATTEMPTS] += 1
     if phase != MAP:
-        job.fetches += 1
-    s.clusters[job.cluster].tasks_running += 1
-    add_attempt(s, o)
-    reconsider(s, j)
-    note(s, o, STARTED)
-    work(s, o)
-
-
-@inlined
-def chance(s: State, stream: int, number: int) -> float:
-    """As `Chance.factor`: 64 bits that depend on the stream and the number choose a quantile."""
-    of = s.of[0]
-    if not of.chance:
-        return 1.0
-    bits = np.uint64(stream) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = bits ^ (bits >> np.uint64(31))
-    factor: float = s.quantiles[bits >> np.uint64(52)]
-    if np.float64(bits & np.uint64(0xFFFFFFFF)) < of.share * 4294967296.0:
-        return factor * of.straggle
-    return factor
+        w[j + JOB.FETCHES] += 1
+    w[c + CLUSTER.TASKS_RUNNING] += 1
+    add_attempt(w, o)
+    note(w, o, STARTED)
+    work(w, f, o)
 
 
 @compiled
-def stop(s: State, o: int) -> None:
+def stop(w: Array, f: Array, o: int) -> None:
     """A task is killed and waits again."""
-    drop_flows(s, o)
-    owner = s.owners[o]
-    j = owner.job
-    if owner.phase == MAP:
-        s.jobs[j].maps_waiting += 1
-    else:
-        s.jobs[j].reduces_waiting += 1
-    note(s, o, KILLED)
-    release(s, o)
-    reconsider(s, j)
+    drop_legs(w, f, o)
+    j = w[o + OWNER.JOB]
+    _waits(w, j, JOB.MAPS_WAITING if w[o + OWNER.PHASE] == MAP else JOB.REDUCES_WAITING, 1)
+    note(w, o, KILLED)
+    _release(w, o)
+    reconsider(w, f, j)
 
 
-@inlined
-def release(s: State, o: int) -> None:
+@compiled
+def _release(w: Array, o: int) -> None:
     """An attempt gives its slot back."""
-    owner = s.owners[o]
-    node, job, c = s.nodes[owner.node], s.jobs[owner.job], owner.cluster
-    remove_attempt(s, o)
-    set_phase(s, o, MAP if owner.phase == MAP else REDUCE)
-    s.clusters[job.cluster].tasks_running -= 1
-    r = 2 * c + MAP_SLOTS
-    if owner.phase == MAP or s.of[0].shared_slots:
-        node.maps_free += 1
-    else:
-        node.reduces_free += 1
-        r = 2 * c + REDUCE_SLOTS
-    if not node.draining:
-        push_slot(s, r, owner.node)
-    free_owner(s, o)
+    n, c, is_map = w[o + OWNER.NODE], w[o + OWNER.CLUSTER], w[o + OWNER.PHASE] == MAP
+    remove_attempt(w, o)
+    if not is_map:
+        _set_phase(w, o, REDUCE)
+    w[c + CLUSTER.TASKS_RUNNING] -= 1
+    w[n + (NODE.MAPS_FREE if is_map or w[HEADER.SHARED_SLOTS] else NODE.REDUCES_FREE)] += 1
+    if not w[n + NODE.DRAINING]:
+        push_slot(w, _ring(w, c, MAP if is_map else REDUCE), n)
+    free_owner(w, o)
 
 
-@inlined
-def set_phase(s: State, o: int, phase: int) -> None:
+@compiled
+def _set_phase(w: Array, o: int, phase: int) -> None:
     """A reduce goes on to another phase; its job counts those that wait for maps and those that fetch."""
-    owner = s.owners[o]
-    job = s.jobs[owner.job]
-    if owner.phase != MAP:
-        job.waits += int(phase == WAIT) - int(owner.phase == WAIT)
-        job.fetches += int(phase < REDUCE) - int(owner.phase < REDUCE)
-    owner.phase = phase
+    j, before = w[o + OWNER.JOB], w[o + OWNER.PHASE]
+    w[j + JOB.WAITS] += int(phase == WAIT) - int(before == WAIT)
+    w[j + JOB.FETCHES] += int(phase < REDUCE) - int(before < REDUCE)
+    w[o + OWNER.PHASE] = phase
 
 
 # --- the course of a task and of a job
 
 
-@inlined
-def phase_ended(s: State, o: int) -> int:
-    """All flows of an attempt's phase have ended; the job when that ended with it, else NONE."""
-    owner = s.owners[o]
-    if owner.phase == MAP or owner.phase == REDUCE:
-        return task_ended(s, o)
-    if owner.phase == FETCH and owner.share < 1.0:
-        fetch_rest(s, o)
+@compiled
+def phase_ended(w: Array, f: Array, o: int) -> int:
+    """All flows of an attempt's phase have ended; the job when that ended with it."""
+    phase = w[o + OWNER.PHASE]
+    if phase == MAP or phase == REDUCE:
+        return _task_ended(w, f, o)
+    if phase == FETCH and f[o + OWNER.SHARE] < 1.0:
+        _fetch_rest(w, f, o)
     else:
-        set_phase(s, o, REDUCE)
-        work(s, o)
+        _set_phase(w, o, REDUCE)
+        work(w, f, o)
     return NONE
 
 
 @compiled
-def fetch_rest(s: State, o: int) -> None:
+def _fetch_rest(w: Array, f: Array, o: int) -> None:
     """What the reduce has not fetched yet, once all maps have ended."""
-    job = s.jobs[s.owners[o].job]
-    if job.maps_done < job.maps:
-        set_phase(s, o, WAIT)
+    j = w[o + OWNER.JOB]
+    if w[j + JOB.MAPS_DONE] < w[j + JOB.MAPS]:
+        _set_phase(w, o, WAIT)
     else:
-        set_phase(s, o, FETCH_REST)
-        work(s, o)
+        _set_phase(w, o, FETCH_REST)
+        work(w, f, o)
 
 
 @compiled
-def task_ended(s: State, o: int) -> int:
-    """A task is done; the job when that ended with it, else NONE."""
-    owner = s.owners[o]
-    j, n, c, is_map = owner.job, owner.node, owner.cluster, owner.phase == MAP
-    job = s.jobs[j]
-    note(s, o, ENDED)
-    release(s, o)
-    s.clusters[c].tasks_done += 1
+def _task_ended(w: Array, f: Array, o: int) -> int:
+    """A task is done; the job when that ended with it."""
+    j, n, c, is_map = w[o + OWNER.JOB], w[o + OWNER.NODE], w[o + OWNER.CLUSTER], w[o + OWNER.PHASE] == MAP
+    note(w, o, ENDED)
+    _release(w, o)
+    w[c + CLUSTER.TASKS_DONE] += 1
     if is_map:
-        job.maps_done += 1
-        if job.reduces:
-            add_cell(s, j, n)
-            count_kept(s, j, n, 1)
+        w[j + JOB.MAPS_DONE] += 1
+        if w[j + JOB.REDUCES]:
+            add_cell(w, j, n)
+            count_kept(w, j, n, 1)
     else:
-        job.reduces_done += 1
-    if not (is_map and job.reduces):
-        _count_output(s, c, n, job.output + job.noted)
-    if job.maps_done == job.maps and job.waits:
-        waiting = job.head
+        w[j + JOB.REDUCES_DONE] += 1
+    if not (is_map and w[j + JOB.REDUCES]):
+        output_bytes = w[j + JOB.OUTPUT] + w[j + JOB.NOTED]
+        w[c + CLUSTER.OUTPUT] += output_bytes
+        if w[n + NODE.ROLE] != TRANSIENT:
+            w[n + NODE.STORED] += output_bytes
+    if w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS] and w[j + JOB.WAITS]:
+        waiting = w[j + JOB.HEAD]
         while waiting != NONE:
-            if s.owners[waiting].phase == WAIT:
-                fetch_rest(s, waiting)
-            waiting = s.owners[waiting].next
-    reconsider(s, j)
-    if job.reduces_done == job.reduces and job.maps_done == job.maps:
-        if not s.of[0].job_end_us:
-            finish(s, j)
-            return int(j)
-        begin_step(s, j, s.of[0].job_end_us)
-    assign(s, c)
+            if w[waiting + OWNER.PHASE] == WAIT:
+                _fetch_rest(w, f, waiting)
+            waiting = w[waiting + OWNER.NEXT]
+    if is_map and w[j + JOB.REDUCES_WAITING]:
+        reconsider(w, f, j)
+    if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
+        if w[HEADER.JOB_END_US] == 0:
+            return _finish(w, f, j)
+        _begin_step(w, f, j, w[HEADER.JOB_END_US])
+    assign(w, f, c)
     return NONE
 
 
-@inlined
-def count_kept(s: State, j: int, n: int, count: int) -> None:
-    """So many more maps of a job have their output on a node."""
-    job, node = s.jobs[j], s.nodes[n]
-    job.kept += count
-    if node.role == CORE:
-        job.kept_core += count
-    elif node.role == TRANSIENT:
-        job.kept_transient += count
-    else:
-        job.kept_transient_core += count
-    s.site_kept[node.site, j] += count
-
-
-@inlined
-def _count_output(s: State, c: int, n: int, output_bytes: int) -> None:
-    s.clusters[c].output += output_bytes
-    if s.nodes[n].role != TRANSIENT:
-        s.nodes[n].stored += output_bytes
-
-
 @compiled
-def begin_step(s: State, j: int, time_us: int) -> None:
+def _begin_step(w: Array, f: Array, j: int, time_us: int) -> None:
     """A job is being prepared, or is being brought to its end."""
-    o = new_owner(s, STEP, s.jobs[j].cluster)
-    s.owners[o].job = j
-    s.jobs[j].step = o
-    wait(s, o, float(time_us))
+    c = w[j + JOB.CLUSTER]
+    o = new_owner(w, STEP, c, j)
+    w[j + JOB.STEP] = o
+    begin_flow(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, float(time_us))
 
 
 @compiled
-def finish(s: State, j: int) -> None:
+def step_ended(w: Array, f: Array, o: int) -> int:
+    """A job has been prepared or brought to its end; the job in the second case."""
+    j = w[o + OWNER.JOB]
+    w[j + JOB.STEP] = NONE
+    free_owner(w, o)
+    if w[j + JOB.READY]:
+        return _finish(w, f, j)
+    _make_ready(w, f, j)
+    return NONE
+
+
+@compiled
+def _make_ready(w: Array, f: Array, j: int) -> None:
+    w[j + JOB.READY] = 1
+    reconsider(w, f, j)
+    assign(w, f, w[j + JOB.CLUSTER])
+
+
+@compiled
+def _finish(w: Array, f: Array, j: int) -> int:
     """A job has succeeded."""
-    c = s.jobs[j].cluster
-    forget(s, j)
-    s.jobs[j].finished_us = s.at[NOW]
-    s.done[s.at[DONE]] = j
-    s.at[DONE] += 1
-    s.clusters[c].jobs_done += 1
-    assign(s, c)
+    c = w[j + JOB.CLUSTER]
+    forget_job(w, j)
+    w[c + CLUSTER.JOBS_DONE] += 1
+    assign(w, f, c)
+    return j
+
+
+# --- jobs, from outside
 
 
 @compiled
-def forget(s: State, j: int) -> None:
-    """A job that does not run any more is in no list and no count."""
-    job = s.jobs[j]
-    cluster = s.clusters[job.cluster]
-    for which in (ALL, UNSTARTED, MAPS, REDUCES):
-        remove_job(s, which, j)
-    cluster.tasks_waiting -= job.counted_waiting
-    cluster.tasks_ready -= job.counted_ready
-    cluster.jobs -= 1
-    free_cells(s, j)
+def submit(w: Array, f: Array, j: int) -> None:
+    """A job whose record is written begins."""
+    c = w[j + JOB.CLUSTER]
+    w[HEADER.SEQ] += 1
+    w[j + JOB.SEQ] = w[HEADER.SEQ]
+    w[c + CLUSTER.JOBS] += 1
+    w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
+    list_job(w, ALL, j, True)
+    reconsider(w, f, j)
+    if w[HEADER.JOB_BEGIN_US]:
+        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US])
+    else:
+        _make_ready(w, f, j)
 
 
 @compiled
-def give_up(s: State, c: int, role: int) -> None:
+def cancel(w: Array, f: Array, j: int) -> None:
+    """A job stops where it is."""
+    step = w[j + JOB.STEP]
+    if step != NONE:
+        drop_legs(w, f, step)
+        free_owner(w, step)
+    while w[j + JOB.HEAD] != NONE:
+        stop(w, f, w[j + JOB.HEAD])
+    forget_job(w, j)
+    assign(w, f, w[j + JOB.CLUSTER])
+
+
+# --- nodes, from outside
+
+
+@compiled
+def join(w: Array, f: Array, c: int, n: int) -> None:
+    """A node whose record is new offers its slots."""
+    _offer(w, c, n)
+    _resize(w, f, c)
+    assign(w, f, c)
+
+
+@compiled
+def undrain(w: Array, f: Array, c: int, n: int) -> None:
+    """A node that is there offers its slots, again if it was to leave."""
+    if w[n + NODE.DRAINING]:
+        w[n + NODE.DRAINING] = 0
+        _offer(w, c, n)
+    assign(w, f, c)
+
+
+@compiled
+def _offer(w: Array, c: int, n: int) -> None:
+    for _ in range(w[n + NODE.MAPS_FREE]):
+        push_slot(w, c + CLUSTER.MAP_SLOTS, n)
+    for _ in range(w[n + NODE.REDUCES_FREE]):
+        push_slot(w, c + CLUSTER.REDUCE_SLOTS, n)
+
+
+@compiled
+def drain(w: Array, c: int, n: int) -> None:
+    """A node gets no more tasks: its free slots are of an epoch that is over."""
+    if not w[n + NODE.DRAINING]:
+        w[n + NODE.DRAINING] = 1
+        w[n + NODE.EPOCH] += 1
+        w[c + CLUSTER.MAP_SLOTS + RING.STALE] += w[n + NODE.MAPS_FREE]
+        w[c + CLUSTER.REDUCE_SLOTS + RING.STALE] += w[n + NODE.REDUCES_FREE]
+
+
+@compiled
+def leave(w: Array, f: Array, c: int, n: int) -> None:
+    """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
+    drain(w, c, n)
+    while w[n + NODE.HEAD] != NONE:
+        stop(w, f, w[n + NODE.HEAD])
+    x = w[n + NODE.CELLS]
+    while x != NONE:
+        j = w[x + CELL.JOB]
+        count_kept(w, j, n, -1)
+        w[x + CELL.NODE] = NONE
+        if w[j + JOB.REDUCES_WAITING] > 0 or w[j + JOB.FETCHES] > 0:
+            w[j + JOB.MAPS_DONE] -= 1
+            _waits(w, j, JOB.MAPS_WAITING, 1)
+            w[c + CLUSTER.TASKS_DONE] -= 1
+            reconsider(w, f, j)
+        x = w[x + CELL.NEXT]
+    w[n + NODE.CELLS], w[n + NODE.STORED] = NONE, 0
+    _resize(w, f, c)
+    assign(w, f, c)
+
+
+@compiled
+def _resize(w: Array, f: Array, c: int) -> None:
+    """The pools get what is wanted for the nodes that are there now."""
+    first, wanted = w[c + CLUSTER.FIRST_POOL], c + CLUSTER.WANTED
+    for role in range(ROLES):
+        resize(w, f, first + role * POOL.SIZE, f[wanted + role])
+    if w[c + CLUSTER.CORES_POOL] == first + CORES * POOL.SIZE:
+        resize(w, f, first + CORES * POOL.SIZE, f[wanted + CORES])
+    resize(w, f, first + NETWORK * POOL.SIZE, f[wanted + NETWORK])
+    resize(w, f, first + COPIES * POOL.SIZE, f[wanted + COPIES])
+    for role in range(ROLES):
+        if w[c + CLUSTER.NODES + role] == 0:
+            _give_up(w, f, c, first + role * POOL.SIZE)
+
+
+@compiled
+def _give_up(w: Array, f: Array, c: int, gone: int) -> None:
     """Reduces that fetch from nodes of which none is left go on with what they have got: those maps run again."""
-    gone = s.clusters[c].first_pool + role
-    if s.pools[gone].flows == 0 and s.at[BATCH_POOL] != gone:
-        return
-    j = s.job_head[ALL, c]
+    j = w[c + CLUSTER.HEAD + ALL]
     while j != NONE:
-        following, count = s.job_next[ALL, j], 0
-        # What begins or is killed meanwhile must not be met on the way.
-        found = np.empty((_running(s, j), 2), np.int64)
-        o = s.jobs[j].head
+        o = w[j + JOB.HEAD] if w[j + JOB.FETCHES] else NONE
         while o != NONE:
-            found[count, 0], found[count, 1] = o, s.owners[o].number
-            count += 1
-            o = s.owners[o].next
-        for n in range(count):
-            o = found[n, 0]
-            owner = s.owners[o]
-            if owner.kind == TASK and owner.job == j and owner.number == found[n, 1]:
-                _go_on_without(s, o, gone)
-        j = following
+            if w[o + OWNER.PHASE] == FETCH or w[o + OWNER.PHASE] == FETCH_REST:
+                _go_on_without(w, f, o, gone)
+            o = w[o + OWNER.NEXT]
+        j = w[j + JOB.NEXT + ALL]
 
 
 @compiled
-def _running(s: State, j: int) -> int:
-    count, o = 0, s.jobs[j].head
-    while o != NONE:
-        count += 1
-        o = s.owners[o].next
-    return count
-
-
-@compiled
-def _go_on_without(s: State, o: int, gone: int) -> None:
-    owner, dead = s.owners[o], 0
-    for f in range(o * LEGS, o * LEGS + owner.used):
-        if s.flows[f].pool == gone:
-            drop_flow(s, f)
-            s.flows[f].pool = NONE
+def _go_on_without(w: Array, f: Array, o: int, gone: int) -> None:
+    dead = 0
+    for leg in range(w[o + OWNER.USED]):
+        at = o + OWNER.LEG + leg * LEG.SIZE
+        if w[at + LEG.POOL] == gone:
+            drop_leg(w, f, at)
             dead += 1
-    owner.left -= dead
-    if dead and owner.left == 0:
-        phase_ended(s, o)
+    w[o + OWNER.LEFT] -= dead
+    if dead and w[o + OWNER.LEFT] == 0:
+        phase_ended(w, f, o)
+
+
+@compiled
+def busy_us(w: Array, f: Array, n: int) -> int:
+    """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
+    longest, o = 0, w[n + NODE.HEAD]
+    while o != NONE:
+        left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
+        for leg in range(w[o + OWNER.USED]):
+            at = o + OWNER.LEG + leg * LEG.SIZE
+            p = w[at + LEG.POOL]
+            if p != NONE:
+                left_us = max(left_us, _left_us(w, f, p, f[at + LEG.ENDS_AT]))
+        longest = max(longest, left_us)
+        o = w[o + OWNER.NODE_NEXT]
+    return longest
+
+
+@compiled
+def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
+    speed = rate(w, f, p)
+    if speed == 0.0 or speed == inf:
+        return 1
+    clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
+    return max(1, int(ceil((ends_at - clock) / speed)))
+
+
+# --- copies, from outside
+
+
+@compiled
+def copy(w: Array, f: Array, c: int, p: int, some_bytes: float, core_bytes: float) -> int:
+    """Bytes pass through a pool and through the disks of core nodes, side by side; the owner of the flows."""
+    o = new_owner(w, COPY, c, NONE)
+    first = w[c + CLUSTER.FIRST_POOL]
+    add_leg(w, f, o, p, some_bytes)
+    add_leg(w, f, o, first, core_bytes)
+    at_least_one(w, f, o, first)
+    return o
