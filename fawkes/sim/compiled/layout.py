@@ -88,4 +88,4 @@ JOB = _record(
 )
 NODE = _record("node", "SERIAL ROLE SITE EPOCH MAPS_FREE REDUCES_FREE DRAINING HEAD TAIL CELLS STORED")
 #: a finished map whose output lies on a node while its job runs
-CELL = _record("cell", "JOB NODE NEXT PREV JOB_NEXT")
+CELL = _record("cell", "JOB NODE NEXT PREV JOB_NEXT JOB_PREV")

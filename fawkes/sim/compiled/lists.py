@@ -54,17 +54,8 @@ def forget_job(w: Array, j: int) -> None:
     w[c + CLUSTER.STARTED] -= w[j + JOB.STARTED]
     w[c + CLUSTER.TASKS_WAITING] -= w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     w[c + CLUSTER.TASKS_READY] -= w[j + JOB.COUNTED_READY]
-    x = w[j + JOB.CELLS]
-    while x != NONE:
-        n, before, after = w[x + CELL.NODE], w[x + CELL.PREV], w[x + CELL.NEXT]
-        if n != NONE:
-            w[n + NODE.CELLS if before == NONE else before + CELL.NEXT] = after
-            if after != NONE:
-                w[after + CELL.PREV] = before
-        following = w[x + CELL.JOB_NEXT]
-        w[x + CELL.NEXT], w[HEADER.FREE_CELLS] = w[HEADER.FREE_CELLS], x
-        x = following
-    w[j + JOB.CELLS] = NONE
+    while w[j + JOB.CELLS] != NONE:
+        free_cell(w, w[j + JOB.CELLS])
 
 
 # --- owners of flows, and attempts of a job and on a node
@@ -172,10 +163,28 @@ def add_cell(w: Array, j: int, n: int) -> None:
     w[HEADER.FREE_CELLS] = w[x + CELL.NEXT]
     after = w[n + NODE.CELLS]
     w[x + CELL.JOB], w[x + CELL.NODE], w[x + CELL.PREV], w[x + CELL.NEXT] = j, n, NONE, after
-    w[x + CELL.JOB_NEXT], w[j + JOB.CELLS] = w[j + JOB.CELLS], x
     if after != NONE:
         w[after + CELL.PREV] = x
     w[n + NODE.CELLS] = x
+    after = w[j + JOB.CELLS]
+    w[x + CELL.JOB_PREV], w[x + CELL.JOB_NEXT] = NONE, after
+    if after != NONE:
+        w[after + CELL.JOB_PREV] = x
+    w[j + JOB.CELLS] = x
+
+
+@compiled
+def free_cell(w: Array, x: int) -> None:
+    """The output of a map is not there any more, or nobody fetches from it."""
+    before, after = w[x + CELL.PREV], w[x + CELL.NEXT]
+    w[w[x + CELL.NODE] + NODE.CELLS if before == NONE else before + CELL.NEXT] = after
+    if after != NONE:
+        w[after + CELL.PREV] = before
+    before, after = w[x + CELL.JOB_PREV], w[x + CELL.JOB_NEXT]
+    w[w[x + CELL.JOB] + JOB.CELLS if before == NONE else before + CELL.JOB_NEXT] = after
+    if after != NONE:
+        w[after + CELL.JOB_PREV] = before
+    w[x + CELL.NEXT], w[HEADER.FREE_CELLS] = w[HEADER.FREE_CELLS], x
 
 
 @compiled

@@ -45,6 +45,7 @@ from fawkes.sim.compiled.lists import (
     add_cell,
     count_kept,
     forget_job,
+    free_cell,
     free_owner,
     free_slots,
     list_job,
@@ -366,18 +367,16 @@ def leave(w: Array, f: Array, c: int, n: int) -> None:
     drain(w, c, n)
     while w[n + NODE.HEAD] != NONE:
         stop(w, f, w[n + NODE.HEAD])
-    x = w[n + NODE.CELLS]
-    while x != NONE:
-        j = w[x + CELL.JOB]
+    while w[n + NODE.CELLS] != NONE:
+        j = w[w[n + NODE.CELLS] + CELL.JOB]
+        free_cell(w, w[n + NODE.CELLS])
         count_kept(w, j, n, -1)
-        w[x + CELL.NODE] = NONE
         if w[j + JOB.REDUCES_WAITING] > 0 or w[j + JOB.FETCHES] > 0:
             w[j + JOB.MAPS_DONE] -= 1
             _waits(w, j, JOB.MAPS_WAITING, 1)
             w[c + CLUSTER.TASKS_DONE] -= 1
             reconsider(w, f, j)
-        x = w[x + CELL.NEXT]
-    w[n + NODE.CELLS], w[n + NODE.STORED] = NONE, 0
+    w[n + NODE.STORED] = 0
     _resize(w, f, c)
     assign(w, f, c)
 
