@@ -61,9 +61,7 @@ class SimCluster:
                 self._offer(node)
         else:
             self.leave(name)
-            of = self._constants
-            maps, reduces = (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
-            node = self.nodes[name] = SimNode(name, role, site, maps, reduces)
+            node = self.nodes[name] = SimNode(name, role, site, *self.slots_of_a_node)
             self._offer(node)
             self._resize()
         self.assign()
@@ -95,6 +93,17 @@ class SimCluster:
                 self.tasks_done -= maps
         self._resize()
         self.assign()
+
+    @property
+    def slots_of_a_node(self) -> tuple[int, int]:
+        """For maps and for reduces; containers are for either and count as the first."""
+        of = self._constants
+        return (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
+
+    @property
+    def free_slots(self) -> tuple[deque[SimNode], ...]:
+        """The nodes of free slots in the order in which they are taken: for maps and for reduces, or for either."""
+        return (self._map_slots,) if self._shared_slots else (self._map_slots, self._reduce_slots)
 
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
@@ -184,8 +193,6 @@ class SimCluster:
         waiting = [job for job in self.jobs.values() if not job.started]
         storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
         running = sum(len(job.running) for job in self.jobs.values())
-        of = self._constants
-        slots = of.slots if self._shared_slots else of.map_slots + of.reduce_slots
         return Reading(
             cluster=self.id,
             jobs_waiting=len(waiting),
@@ -195,7 +202,7 @@ class SimCluster:
             tasks_ready=sum(self._ready(job) for job in self.jobs.values()),
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
             slots_used=running,
-            slots_total=slots * len(self.nodes),
+            slots_total=sum(self.slots_of_a_node) * len(self.nodes),
             output_bytes=self.output_bytes,
             storage_bytes=storing * NODE_BYTES,
             jobs_done=self.jobs_done,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal, NamedTuple, Protocol
 
 from fawkes.core.effects import StartJob
@@ -15,6 +16,8 @@ from fawkes.sim.constants import Constants
 from fawkes.sim.tasks import End, JobAttempt
 
 Engine = Literal["readable", "compiled"]
+#: ``auto`` is the one that is done sooner
+Choice = Literal["auto", "readable", "compiled"]
 
 
 class TaskEvent(NamedTuple):
@@ -130,14 +133,40 @@ class Model(Protocol):
         """The starts and ends of attempts so far, in order; none unless the model was made to keep them."""
 
 
+def engine_for(choice: Choice, tasks: int) -> Engine:
+    """The engine for a run of so many tasks."""
+    if choice != "auto":
+        return choice
+    from fawkes.sim.compiled.kept import pays
+
+    return "compiled" if pays(tasks) else "readable"
+
+
+def compile_now() -> None:
+    """See to it that the compiled model is on disk, for processes to come; half a minute where it is not."""
+    from fawkes.sim.compiled.kept import is_kept
+
+    if not is_kept():
+        import_module("fawkes.sim.compiled.run")
+
+
 def model_of(
-    engine: Engine, constants: Constants, *, seed: int = 0, now_us: int = 0, keep_events: bool = False
+    engine: Engine,
+    constants: Constants,
+    *,
+    seed: int = 0,
+    now_us: int = 0,
+    keep_events: bool = False,
+    check: bool = False,
 ) -> Model:
-    """A model without MR-clusters. The compiled one is loaded here, because that takes a second."""
-    if engine == "compiled":
+    """A model without MR-clusters. The compiled one is loaded here, because that takes a second.
+
+    ``check`` looks for broken laws of conservation after each event of a task: only the readable one can.
+    """
+    if engine == "compiled" and not check:
         from fawkes.sim.compiled.model import CompiledModel
 
         return CompiledModel(constants, seed=seed, now_us=now_us, keep_events=keep_events)
     from fawkes.sim.readable import ReadableModel
 
-    return ReadableModel(constants, seed=seed, now_us=now_us, keep_events=keep_events)
+    return ReadableModel(constants, seed=seed, now_us=now_us, keep_events=keep_events, check=check)

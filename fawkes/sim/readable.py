@@ -6,6 +6,7 @@ from collections import deque
 
 from fawkes.core.model import ClusterId
 from fawkes.sim.cluster import SimCluster
+from fawkes.sim.conservation import refuse_broken
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
 from fawkes.sim.machine import Common, Owner
@@ -16,13 +17,16 @@ from fawkes.sim.tasks import Copy
 class ReadableModel:
     """`Model` of `SimCluster`, `Flows` and `Common`."""
 
-    def __init__(self, constants: Constants, *, seed: int = 0, now_us: int = 0, keep_events: bool = False) -> None:
+    def __init__(
+        self, constants: Constants, *, seed: int = 0, now_us: int = 0, keep_events: bool = False, check: bool = False
+    ) -> None:
         self._constants = constants
         self._seed = seed
         self._flows: Flows[Owner] = Flows(now_us)
         self._common = Common(constants)
         self._ended: deque[Flow[Owner]] = deque()
         self._events: list[TaskEvent] | None = [] if keep_events else None
+        self._check = check
 
     @property
     def now_us(self) -> int:
@@ -46,6 +50,8 @@ class ReadableModel:
                 flow = self._ended.popleft()
                 cluster, owner = flow.owner
                 over = cluster.flow_ended(owner, flow)
+                if self._check:
+                    refuse_broken(cluster, self.now_us)
                 if isinstance(over, Copy):
                     return CopyDone(over.of)
                 if over is not None:

@@ -43,7 +43,8 @@ Step = Effect | Leaves | PowerFails | PowerReturns | Reads
 class SimWorld:
     """The simulated world. ``until_us`` ends the run, tasks take their chances from ``seed``.
 
-    ``replies`` are for whoever watches. ``engine`` chooses the model of Hadoop; the results of both are equal.
+    ``replies`` are for whoever watches. ``engine`` chooses the model of Hadoop; the results of both are equal. With
+    ``check`` the laws of conservation are looked at after each event of a task, by the readable one: BrokenError.
     """
 
     until_us: int
@@ -54,6 +55,7 @@ class SimWorld:
     sites: Mapping[NodeId, str] = field(default_factory=dict)
     seed: int = 0
     engine: Engine = "readable"
+    check: bool = False
     clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     dead: set[NodeId] = field(default_factory=set)
@@ -68,7 +70,7 @@ class SimWorld:
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._model = model_of(self.engine, self.constants, seed=self.seed, now_us=self.now_us)
+        self._model = model_of(self.engine, self.constants, seed=self.seed, now_us=self.now_us, check=self.check)
         self.script(self.users.begin())
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
@@ -129,7 +131,7 @@ class SimWorld:
             hosts=self.hosts,
             dead=self.dead,
         )
-        left._model, left.engine = self._model, self.engine
+        left._model, left.engine, left.check = self._model, self.engine, self.check
         left.users, left.sites, left.seed = self.users, self.sites, self.seed
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.

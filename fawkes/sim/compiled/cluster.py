@@ -157,7 +157,10 @@ class CompiledCluster:
         by_role, nodes = counts.tolist(), int(counts.sum())
         wanted = memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME]
         wanted[: layout.ROLES] = [capacity_of(one, of.disk_bytes_s / SECOND_US) for one in by_role]
-        wanted[CORES], wanted[NETWORK] = capacity_of(nodes, of.cores), capacity_of(nodes, of.network_bytes_s / SECOND_US)
+        wanted[CORES], wanted[NETWORK] = (
+            capacity_of(nodes, of.cores),
+            capacity_of(nodes, of.network_bytes_s / SECOND_US),
+        )
         wanted[COPIES] = of.multiplier * nodes * of.block_bytes / of.heartbeat_us
         self._count_site(site, role, count)
 

@@ -141,7 +141,7 @@ def next_us(w: Array, f: Array) -> int:
         away_us = (f[heap + ENTRY.ENDS_AT] - f[p + POOL.CLOCK] - _NEAR) / speed
         w[p + POOL.DUE_US] = w[p + POOL.AT_US]
         if away_us > 0.0:
-            w[p + POOL.DUE_US] += int(ceil(min(away_us, _NEVER_US)))
+            w[p + POOL.DUE_US] += ceil(min(away_us, _NEVER_US))
         if w[p + POOL.DUE_PLACE] == NONE:
             w[HEADER.DUES] += 1
             w[p + POOL.DUE_PLACE] = w[HEADER.DUES]

@@ -49,16 +49,16 @@ HEADER = _record(
     " LOG LOGGED LOG_ROOM QUANTILES SHARED_SLOTS JOB_BEGIN_US JOB_END_US LINK SHARE STRAGGLE REMOTE_READ OUTPUT_PASSES",
 )
 #: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use, some of flows that have been dropped; ``FLOWS`` are not
-POOL = _record(
-    "pool", "CAPACITY CAP CLOCK AT_US FLOWS HEAP COUNT ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY"
-)
+POOL = _record("pool", "CAPACITY CAP CLOCK AT_US FLOWS HEAP COUNT ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY")
 #: an entry of a heap; a flow is its owner's address times `LEGS` and the number of its leg
 ENTRY = _record("entry", "ENDS_AT ORDER FLOW")
 #: of an owner. ``ORDER`` is below 0 from the end of the flow until its owner has heard of it
 LEG = _record("leg", "ENDS_AT ORDER POOL")
 #: an attempt of a task, a step of a job or a copy. ``LEFT`` of ``USED`` legs are waited for
 OWNER = _record(
-    "owner", "PHASE CLUSTER JOB NODE LEFT USED NUMBER FACTOR SHARE NEXT PREV NODE_NEXT NODE_PREV LEG", LEG=LEGS * LEG.SIZE
+    "owner",
+    "PHASE CLUSTER JOB NODE LEFT USED NUMBER FACTOR SHARE NEXT PREV NODE_NEXT NODE_PREV LEG",
+    LEG=LEGS * LEG.SIZE,
 )
 #: free slots, first come first served; ``STALE`` ones of nodes that drain or have left are passed over
 RING = _record("ring", "SLOTS ROOM HEAD COUNT STALE")
@@ -66,7 +66,7 @@ SLOT = _record("slot", "NODE EPOCH")
 #: the floats from ``DISKS`` on are what the pools shall have, ``FAR`` is a block of floats: two for each site
 CLUSTER = _record(
     "cluster",
-    "SERIAL FIRST_POOL CORES_POOL SITES FAR REPLICATION NODES OUTPUT JOBS STARTED JOBS_DONE TASKS_DONE TASKS_RUNNING TASKS_WAITING"
+    "SERIAL FIRST_POOL CORES_POOL SITES FAR REPLICATION NODES OUTPUT JOBS_DONE TASKS_DONE TASKS_RUNNING TASKS_WAITING"
     " TASKS_READY HEAD TAIL MAP_SLOTS REDUCE_SLOTS WANTED",
     NODES=ROLES,
     HEAD=LISTS,

@@ -50,8 +50,6 @@ def forget_job(w: Array, j: int) -> None:
     c = w[j + JOB.CLUSTER]
     for which in range(LISTS):
         list_job(w, which, j, False)
-    w[c + CLUSTER.JOBS] -= 1
-    w[c + CLUSTER.STARTED] -= w[j + JOB.STARTED]
     w[c + CLUSTER.TASKS_WAITING] -= w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     w[c + CLUSTER.TASKS_READY] -= w[j + JOB.COUNTED_READY]
     while w[j + JOB.CELLS] != NONE:

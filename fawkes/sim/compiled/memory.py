@@ -18,7 +18,10 @@ _LOG_ROWS = 1 << 12
 
 
 class Memory:
-    """Words by address. Addresses stay when it grows; ``words`` and ``floats`` are other arrays then, at another ``place`` of the process."""
+    """Words by address. Addresses stay when it grows; ``words`` and ``floats`` are other arrays then.
+
+    ``place`` is where they stand in the process, for compiled functions.
+    """
 
     words: Array
     floats: Array
@@ -26,7 +29,7 @@ class Memory:
 
     def __init__(self, *, keep_events: bool) -> None:
         self._use(np.zeros(_WORDS, np.int64))
-        self._used = HEADER.SIZE
+        self._used: int = HEADER.SIZE
         self._free: dict[int, list[int]] = {}
         self._owners = self._cells = self._places = 0
         self._keep_events = keep_events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -187,5 +187,3 @@ class CompiledModel:
             for job in self.jobs:
                 self.memory.longer(job + JOB.KEPT_SITES, before, self.site_room)
         return number
-
-

@@ -1,25 +1,17 @@
-"""What Python calls: one compiled function for all, so that everything is compiled once, and kept on disk.
-
-numba's own cache looks at the file of the function alone. This one is in a folder named by all files of this package
-and by what else the result depends on, so that no stale function is ever used.
-"""
+"""What Python calls: one compiled function for all, so that everything is compiled once, and kept on disk."""
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import numba
-import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from fawkes.paths import cache_dir
 from fawkes.sim.compiled import tasks
 from fawkes.sim.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
+from fawkes.sim.compiled.kept import folder
 from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
 from fawkes.sim.compiled.lists import free_owner
 
@@ -102,15 +94,11 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     return _change(w, f, what, a, b)
 
 
-@intrinsic
-def _words(context: Any, address: Any) -> Any:
-    """The memory from its place in that of the process, as integers."""
+def _integers(context: Any, place: Any) -> Any:
     return types.CPointer(types.int64)(types.int64), _to_pointer
 
 
-@intrinsic
-def _floats(context: Any, address: Any) -> Any:
-    """The same, as floats."""
+def _floats(context: Any, place: Any) -> Any:
     return types.CPointer(types.float64)(types.int64), _to_pointer
 
 
@@ -118,21 +106,12 @@ def _to_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
 
+#: the memory from its place in that of the process: a pointer is handed over faster than an array
+_as_integers, _as_floats = intrinsic(_integers), intrinsic(_floats)
+
+
 def _call(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
-    return _answer(_words(place), _floats(place), what, a, b, x, y)
-
-
-def _digest() -> str:
-    """Of all that the compiled code is made of."""
-    found = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(file.read_bytes())
-    return found.hexdigest()[:16]
-
-
-def folder() -> Path:
-    """Where the compiled code is kept, or would be."""
-    return cache_dir() / "compiled" / _digest()
+    return _answer(_as_integers(place), _as_floats(place), what, a, b, x, y)
 
 
 def _kept() -> Callable[..., int]:

@@ -142,7 +142,6 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
         w[n + NODE.REDUCES_FREE] -= 1
     if not w[j + JOB.STARTED]:
         w[j + JOB.STARTED] = 1
-        w[c + CLUSTER.STARTED] += 1
         w[j + JOB.FRESH_NEXT], w[HEADER.FRESH] = w[HEADER.FRESH], j
     o = new_owner(w, phase, c, j)
     w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
@@ -197,7 +196,7 @@ def _set_phase(w: Array, o: int, phase: int) -> None:
 def phase_ended(w: Array, f: Array, o: int) -> int:
     """All flows of an attempt's phase have ended; the job when that ended with it."""
     phase = w[o + OWNER.PHASE]
-    if phase == MAP or phase == REDUCE:
+    if phase in (MAP, REDUCE):
         return _task_ended(w, f, o)
     if phase == FETCH and f[o + OWNER.SHARE] < 1.0:
         _fetch_rest(w, f, o)
@@ -233,10 +232,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
     else:
         w[j + JOB.REDUCES_DONE] += 1
     if not (is_map and w[j + JOB.REDUCES]):
-        output_bytes = w[j + JOB.OUTPUT] + w[j + JOB.NOTED]
-        w[c + CLUSTER.OUTPUT] += output_bytes
-        if w[n + NODE.ROLE] != TRANSIENT:
-            w[n + NODE.STORED] += output_bytes
+        _count_output(w, c, n, w[j + JOB.OUTPUT] + w[j + JOB.NOTED])
     if w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS] and w[j + JOB.WAITS]:
         waiting = w[j + JOB.HEAD]
         while waiting != NONE:
@@ -251,6 +247,13 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
         _begin_step(w, f, j, w[HEADER.JOB_END_US])
     assign(w, f, c)
     return NONE
+
+
+@compiled
+def _count_output(w: Array, c: int, n: int, output_bytes: int) -> None:
+    w[c + CLUSTER.OUTPUT] += output_bytes
+    if w[n + NODE.ROLE] != TRANSIENT:
+        w[n + NODE.STORED] += output_bytes
 
 
 @compiled
@@ -300,7 +303,6 @@ def submit(w: Array, f: Array, j: int) -> None:
     c = w[j + JOB.CLUSTER]
     w[HEADER.SEQ] += 1
     w[j + JOB.SEQ] = w[HEADER.SEQ]
-    w[c + CLUSTER.JOBS] += 1
     w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     list_job(w, ALL, j, True)
     reconsider(w, f, j)
@@ -444,7 +446,8 @@ def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
     if speed == 0.0 or speed == inf:
         return 1
     clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
-    return max(1, int(ceil((ends_at - clock) / speed)))
+    left_us: int = ceil((ends_at - clock) / speed)
+    return max(1, left_us)
 
 
 # --- copies, from outside

@@ -1,4 +1,4 @@
-"""What the phases of a task ask of the machine, as in fawkes.sim.machine and between: the same flows in the same order."""
+"""What the phases of a task ask of the machine, as in fawkes.sim.machine: the same flows in the same order."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ def chance(w: Array, f: Array, stream: int, number: int) -> float:
     bits = bits ^ (bits >> np.uint64(31))
     factor: float = f[w[HEADER.QUANTILES] + np.int64(bits >> np.uint64(52))]
     if np.float64(bits & np.uint64(0xFFFFFFFF)) < f[HEADER.SHARE] * 4294967296.0:
-        return factor * f[HEADER.STRAGGLE]
+        factor *= f[HEADER.STRAGGLE]
     return factor
