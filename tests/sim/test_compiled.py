@@ -62,7 +62,7 @@ def test_a_whole_run_writes_the_same_records() -> None:
 
 
 @pytest.mark.parametrize("growth", ["TR", "TC"])
-@pytest.mark.parametrize("policy", ["TD", "PD"])
+@pytest.mark.parametrize("policy", ["TD", "PU"])
 def test_runs_with_moves_sites_and_lost_nodes_write_the_same_records(growth: str, policy: str) -> None:
     three = plan(
         demand("a", come=jobs("a", 6)),

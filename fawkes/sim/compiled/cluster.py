@@ -16,7 +16,7 @@ from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.sim.chance import stream_of
 from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
-from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NETWORK, NODE, NONE, POOL, TIME
+from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
 from fawkes.sim.machine import capacity_of
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
@@ -51,6 +51,7 @@ class CompiledCluster:
         self._replication = replication
         self._data_bytes = data_bytes
         self._nodes: dict[NodeId, int] = {}
+        self._stores: Array = np.zeros(0, np.int64)
         self._sites: dict[int, list[int]] = {}
         self._reserved = 0
         model.for_pools()
@@ -162,6 +163,7 @@ class CompiledCluster:
             capacity_of(nodes, of.network_bytes_s / SECOND_US),
         )
         wanted[COPIES] = of.multiplier * nodes * of.block_bytes / of.heartbeat_us
+        self._stores = np.fromiter(self._nodes.values(), np.int64, len(self._nodes)) + NODE.STORED
         self._count_site(site, role, count)
 
     def _count_site(self, site: int, role: int, count: int) -> None:
@@ -284,6 +286,5 @@ class CompiledCluster:
         )
 
     def _node_bytes(self) -> dict[NodeId, int]:
-        nodes = np.fromiter(self._nodes.values(), np.int64, len(self._nodes))
-        stored = self._model.memory.words[nodes + NODE.STORED].tolist()
+        stored = self._model.memory.words[self._stores].tolist()
         return {name: held for name, held in zip(self._nodes, stored, strict=True) if held}
