@@ -11,11 +11,12 @@ from fawkes.catalog import Catalog, Kind
 from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.config.loader import Faults, did_you_mean
 from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
+from fawkes.config.scenarios import LoadTable, PoolTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.errors import ConfigError, UserError
+from fawkes.offline.demands import TaskStart, read_demands, started, with_demands
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
@@ -37,17 +38,22 @@ from fawkes.workload.classes import (
 )
 from fawkes.workload.formats import SWIM, read_workload
 from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.table import NAME as TABLE
 
 _HOUR_US = 3600 * SECOND_US
 
 
-def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) -> Plan:
-    """The plan of a workload by name, or of a file; ``seed`` wins over the file's.
+def read_plan(
+    site: Site, catalog: Catalog, name: str, seed: int | None = None, *, model: ModelTable | None = None
+) -> Plan:
+    """The plan of a workload by name, or of a file; ``seed`` and ``model`` win over the file's.
 
     Without ``[pool]`` and ``hosts`` the pool is the inventory of the site. ConfigError names file, key and value.
     """
     found = catalog.find(Kind.WORKLOAD, name)
     table = load_scenario(found.path)
+    if model is not None:
+        table = table.model_copy(update={"model": model})
     seed = table.seed if seed is None else seed
     inventory, nodes = _pool(table, found.path, site)
     said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)
@@ -60,22 +66,25 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
+    arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        for cluster, jobs in _jobs(load, table, found.path, f"load[#{number}]", seed).items():
+        for cluster, jobs in _jobs(load, arrivals, found.path, f"load[#{number}]", seed).items():
             loads[cluster] = (*loads.get(cluster, ()), *jobs)
             if load.reference == "none":
                 unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
+    constants = _constants(table.model, said.network_bytes)
+    start = TaskStart(table.model.task_start_us or 0, table.model.task_start_cpu_us or 0)
     return Plan(
         name=found.path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
-        demands=demands,
+        demands=started(demands, start, constants),
         seed=seed,
-        constants=_constants(table.model, said.network_bytes),
+        constants=constants,
         delays=replace(Delays(), **_said(table.model, Delays)),
         losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
         limit_us=table.limit_us or LIMIT_US,
@@ -86,16 +95,27 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
 
 
 def _pool(table: ScenarioTable, path: Path, site: Site) -> tuple[Inventory, tuple[Node, ...]]:
-    count = table.pool.nodes if table.pool else table.hosts
+    count = (table.pool.nodes or len(table.pool.node)) if table.pool else table.hosts
     if count is None:
         if not site.inventory_file.exists():
             hint = "Give [pool] with nodes, or a --site with an inventory.toml"
             raise ConfigError("says nothing of the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
         return inventory, tuple(_node(one) for one in inventory.nodes)
-    nodes = pool_of(count, table.pool.sites if table.pool else ("site",))
+    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
     disk = table.pool.disk if table.pool else 2 * 10**12
     return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
+
+
+def _named(pool: PoolTable) -> tuple[Node, ...]:
+    return tuple(
+        Node(id=NodeId(one.id), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.core)
+        for one in pool.node
+    )
+
+
+def _sites(pool: PoolTable | None) -> Sequence[str]:
+    return pool.sites if pool else ("site",)
 
 
 def _node(one: InventoryNode) -> Node:
@@ -113,11 +133,11 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
         user="",
         port=22,
         key=None,
-        may_core=True,
+        may_core=node.may_core,
         cores=1,
         memory_bytes=1,
         disk_bytes=disk_bytes,
-        capacity=1.0,
+        capacity=node.capacity_milli / 1000,
         work_dir="",
         software_dir="",
         java_home=None,
@@ -163,7 +183,9 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
             seen.add(one.spec.id)
 
 
-def _jobs(load: LoadTable, table: ScenarioTable, path: Path, key: str, seed: int) -> dict[str, tuple[Coming, ...]]:
+def _jobs(
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int
+) -> dict[str, tuple[Coming, ...]]:
     """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
     form = SWIM
@@ -173,14 +195,20 @@ def _jobs(load: LoadTable, table: ScenarioTable, path: Path, key: str, seed: int
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs, form = _traced(load, {one.id or "" for one in table.cluster}, path, key)
+        jobs, form = _traced(load, set(arrivals), path, key)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     mine: dict[str, list[TraceJob]] = {load.cluster: []}
     for job in _scaled(jobs, load, form):
         known = replace(job, after=tuple(one for one in job.after if one in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)
-    return {cluster: coming(part, cluster, stages=stages_of(apps)) for cluster, part in mine.items()}
+    found = {}
+    for cluster, part in mine.items():
+        # A table has the times of a whole run.
+        begin_us = arrivals[ClusterId(cluster)].at_us if form == TABLE else 0
+        come = coming(part, cluster, begin_us=begin_us, stages=stages_of(apps))
+        found[cluster] = come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
+    return found
 
 
 def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:
@@ -253,6 +281,8 @@ def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) ->
             what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which is not there"
             hint = did_you_mean(job.cluster, clusters, kind="there are")
             raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
+    if trace.format == TABLE:
+        return trace.jobs, TABLE
     begin_us = trace.jobs[0].submit_us
     names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}
     jobs = tuple(

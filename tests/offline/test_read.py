@@ -137,9 +137,10 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_the_model_has_every_constant() -> None:
-    delays = {"deploy_us", "join_us", "drain_us", "clean_us"}
+    delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us"}
     assert delays < {one.name for one in fields(Delays)}
-    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays
+    of_tasks = {"source", "task_start_us", "task_start_cpu_us"}
+    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays | of_tasks
 
 
 def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
@@ -202,10 +203,11 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
     load = '[[load]]\ncluster = "c-1"\ntrace = "a.jobs.csv"\ntime_factor = 2.0\nsize_factor = 0.5\nreference = "none"\n'
     plan = read(tmp_path, HEAD + load)
     first, second = plan.demands
-    assert [(one.spec.id, one.at_us, one.spec.tasks) for one in first.jobs] == [("c-1-first", 0, 2)]
+    assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks) for one in first.jobs] == [("first", 10, 2)]
+    # Times of a table are those of the whole run; c-2 is requested at 10 s.
     assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks, one.after) for one in second.jobs] == [
-        ("c-2-second", 8, 10, ("c-1-first",)),
-        ("c-2-third", 14, 1, ("c-2-second", "c-1-first")),
+        ("second", 8, 10, ("first",)),
+        ("third", 14, 1, ("second", "first")),
     ]
     assert second.jobs[0].think_us == 6 * SECOND_US
     assert plan.unreferenced == {"c-1", "c-2"}
