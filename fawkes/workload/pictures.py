@@ -142,5 +142,5 @@ def _shares(panel: Axes, lines: Mapping[str, np.ndarray], ticks: Ticks) -> None:
     panel.tick_params(axis="x", labelsize="small")
     panel.set_ylim(0, 1.02)
     panel.spines[["top", "right"]].set_visible(False)
-    if len(lines) > 1:
+    if set(lines) & set(_LINES):
         panel.legend(frameon=False, fontsize="small", loc="lower right")
