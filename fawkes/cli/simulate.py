@@ -74,7 +74,7 @@ def simulate(
     """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
 
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
-    `explain`, `status` and `replay` tell what happened in it.
+    `explain`, `status` and `verify` tell what happened in it.
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.ledger import ledger_of

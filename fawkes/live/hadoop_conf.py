@@ -330,6 +330,10 @@ def _mapred(conf: NodeConf) -> dict[str, str]:
         "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
         "mapreduce.jobhistory.done-dir": "/history/done",
         "yarn.app.mapreduce.am.staging-dir": "/staging",
+        # A client asks for the history of a job that has just ended three times in 0.3 s; if it is an "Unknown Job" for
+        # so long, the client of a job that succeeded ends as if it had failed.
+        "mapreduce.jobhistory.always-scan-user-dir": "true",
+        "mapreduce.client.max-retries": "30",
     }
 
 

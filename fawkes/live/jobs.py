@@ -40,8 +40,8 @@ _SIGNALS = 128
 class _Watched:
     """An attempt under way, of a client that was seen since then.
 
-    ``own`` is a command that need not have an application, ``told`` once its start was reported, ``cancelled`` once
-    it was asked to stop.
+    ``own`` is a command that need not have an application, ``single`` one that is over with its first; ``told`` once
+    its start was reported, ``cancelled`` once it was asked to stop.
     """
 
     job: JobId
@@ -49,6 +49,7 @@ class _Watched:
     attempt: int
     since_us: int
     own: bool = False
+    single: bool = False
     told: bool = False
     cancelled: bool = False
 
@@ -80,7 +81,7 @@ class Jobs:
         if facts.get("state", "absent") in ("absent", "unborn") and not known:
             self._begin(cluster, effect, details)
         with self._lock:
-            self._watched[effect.job] = self._begun(effect, own=details.kind == "script")
+            self._watched[effect.job] = self._begun(effect, details)
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
@@ -150,8 +151,11 @@ class Jobs:
             except FawkesError as error:
                 _log.info("%s could not be looked at: %s", one.job, error)
 
-    def _begun(self, effect: StartJob | CancelJob, *, own: bool = False) -> _Watched:
-        return _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us(), own)
+    def _begun(self, effect: StartJob | CancelJob, details: JobDetails | None = None) -> _Watched:
+        begun = _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us())
+        if details is not None:
+            begun.own, begun.single = details.kind in ("script", "pig"), details.one_application
+        return begun
 
     def _kill(self, cluster: LiveCluster, applications: tuple[Application, ...]) -> None:
         for application in applications:
@@ -214,7 +218,8 @@ class Jobs:
             return
         progress = Progress.CANCELLED if cancelled else Progress.FAILED
         if not cancelled and known and all(application.succeeded for application in known):
-            progress = Progress.SUCCEEDED if _killed(facts) else Progress.FAILED
+            blind = _killed(facts) or (one.single and any(_lost_sight(stderr, a.id) for a in known))
+            progress = Progress.SUCCEEDED if blind else Progress.FAILED
         error = "" if progress is Progress.SUCCEEDED else self._why(cluster, facts, known, stderr)
         self._end(one, progress, applications=known, facts=facts, error=error)
 
@@ -227,7 +232,9 @@ class Jobs:
                 return f"{said}: {task}" if task else said
         words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
         telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
-        return (telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
+        # Pig's last error is one of its own; which input was missing it says before that.
+        unread = [line for line in words if line.startswith("Failed to read data from")]
+        return (unread or telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
 
     def _end(
         self,
@@ -298,3 +305,8 @@ class Jobs:
 def _killed(facts: Facts) -> bool:
     """Whether the client was ended by a signal: then its exit code says nothing about the job."""
     return (facts.number("exit") or 0) > _SIGNALS
+
+
+def _lost_sight(stderr: str, application: str) -> bool:
+    """Whether a client gave up because the history server did not know its job, when that had just ended."""
+    return f"Unknown Job {application.replace('application_', 'job_')}" in stderr

@@ -137,6 +137,28 @@ class LedgerReader:
             raise health.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
         return count
 
+    def copy_to(self, folder: Path) -> None:
+        """Copy the ledger as it is now into a folder, on disk when this returns; a controller may go on writing to it.
+
+        FawkesError when the folder's disk does not take it.
+        """
+        target = folder / LEDGER_FILE
+        try:
+            copy = sqlite3.connect(target, isolation_level=None)
+            try:
+                self._db.backup(copy)
+                # The copy is one file: without this it would want a log beside it that it may not be able to make.
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+        except sqlite3.Error as error:
+            raise health.translated(error, target) from None
+        file = os.open(target, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
     def close(self) -> None:
         """Give the file back."""
         self._db.close()
@@ -177,11 +199,12 @@ class LedgerReader:
 class Ledger(LedgerReader):
     """The ledger opened by its one writer: the controller that holds the lock of the state folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
         """Open the ledger of a state folder, or make one.
 
         ElsewhereError when another controller has it, RefusedError when it cannot be trusted (then it is not touched).
-        Only one thread at a time may use it.
+        Only one thread at a time may use it. Without ``durable`` a step is stored, but maybe not on disk yet, when
+        `append` returns: for copies that nobody relies on before they are complete.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -195,7 +218,7 @@ class Ledger(LedgerReader):
                 self._ask(lambda: _create(self.path))
             health.check_header(self.path)
             self._ask(lambda: _check(self.path))
-            self._db = self._ask(lambda: _open_to_write(self.path))
+            self._db = self._ask(lambda: _open_to_write(self.path, durable=durable))
             seq, digest = self._one("SELECT seq, digest FROM head")
         except BaseException:
             self._lock.close()
@@ -304,11 +327,11 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _open_to_write(path: Path) -> sqlite3.Connection:
+def _open_to_write(path: Path, *, durable: bool) -> sqlite3.Connection:
     connection = _connect(path, "rw")
     try:
         connection.execute(f"PRAGMA journal_mode = {health.journal_for(path.parent)}")
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         migrate(connection)
     except BaseException:
         connection.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 from fawkes.errors import UserError
 
@@ -17,8 +16,10 @@ class TraceJob:
     A job is submitted at ``submit_us`` (from the start of the trace). One with ``after`` is submitted ``think_us``
     after the last of the jobs with these ids has ended, but never before ``submit_us``.
 
-    ``map_us`` and ``reduce_us`` are means of one task. Rigid jobs (SWF) have ``processors``, ``run_us`` and what the
-    user asked for, ``requested_us``, instead of tasks. ValueError when a time is negative.
+    ``map_us`` and ``reduce_us`` are means of one task; where a trace has the times of single tasks, a reduce counts
+    from the end of the last map, because one that waits does nothing. ``run_us`` is from launch to end. Rigid jobs
+    (SWF) have ``processors``, ``run_us`` and what the user asked for, ``requested_us``, instead of tasks. ``cluster``
+    is the MR-cluster that runs it; when it is empty, whoever replays the job says. ValueError when a time is negative.
     """
 
     id: str
@@ -37,6 +38,7 @@ class TraceJob:
     user: str = ""
     after: tuple[str, ...] = ()
     think_us: int = 0
+    cluster: str = ""
 
     def __post_init__(self) -> None:
         if self.submit_us < 0 or self.think_us < 0:
@@ -48,52 +50,37 @@ class TraceJob:
         return (self.maps or 0) + (self.reduces or 0)
 
 
-class _Blank:
-    """Laid out as a TraceJob, but its fields can be set."""
-
-    __slots__ = TraceJob.__slots__
-
-
-def rigid_job(
-    id: str,  # noqa: A002 - the name that the field has
-    submit_us: int,
-    processors: int,
-    run_us: int,
-    requested_us: int | None,
-    application: str,
-    user: str,
-) -> TraceJob:
-    """A job of a log of rigid jobs, after no other; no time may be negative, which is not checked again.
-
-    TraceJob's own constructor sets each field through a call, as frozen dataclasses do: half the time of reading a log.
-    """
-    job: Any = _Blank()
-    job.id, job.submit_us, job.application, job.user = id, submit_us, application, user
-    job.input_bytes = job.shuffle_bytes = job.output_bytes = None
-    job.maps = job.reduces = job.map_us = job.reduce_us = None
-    job.processors, job.run_us, job.requested_us = processors, run_us, requested_us
-    job.after, job.think_us = (), 0
-    job.__class__ = TraceJob
-    return cast(TraceJob, job)
-
-
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """How many lines a reader met for each reason, and the number of the first one (from 1)."""
+    """How many lines a reader met for each reason, and the number of the first one (from 1).
+
+    Where each job is a file of its own, these are counted instead, and ``names`` has theirs.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     first_lines: Mapping[str, int] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def total(self) -> int:
         """All lines."""
         return sum(self.counts.values())
 
+    @property
+    def unit(self) -> str:
+        """What is counted: ``line`` or ``file``."""
+        return "file" if self.names else "line"
+
+    def first(self, reason: str) -> str:
+        """The first one: ``line 7``, or the name of a file."""
+        number = self.first_lines[reason]
+        return self.names[number - 1] if self.names else f"line {number}"
+
     def __str__(self) -> str:
         """``3 lines with a negative size (first: line 7); ...``, most frequent first; empty when there are none."""
         rows = sorted(self.counts.items(), key=lambda row: (-row[1], self.first_lines[row[0]]))
         return "; ".join(
-            f"{count} {'line' if count == 1 else 'lines'} {reason} (first: line {self.first_lines[reason]})"
+            f"{count} {self.unit}{'' if count == 1 else 's'} {reason} (first: {self.first(reason)})"
             for reason, count in rows
         )
 
@@ -104,7 +91,8 @@ class Trace:
 
     ``jobs`` are sorted by ``submit_us``, equal ones in the order of the file. ``dropped`` counts the lines that became
     no job, ``mended`` those that did although something in them was not right. ``header`` is what the file says of
-    itself (SWF: ``MaxProcs``, ``UnixStartTime``, ...; a key that stands several times has its values on lines).
+    itself (SWF: ``MaxProcs``, ``UnixStartTime``, ...; a key that stands several times has its values on lines),
+    ``format`` how it was read (``fawkes.workload.formats``).
     """
 
     source: str
@@ -112,6 +100,7 @@ class Trace:
     dropped: Dropped = Dropped()
     mended: Dropped = Dropped()
     header: Mapping[str, str] = field(default_factory=dict)
+    format: str = ""
 
 
 def check_order(jobs: Sequence[TraceJob]) -> None:

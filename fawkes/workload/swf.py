@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fawkes.units import SECOND_US
-from fawkes.workload.model import Trace, TraceJob, rigid_job
+from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.traces import Tally, UnreadableError, lines, many_objects, refuse_empty
 
 COLUMNS = 18
@@ -98,18 +98,20 @@ def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
         processors = round(_decimal(fields[7]))
         if processors <= 0:
             raise UnreadableError("with a job without processors")
-    job = rigid_job(
-        _text(fields[0]),
-        submit_us,
-        processors,
-        run_us,
-        requested_us if requested_us > 0 else None,
-        names.get(fields[13]) or _name(fields[13], names),
-        names.get(fields[11]) or _name(fields[11], names),
+    preceding, think_us = fields[16], 0
+    if preceding not in _UNKNOWN:
+        think_us = max(0, round(_decimal(fields[17]) * _S))
+    return TraceJob(
+        id=_text(fields[0]),
+        submit_us=submit_us,
+        application=names.get(fields[13]) or _name(fields[13], names),
+        processors=processors,
+        run_us=run_us,
+        requested_us=requested_us if requested_us > 0 else None,
+        user=names.get(fields[11]) or _name(fields[11], names),
+        after=() if preceding in _UNKNOWN else (_text(preceding),),
+        think_us=think_us,
     )
-    if fields[16] in _UNKNOWN:
-        return job
-    return replace(job, after=(_text(fields[16]),), think_us=max(0, round(_decimal(fields[17]) * _S)))
 
 
 def _decimal(field: bytes) -> float:
@@ -128,3 +130,12 @@ def _name(field: bytes, names: dict[bytes, str]) -> str:
 
 def _text(field: bytes) -> str:
     return field.decode(errors="replace")
+
+
+def is_job(line: bytes) -> bool:
+    """Whether a line looks like a job: 18 numbers."""
+    fields = line.split()
+    try:
+        return len(fields) == COLUMNS and all(_decimal(field) is not None for field in fields)
+    except UnreadableError:
+        return False

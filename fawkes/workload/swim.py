@@ -56,7 +56,7 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
             dropped.add("with a wrong number of columns", number)
             continue
         try:
-            job = (_full if seen is _FULL_COLUMNS else _sampled)(fields, block_bytes)
+            job = _job(seen, fields, block_bytes)
         except UnreadableError as error:
             dropped.add(str(error), number)
             continue
@@ -75,6 +75,16 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
         start_us = jobs[0].submit_us
         jobs = [replace(job, submit_us=job.submit_us - start_us) for job in jobs]
     return Trace(source=str(path), jobs=tuple(jobs), dropped=dropped.dropped(), mended=mended.dropped())
+
+
+def is_job(line: bytes) -> bool:
+    """Whether a line looks like a job of one of the two forms."""
+    fields = line.rstrip(b"\r\n").split(b"\t")
+    form = _form(len(fields))
+    try:
+        return form is not None and _job(form, fields, BLOCK_BYTES) is not None
+    except UnreadableError:
+        return False
 
 
 def maps_of(input_bytes: int, block_bytes: int = BLOCK_BYTES) -> int:
@@ -135,6 +145,12 @@ def _reducers(size: int, bytes_per_reducer: int, machines: int | None) -> int:
 
 def _form(columns: int) -> range | None:
     return next((form for form in (_SAMPLED_COLUMNS, _FULL_COLUMNS) if columns in form), None)
+
+
+def _job(form: range, fields: Sequence[bytes], block_bytes: int) -> TraceJob:
+    if not fields[0].strip():
+        raise UnreadableError("without an id")
+    return (_full if form is _FULL_COLUMNS else _sampled)(fields, block_bytes)
 
 
 def _sampled(fields: Sequence[bytes], block_bytes: int) -> TraceJob:

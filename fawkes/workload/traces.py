@@ -7,12 +7,13 @@ import gc
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from fawkes.errors import ConfigError
-from fawkes.workload.model import Dropped, TraceJob
+from fawkes.workload.model import Dropped, Trace, TraceJob
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -25,9 +26,10 @@ class UnreadableError(Exception):
 
 
 class Tally:
-    """Counts lines by reason while a file is read."""
+    """Counts lines by reason while a file is read; with ``names`` files, which have these names."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._names = names
         self._counts: dict[str, int] = {}
         self._first_lines: dict[str, int] = {}
 
@@ -38,7 +40,61 @@ class Tally:
 
     def dropped(self) -> Dropped:
         """What was counted so far."""
-        return Dropped(dict(self._counts), dict(self._first_lines))
+        return Dropped(dict(self._counts), dict(self._first_lines), self._names)
+
+
+class Collected:
+    """The jobs that a reader finds, in the order of the file, and what it drops and mends on the way.
+
+    ``names`` are given when each job is a file of its own: numbers of lines are then numbers of files.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str] = ()) -> None:
+        self.path = path
+        self.jobs: list[TraceJob] = []
+        self._dropped, self._mended = Tally(names), Tally(names)
+        self._copies: dict[str, int] = {}
+        self._latest_us = 0
+
+    def drop(self, reason: str, line: int) -> None:
+        """Something that is no job."""
+        self._dropped.add(reason, line)
+
+    def mend(self, reason: str, line: int) -> None:
+        """A job in which something is not right."""
+        self._mended.add(reason, line)
+
+    def add(self, job: TraceJob, line: int) -> None:
+        """A job. One of an id that was there already gets the first number behind it that makes another id."""
+        if job.submit_us < self._latest_us:
+            self.mend("whose time goes back", line)
+        self._latest_us = max(self._latest_us, job.submit_us)
+        name = job.id
+        while name in self._copies:
+            self._copies[job.id] += 1
+            name = f"{job.id}.{self._copies[job.id]}"
+        self._copies[name] = 1
+        if name != job.id:
+            self.mend("with the id of an earlier job", line)
+            job = replace(job, id=name)
+        self.jobs.append(job)
+
+    def from_first(self) -> int:
+        """Makes all times count from the earliest job, and gives the time that this one had."""
+        start_us = min((job.submit_us for job in self.jobs), default=0)
+        self.jobs = [replace(job, submit_us=job.submit_us - start_us) for job in self.jobs]
+        return start_us
+
+    def trace(self, *, form: str, header: Mapping[str, str]) -> Trace:
+        """All of it, sorted; ConfigError when there is no job, with ``form``, what one should look like."""
+        refuse_empty(self.path, self.jobs, self._dropped, form=form)
+        return Trace(
+            source=str(self.path),
+            jobs=tuple(sorted(self.jobs, key=lambda job: job.submit_us)),
+            dropped=self._dropped.dropped(),
+            mended=self._mended.dropped(),
+            header=header,
+        )
 
 
 @contextlib.contextmanager
@@ -60,23 +116,41 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     compressed and broken or cut off.
     """
     number = 0
+    with _reading(path, lambda: number) as source:
+        for number, line in enumerate(source, start=1):
+            yield number, line
+
+
+def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
+    """A file in pieces of at most ``size`` bytes, none of them empty; gzip and errors as in ``lines``."""
+    before = 0
+    with _reading(path, lambda: before) as source:
+        while piece := source.read(size):
+            yield piece
+            before += piece.count(b"\n")
+
+
+@contextlib.contextmanager
+def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as raw:
             packed = raw.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
-            for number, line in enumerate(io.BufferedReader(_Unpacked(raw)) if packed else raw, start=1):
-                yield number, line
+            yield io.BufferedReader(_Unpacked(raw)) if packed else raw
     except FileNotFoundError:
         raise ConfigError("there is no such file", file=str(path), hint="Give the path of a trace") from None
     except EOFError:
         raise ConfigError(
-            "the compressed file ends too early", file=str(path), key=_line(number), hint="Fetch the file again"
+            "the compressed file ends too early", file=str(path), key=_line(whole_lines()), hint="Fetch the file again"
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ConfigError(
-            f"the compressed file is broken ({error})", file=str(path), key=_line(number), hint="Fetch the file again"
+            f"the compressed file is broken ({error})",
+            file=str(path),
+            key=_line(whole_lines()),
+            hint="Fetch the file again",
         ) from None
     except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})", file=str(path), key=_line(number)) from None
+        raise ConfigError(f"cannot be read ({error.strerror})", file=str(path), key=_line(whole_lines())) from None
 
 
 def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: str) -> None:
@@ -84,9 +158,9 @@ def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: st
     if jobs:
         return
     dropped = tally.dropped()
-    first = min(dropped.first_lines.values(), default=0)
+    first = min(dropped.first_lines, key=lambda reason: dropped.first_lines[reason], default=None)
     what = f"holds no job that can be read: {dropped}" if dropped.total else "holds no job"
-    raise ConfigError(what, file=str(path), key=_line(first - 1) if first else "", hint=form)
+    raise ConfigError(what, file=str(path), key="" if first is None else dropped.first(first), hint=form)
 
 
 class _Unpacked(io.RawIOBase):

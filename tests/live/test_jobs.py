@@ -143,6 +143,26 @@ def test_a_client_that_was_killed_has_not_ended_its_job(master: Stub) -> None:
     assert [event.progress for event in bench.seen()] == [Progress.SUCCEEDED]
 
 
+@pytest.mark.parametrize(
+    ("kind", "said", "progress"),
+    [
+        ("streaming", "java.io.IOException: Unknown Job job_1_1", Progress.SUCCEEDED),
+        ("streaming", "java.io.IOException: Unknown Job job_1_2", Progress.FAILED),
+        ("streaming", "java.io.IOException: the disk is full", Progress.FAILED),
+        ("class", "java.io.IOException: Unknown Job job_1_1", Progress.FAILED),
+    ],
+)
+def test_yarn_decides_when_the_history_server_did_not_know_the_only_application(
+    master: Stub, kind: str, said: str, progress: Progress
+) -> None:
+    bench = Bench(master, kind)
+    bench.jobs.start(bench.start)
+    bench.yarn("FINISHED")
+    bench.launcher = {"state": "finished", "exit": "5"}
+    bench.stderr = f"ERROR streaming.StreamJob: Error Launching job : {said}\n"
+    assert [event.progress for event in bench.seen()] == [progress]
+
+
 def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) -> None:
     bench = Bench(master, "class")
     bench.jobs.start(bench.start)

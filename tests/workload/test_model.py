@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.errors import ExitStatus, UserError
-from fawkes.workload.model import Dropped, TraceJob, check_order, in_order, rigid_job
+from fawkes.workload.model import Dropped, TraceJob, check_order, in_order
 
 
 def job(name: str, *after: str) -> TraceJob:
@@ -24,17 +23,6 @@ def test_no_time_is_negative(times: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("maps", "reduces", "tasks"), [(None, None, 0), (3, None, 3), (3, 2, 5), (None, 2, 2)])
 def test_tasks_are_those_that_are_known(maps: int | None, reduces: int | None, tasks: int) -> None:
     assert TraceJob(id="a", submit_us=0, maps=maps, reduces=reduces).tasks == tasks
-
-
-def test_a_rigid_job_is_a_job_like_any_other() -> None:
-    made = rigid_job("7", 5, 4, 9, None, "editor", "ann")
-    written = TraceJob(id="7", submit_us=5, processors=4, run_us=9, application="editor", user="ann")
-    assert made == written
-    assert hash(made) == hash(written)
-    assert repr(made) == repr(written)
-    assert replace(made, think_us=1) == replace(written, think_us=1)
-    with pytest.raises(FrozenInstanceError):
-        made.id = "8"  # type: ignore[misc]
 
 
 def test_what_was_dropped_is_told_most_frequent_first() -> None:

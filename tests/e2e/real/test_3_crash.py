@@ -44,17 +44,15 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
     # Otherwise alpha may have nothing left to grow by.
     with site.demand("beta"):
         site.until_serving("beta", Role.TRANSIENT_CORE, 4)
-    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=60)))
+    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=90)))
     site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
     with site.demand("alpha"):
-        site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))
         site.until(
             "nodes on their way to alpha",
-            lambda: (
-                any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values())
-                and site.ledger.jobs["starts"].life is JobLife.STARTING
-            ),
+            lambda: any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values()),
         )
+        site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))
+        site.until("the other job to start", lambda: site.ledger.jobs["starts"].life is JobLife.STARTING)
         site.kill()
         site.until(
             "the job to go on without a controller",

@@ -1,0 +1,146 @@
+"""`fawkes workload`: look at workloads, convert them and change them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, output_option, show
+from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
+from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
+from fawkes.units import SECOND_US, show_bytes, show_duration
+
+if TYPE_CHECKING:
+    from fawkes.workload.statistics import Summary
+
+_MOST_NAMES = 8
+
+
+@click.group()
+def workload() -> None:
+    """Look at workloads, convert and change them: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
+
+    The format of a file is recognised by what is in it; docs/workloads.md has all of them.
+    """
+
+
+@workload.command(name="show")
+@click.argument("file")
+@FORMAT
+@output_option
+def show_(file: str, form: str | None, output: str) -> None:
+    """Show what is in FILE: jobs, arrivals, sizes, and what was left out and why."""
+    from fawkes.workload.statistics import summary_of
+
+    summary = summary_of(opened(file, form, quiet=True))
+    rows = [asdict(sizes) for sizes in summary.sizes]
+    if output == JSON:
+        click.echo(json.dumps({"version": JSON_VERSION, "workload": summary.plain(), "rows": rows}, indent=2))
+        return
+    if output == TABLE:
+        for name, value in _facts(summary):
+            click.echo(f"{name:<14}{value}")
+        click.echo()
+        rows = [_readable(row) for row in rows]
+    show(rows, _SIZES, output)
+
+
+@workload.command()
+@click.argument("file")
+@OUT
+@TO
+@FORMAT
+@FORCE
+@output_option
+def convert(file: str, out: Path, to: str, form: str | None, force: bool, output: str) -> None:
+    """Write FILE in another format; says what that format cannot hold."""
+    trace = opened(file, form)
+    tell(write(trace, out, to, force=force), output)
+
+
+@workload.command()
+@click.argument("file")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@FORMAT
+@FORCE
+@output_option
+def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    from fawkes.report.figures import rendered
+    from fawkes.workload.files import refuse_there, whole
+    from fawkes.workload.pictures import workload_picture
+
+    out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
+    pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
+    for path in pictures.values():
+        refuse_there(path, force=force)
+    figure = workload_picture(opened(file, form))
+    for kind, path in pictures.items():
+        with whole(path) as raw:
+            raw.write(rendered(figure, kind))
+    show([{"file": str(path)} for path in pictures.values()], (Column("file"),), output)
+
+
+for _command in (make, scale, fold, sample, perturb, merge):
+    workload.add_command(_command)
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    """Lines for people."""
+    rate = "all at once" if summary.rate_per_min is None else f"{summary.rate_per_min:.3g} a minute"
+    facts = [
+        ("workload", f"{summary.source} ({summary.format})"),
+        ("jobs", f"{summary.jobs}, {rate}, over {show_duration(round(summary.span_s * SECOND_US))}"),
+    ]
+    shares = (("map-only", summary.map_only), ("one map", summary.one_map), ("to ten maps", summary.to_ten_maps))
+    if said := ", ".join(f"{name} {share:.1%}" for name, share in shares if share is not None):
+        facts.append(("of them", said))
+    if summary.dependent:
+        facts.append(("after others", f"{summary.dependent}"))
+    for name, counts in (("applications", summary.applications), ("MR-clusters", summary.clusters)):
+        if counts:
+            facts.append((name, _names(counts)))
+    if summary.users:
+        facts.append(("users", f"{summary.users}"))
+    for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
+        facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
+    return facts
+
+
+def _names(counts: Mapping[str, int]) -> str:
+    first = [f"{name} {count}" for name, count in list(counts.items())[:_MOST_NAMES]]
+    return ", ".join(first) + (f" and {len(counts) - _MOST_NAMES} more" if len(counts) > _MOST_NAMES else "")
+
+
+def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Bytes and times as people read them."""
+    what = row["what"]
+    text = show_bytes if what.endswith("_bytes") else _duration if what.endswith("_s") else _number
+    numbers = {name: text(row[name]) for name in _NUMBERS if row[name] is not None}
+    name = what.removesuffix("_s").removesuffix("_bytes")
+    return {"what": _TITLES.get(name, name), "jobs": row["jobs"], **numbers}
+
+
+def _duration(value_s: float) -> str:
+    return show_duration(round(value_s * SECOND_US))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+_NUMBERS = ("p5", "p50", "p95", "max", "mean", "total")
+_TITLES = {"gap": "gap between jobs", "map": "time of a map", "reduce": "time of a reduce", "run": "time of a job",
+           "requested": "time asked for"}  # fmt: skip
+_SIZES = (
+    Column("what", ""),
+    Column("jobs", right=True),
+    *(Column(name, title, right=True) for name, title in (
+        ("p5", "5 %"), ("p50", "median"), ("p95", "95 %"), ("max", "most"), ("mean", "mean"), ("total", "sum"),
+    )),
+)  # fmt: skip

@@ -1,0 +1,128 @@
+"""What the verbs of `fawkes workload` share: reading a workload, and writing one with a row that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fawkes.cli.show import Column, note, show
+from fawkes.units import SECOND_US, show_duration
+
+if TYPE_CHECKING:
+    from fawkes.workload.model import Trace
+
+_WEB = "http://"
+_ANSWER_S = 30.0
+"""How long a JobHistory server may take for an answer: it reads the history of a job from HDFS first."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+Option = Callable[[F], F]
+
+
+class _Names(click.ParamType[str]):
+    """One of the names that a function gives when it is needed: finding them imports a lot."""
+
+    def __init__(self, name: str, names: Callable[[], tuple[str, ...]]) -> None:
+        self.name = name
+        self._names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; a usage error tells those that there are."""
+        if value not in self._names():
+            self.fail(f"{value!r} is none of {', '.join(self._names())}", param, ctx)
+        return str(value)
+
+
+def _readable() -> tuple[str, ...]:
+    from fawkes.workload.formats import NAMES
+
+    return NAMES
+
+
+def _writable() -> tuple[str, ...]:
+    from fawkes.workload.writers import NAMES
+
+    return NAMES
+
+
+FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Read as this; else by its content.")
+TO = click.option(
+    "--to",
+    type=_Names("format", _writable),
+    default="table",
+    show_default=True,
+    help="Write table, swim, swf, rumen or sls.",
+)
+OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Where to; packed when it ends in .gz.",
+)
+FORCE = click.option("--force", is_flag=True, help="Replace what is there.")
+SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of what is drawn.")
+
+
+def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:
+    """A workload, and a line on stderr for what was left out of it or mended."""
+    from fawkes.workload.formats import read_workload
+
+    trace = _of_server(file) if file.startswith(_WEB) else read_workload(Path(file), format=form)
+    if not quiet:
+        for what, lines in (("left out", trace.dropped), ("mended", trace.mended)):
+            if lines.total:
+                note(f"{file}: {what} {lines}")
+    return trace
+
+
+def _of_server(address: str) -> Trace:
+    """The jobs of a JobHistory server, asked one after another."""
+    from dataclasses import replace
+
+    from fawkes.live.rest import Deadline, close_session, get_json
+    from fawkes.workload.historyserver import NAME, read
+
+    try:
+        trace = read(address, lambda url: get_json(url, Deadline.after(_ANSWER_S)))
+    finally:
+        close_session()
+    return replace(trace, source=address, format=NAME)
+
+
+def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
+    """Writes a workload; a row that says what was written. RefusedError when something is there already."""
+    from fawkes.workload.files import refuse_there
+    from fawkes.workload.writers import write as written
+
+    refuse_there(out, force=force)
+    lost = written(trace, out, to)
+    for what in lost:
+        note(f"{to} cannot hold {what}")
+    span_us = trace.jobs[-1].submit_us - trace.jobs[0].submit_us if trace.jobs else 0
+    return {
+        "file": str(out),
+        "format": to,
+        "jobs": len(trace.jobs),
+        "span_s": span_us / SECOND_US,
+        "left_out": trace.dropped.total,
+        "lost": list(lost),
+    }
+
+
+def tell(row: dict[str, Any], output: str) -> None:
+    """The row of what was written, on stdout."""
+    show([row], _COLUMNS, output)
+
+
+_COLUMNS = (
+    Column("file"),
+    Column("format"),
+    Column("jobs", right=True),
+    Column("span_s", "span", lambda value: show_duration(round(value * SECOND_US)), right=True),
+    Column("left_out", "lines left out", right=True),
+    Column("lost", "lost", lambda value: "; ".join(value) or "-"),
+)

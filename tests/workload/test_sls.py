@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.errors import ConfigError
+from fawkes.workload import sls, synth
+from fawkes.workload.model import TraceJob
+
+DATA = Path(__file__).parent / "data"
+
+
+def written(tmp_path: Path, *objects: object) -> Path:
+    path = tmp_path / "sls.json"
+    path.write_text("\n".join(json.dumps(one) for one in objects))
+    return path
+
+
+def test_hadoops_own_example() -> None:
+    trace = sls.read(DATA / "sls-2jobs.json")
+    assert [(job.id, job.submit_us, job.maps, job.reduces, job.map_us, job.run_us) for job in trace.jobs] == [
+        ("job_1", 0, 3, 0, 16_604_667, 95_375_000),
+        ("job_2", 105_204_000, 2, 0, 20_876_000, 92_052_000),
+    ]
+    assert trace.header == {"queues": "sls_queue_1 1, sls_queue_2 1"}
+
+
+def test_counts_durations_and_nodes(tmp_path: Path) -> None:
+    job = {
+        "job.start.ms": 500,
+        "job.count": 2,
+        "job.user": "ann",
+        "job.tasks": [
+            {"container.count": "3", "duration.ms": 2000, "container.start.ms": "1000"},
+            {"count": 2, "container.start.ms": 1000, "container.end.ms": 8000, "container.type": "reduce"},
+        ],
+    }
+    trace = sls.read(written(tmp_path, {"num.nodes": 3, "num.racks": 1}, job))
+    made = TraceJob(id="job_1", submit_us=500_000, maps=3, reduces=2, map_us=2_000_000, reduce_us=5_000_000, user="ann")
+    assert trace.jobs[0] == made
+    assert [one.id for one in trace.jobs] == ["job_1", "job_1-2"]
+    assert trace.header == {"num.nodes": "3", "num.racks": "1"}
+
+
+def test_what_is_wrong_is_counted(tmp_path: Path) -> None:
+    good = {"job.start.ms": 5, "job.tasks": [{"container.start.ms": 9, "container.end.ms": 3}]}
+    trace = sls.read(
+        written(
+            tmp_path,
+            {"rack": "r", "nodes": []},
+            good | {"job.start.ms": -7},
+            good | {"job.start.ms": "soon"},
+            good | {"job.tasks": ["none"]},
+            good | {"job.count": 0},
+            good,
+        )
+    )
+    assert [(job.id, job.maps, job.map_us) for job in trace.jobs] == [("job_1", 1, None)]
+    assert trace.dropped.counts == {
+        "without tasks": 1,
+        "with a negative time or number": 1,
+        "with something that is no number": 1,
+        "with a task that is no object": 1,
+        "with a count that is not from 1 to 1000000": 1,
+    }
+    assert trace.mended.first_lines == {"with a task that ends before it starts": 6}
+
+
+def test_jobs_drawn_from_hadoops_own_distributions() -> None:
+    trace = synth.read(DATA / "sls-synth.json")
+    assert len(trace.jobs) == 10
+    assert trace == synth.read(DATA / "sls-synth.json", seed=2)
+    assert trace.jobs != synth.read(DATA / "sls-synth.json", seed=3).jobs
+    assert {(job.application, job.user) for job in trace.jobs} == {("class_1", "foobar")}
+    assert all(1_000_000 <= job.submit_us < 60_000_000 for job in trace.jobs)
+    assert trace.header == {"seed": "2", "description": "tiny jobs workload", "num_nodes": "20"}
+
+
+def asked(**others: Any) -> dict[str, Any]:
+    task = {"type": "map", "count": {"val": 400}, "time": {"val": 10, "std": 2}}
+    reduce = {"type": "reduce", "count": {"discrete": ["2", "4"], "weights": [1, 0]}, "time": {"val": 3, "std": 0}}
+    kind = {"class_name": "one", "class_weight": 1, "tasks": [task, reduce]}
+    workload = {"workload_weight": 1, "job_classes": [kind], "time_distribution": [{"time": 7, "weight": 1}]}
+    return {"num_jobs": 3, "rand_seed": 1, "workloads": [workload]} | others
+
+
+def test_samples_are_constants_distributions_or_lists(tmp_path: Path) -> None:
+    trace = synth.read(written(tmp_path, asked()))
+    for job in trace.jobs:
+        assert (job.submit_us, job.maps, job.reduces, job.reduce_us) == (7_000_000, 400, 2, 3_000_000)
+        # The mean of 400 lognormal times of mean 10 s and deviation 2 s: four of its own deviations are 0.4 s.
+        assert abs((job.map_us or 0) - 10_000_000) < 400_000
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ({"num_jobs": None}, "num_jobs is missing"),
+        ({"num_jobs": -3}, "num_jobs is -3"),
+        ({"num_jobs": 10**9}, "num_jobs is more than"),
+        ({"workloads": []}, "workloads is missing"),
+        ({"workloads": [{"workload_weight": 0}]}, "workloads have no weight"),
+        ({"workloads": [{"job_classes": [3]}]}, "job_classes is no list of tables"),
+        ({"num_jobs": 0}, "holds no job"),
+    ],
+)
+def test_a_wrong_key_is_named(others: dict[str, Any], says: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        synth.read(written(tmp_path, asked(**others)))
+    assert says in caught.value.what
