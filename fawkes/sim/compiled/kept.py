@@ -15,19 +15,23 @@ from pathlib import Path
 
 from fawkes.paths import cache_dir
 
-_LOADED = "fawkes.sim.compiled.run"
+_RUN = "fawkes.sim.compiled.run"
 #: tasks whose simulation by the readable model takes as long as loading numba (measured: a second), as compiling
 _PAYS_TO_LOAD = 8_000
 _PAYS_TO_COMPILE = 400_000
 
 
-@cache
 def folder() -> Path:
     """The folder of this version's code, there or not."""
+    return cache_dir() / "compiled" / _digest()
+
+
+@cache
+def _digest() -> str:
     found = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         found.update(file.read_bytes())
-    return cache_dir() / "compiled" / found.hexdigest()[:16]
+    return found.hexdigest()[:16]
 
 
 def is_kept() -> bool:
@@ -35,8 +39,11 @@ def is_kept() -> bool:
     return any(folder().rglob("*.nbi"))
 
 
-def pays(tasks: int) -> bool:
+def is_loaded() -> bool:
+    """Whether this process has it already."""
+    return _RUN in sys.modules
+
+
+def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
     """Whether so many tasks are simulated sooner by the compiled model, with loading or compiling it."""
-    if _LOADED in sys.modules:
-        return True
-    return tasks >= (_PAYS_TO_LOAD if is_kept() else _PAYS_TO_COMPILE)
+    return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)
