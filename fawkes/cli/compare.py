@@ -67,7 +67,7 @@ def compare(
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
     catalog = Catalog(site=site.root)
-    grid = _grid(site, catalog, scenario, _chosen(catalog, policies), settings, replays, spread, seed)
+    grid = _grid(site, catalog, scenario, chosen(catalog, policies), settings, replays, spread, seed)
     baseline = _baseline(catalog, baseline)
     folder = GridFolder(out or Path(f"compare-{grid.name}"), grid)
     there = sum(folder.row(cell) is not None for cell in grid.cells)
@@ -78,7 +78,8 @@ def compare(
     _tell(rows, baseline, folder.folder, output)
 
 
-def _chosen(catalog: Catalog, names: str) -> list[Found]:
+def chosen(catalog: Catalog, names: str) -> list[Found]:
+    """The policies that are named, with commas between them, or all; UserError for one that is not there."""
     from fawkes.catalog import Kind
     from fawkes.errors import UserError
 

@@ -61,7 +61,10 @@ VERBS = {
     "replay": Verb("fawkes.cli.replay:replay", "Run the jobs of a workload or trace for real, at their times."),
     "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
     "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
+    "record": Verb("fawkes.cli.record:record", "A span of the live ledger as a folder for offline runs."),
+    "whatif": Verb("fawkes.cli.whatif:whatif", "A recorded span under other policies and settings."),
     "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
+    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "The simulator's constants, fitted to recorded runs."),
     "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
 }
 

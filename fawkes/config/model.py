@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, SizeBytes
-from fawkes.config.loader import Strict
+from fawkes.config.fields import DurationUs, Fraction, LocalPath, PositiveDurationUs, SizeBytes
+from fawkes.config.loader import Strict, check, read_toml
+from fawkes.errors import ConfigError
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -16,6 +18,7 @@ Count = Annotated[int, Field(ge=1)]
 class ModelTable(Strict):
     """``[model]``: constants of the model of Hadoop that differ from the paper's platform; rates are for a second."""
 
+    source: LocalPath | None = Field(default=None, alias="from", description="a file of `fawkes calibrate`")
     slots: Count | None = Field(default=None, description="containers of a node when map_slots is 0")
     map_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="maps at once; 0 is YARN")
     reduce_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="reduces at once")
@@ -27,6 +30,7 @@ class ModelTable(Strict):
     remote_read: Positive | None = Field(default=None, description="cost of a byte read from another node")
     output_passes: Positive | None = Field(default=None, description="passes of a byte of output over disks")
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
+    job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
     job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
     job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
     block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
@@ -46,3 +50,31 @@ class ModelTable(Strict):
     )
     stragglers: Fraction | None = Field(default=None, description="share of tasks that have more work than they look")
     straggle: Annotated[float, Field(ge=1)] | None = Field(default=None, description="how many times the work of those")
+    task_start_us: DurationUs | None = Field(
+        default=None, alias="task_start", description="until a task begins its work, alone on the machine"
+    )
+    task_start_cpu_us: DurationUs | None = Field(
+        default=None, alias="task_start_cpu", description="time on one core that this takes"
+    )
+
+
+def completed(model: ModelTable, path: Path) -> ModelTable:
+    """The table with what the file that it names says below it; ``path`` is the file in which the table stands.
+
+    ConfigError when that file is not there, has no ``[model]``, or names a further one.
+    """
+    if model.source is None:
+        return model
+    below = read_model(path.parent / model.source)
+    return below.model_copy(update={name: getattr(model, name) for name in model.model_fields_set})
+
+
+def read_model(path: Path) -> ModelTable:
+    """The constants of a file of `fawkes calibrate`; ConfigError as ``completed``."""
+    said: dict[str, Any] = read_toml(path, hint="`fawkes calibrate` writes it")
+    if "model" not in said:
+        raise ConfigError("has no [model]", file=str(path), hint="`fawkes calibrate` writes such a file")
+    table = check(ModelTable, said["model"], file=str(path), key="model")
+    if table.source is not None:
+        raise ConfigError("names a further file", file=str(path), key="model.from", hint="Name that one instead")
+    return table

@@ -13,14 +13,27 @@ from pydantic import Field
 
 from fawkes.config.fields import DurationUs, LocalPath, Name, PositiveDurationUs, SizeBytes
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, written
-from fawkes.config.model import Count, Positive
+from fawkes.config.model import Count, Positive, completed
 from fawkes.config.workloads import WorkloadTable
+
+TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "swf", "swim"]
+"""The names of ``fawkes.workload.formats``, which are read late."""
+
+
+class PoolNode(Strict):
+    """``[[pool.node]]``: one node of a pool whose nodes are not alike."""
+
+    id: str = Field(min_length=1, description="its name")
+    site: str = Field(default="", description="the physical cluster that it stands in")
+    capacity: Positive = Field(default=1.0, description="the weight of the node in shares")
+    core: bool = Field(default=True, description="whether it may be a core node")
 
 
 class PoolTable(Strict):
-    """``[pool]``: equal nodes, spread evenly over sites, named node01, node02, ..."""
+    """``[pool]``: equal nodes, spread evenly over sites, named node01, node02, ...; or each node by itself."""
 
-    nodes: int = Field(ge=1, le=1_000_000, description="how many nodes")
+    nodes: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="how many nodes")
+    node: list[PoolNode] = Field(default=[], description="each node by itself: id, site, capacity, core")
     sites: list[Name] = Field(default=["site"], min_length=1, description="the physical clusters that they stand in")
     disk: SizeBytes = Field(default=2 * 10**12, description='the disk of a node, for min_nodes = "auto"')
 
@@ -28,7 +41,7 @@ class PoolTable(Strict):
 class LoadTable(Strict):
     """``[[load]]``: the jobs of one MR-cluster, of the paper, of applications, or of a trace."""
 
-    cluster: Name = Field(description="the MR-cluster that runs them")
+    cluster: Name = Field(description="the MR-cluster that runs them, but those of a trace that name one")
     paper: str | None = Field(default=None, description="a workload of the paper: WKLD-A to WKLD-E")
     part: Name | None = Field(default=None, description="whose jobs of it: c-1, c-2 or c-3; else those of its own name")
     apps: list[str] | None = Field(
@@ -38,7 +51,8 @@ class LoadTable(Strict):
     arrivals: str = Field(default="batch", description="average, batch, bursty or sequential")
     per_hour: Positive | None = Field(default=None, description="jobs an hour, for average and bursty arrivals")
     trace: LocalPath | None = Field(default=None, description="a file beside this one")
-    format: Literal["swim", "swf"] | None = Field(default=None, description="the format of the trace")
+    format: TraceFormat | None = Field(default=None, description="the format of the trace; else by its content")
+    demands: LocalPath | None = Field(default=None, description="a table of what each task asks, beside this file")
     limit: Count | None = Field(default=None, description="only so many jobs, the first ones")
     time_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="arrivals are multiplied by it")
     size_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="bytes are multiplied by it")
@@ -69,7 +83,7 @@ class ScenarioTable(WorkloadTable):
     seed: int = Field(default=1, ge=0, description="of all random numbers")
 
 
-_SOURCES = {"paper": ("part",), "apps": ("jobs", "arrivals", "per_hour"), "trace": ("format",)}
+_SOURCES = {"paper": ("part",), "apps": ("jobs", "arrivals", "per_hour"), "trace": ("format", "demands")}
 
 
 def load_scenario(path: Path) -> ScenarioTable:
@@ -78,6 +92,7 @@ def load_scenario(path: Path) -> ScenarioTable:
     What needs a pool, such as minimums, ``fawkes.config.workloads.workload_of`` checks.
     """
     table = check(ScenarioTable, read_toml(path, hint="`fawkes simulate WKLD-D` needs no file"), file=str(path))
+    table = table.model_copy(update={"model": completed(table.model, path)})
     faults = Faults(path)
     for number, load in enumerate(table.load, 1):
         _check_load(load, table, f"load[#{number}]", faults)
@@ -97,9 +112,8 @@ def _check_load(load: LoadTable, table: ScenarioTable, key: str, faults: Faults)
         for name in sorted(said & set(keys)):
             if source not in said:
                 faults.add(f"means nothing without {source}", f"{key}.{name}", f"This load has {sources[0]}")
-    for source, name in (("apps", "jobs"), ("trace", "format")):
-        if source in said and name not in said:
-            faults.add("is missing", f"{key}.{name}", f"Give it beside {source}")
+    if "apps" in said and "jobs" not in said:
+        faults.add("is missing", f"{key}.jobs", "Give it beside apps")
     clusters = {one.id or "": one for one in table.cluster}
     if load.cluster not in clusters:
         hint = did_you_mean(load.cluster, clusters, kind="there are")
@@ -111,7 +125,13 @@ def _check_pool(table: ScenarioTable, faults: Faults) -> None:
         return
     for name in _twice(table.pool.sites):
         faults.add(f"the site {name!r} is named twice", "pool.sites", "Name each once")
-    if len(table.pool.sites) > table.pool.nodes:
+    for name in _twice([node.id for node in table.pool.node]):
+        faults.add(f"the node {name!r} is named twice", "pool.node", "Name each once")
+    if (table.pool.nodes is None) == (not table.pool.node):
+        faults.add("nodes and [[pool.node]] are a choice of one", "pool.nodes", "Give how many, or each by itself")
+    if table.pool.node and "sites" in written(table.pool):
+        faults.add("means nothing beside [[pool.node]]", "pool.sites", "Each node has its own site")
+    if table.pool.nodes is not None and len(table.pool.sites) > table.pool.nodes:
         faults.add(
             f"{len(table.pool.sites)} sites are more than {table.pool.nodes} nodes",
             "pool.sites",

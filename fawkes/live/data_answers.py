@@ -1,4 +1,7 @@
-"""What a running controller answers about data, configuration and logs (``GET /at-stake``, ``/env``, ``/logs``)."""
+"""What a running controller answers about data, configuration, logs and histories.
+
+These are ``GET /at-stake``, ``/env``, ``/logs`` and ``/history``.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,25 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fawkes.config.details import ClusterDetails
-from fawkes.core.model import ClusterId, NodeId, Plain
+from fawkes.core.model import ClusterId, JobId, NodeId, Plain
 from fawkes.core.state import View
+from fawkes.core.tags import tag_of
 from fawkes.dist.cache import dist_dir
 from fawkes.errors import FawkesError, UserError
+from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.control import Query
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
+from fawkes.live.history import histories
 from fawkes.live.keep import LIMIT_BYTES
 from fawkes.live.playbooks import node as node_book
+from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
 from fawkes.live.stages import Stages
 
 _LOGS_S = 120.0
+_HISTORY_S = 60.0
 
 
 class DataAnswers:
@@ -40,7 +48,7 @@ class DataAnswers:
 
     def queries(self) -> dict[str, Query]:
         """Queries for `ControlServer`."""
-        return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs}
+        return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
     def _at_stake(self, asked: Mapping[str, str]) -> Plain:
         rows: list[dict[str, Plain]] = []
@@ -71,6 +79,21 @@ class DataAnswers:
         if job and wanted is None:
             nodes = [live.master]
         return self._from_nodes(live, nodes, job, lines)
+
+    def _history(self, asked: Mapping[str, str]) -> Plain:
+        """What Hadoop says of the applications of an attempt of a job, one after the other; read only.
+
+        They are found by their tag; where the ResourceManager has forgotten them, by ``application``.
+        """
+        cluster, job = self._cluster(asked), JobId(asked.get("job", ""))
+        if not asked.get("attempt", "").isdecimal():
+            raise UserError("the number of the attempt is missing", where="attempt")
+        addresses, deadline = self._setup.masters(cluster), Deadline.after(_HISTORY_S)
+        tag = tag_of(job, int(asked["attempt"]))
+        found = masters.applications(addresses, deadline, tag=tag)
+        if not found and asked.get("application"):
+            found = (masters.Application(id=asked["application"]),)
+        return histories(addresses, found, deadline)
 
     def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
         for node in nodes:

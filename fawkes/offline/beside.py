@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -82,26 +82,32 @@ class Beside:
         return {**asdict(self), "jobs": [{**asdict(row), "error": row.error} for row in self.jobs]}
 
 
-def beside(recorded: Reader, simulated: Reader) -> Beside:
-    """Put a recorded run beside a simulated one."""
-    ours, theirs = turns(recorded), turns(simulated)
+def beside(recorded: Reader, simulated: Reader, span: tuple[int, int] | None = None) -> Beside:
+    """Put a recorded run beside a simulated one.
+
+    Of the recorded run only what began within ``span`` counts, from one time to before another, and of its jobs those
+    that were simulated; times are from the start of the span.
+    """
+    ours, theirs = turns(recorded, span), turns(simulated)
     matcher = SequenceMatcher(None, [turn.way for turn in ours], [turn.way for turn in theirs], autojunk=False)
-    jobs = tuple(_jobs(history.jobs(recorded), history.jobs(simulated)))
+    known = {job.id for job in history.jobs(simulated)} if span else None
+    jobs = tuple(_jobs(_within(recorded, span), history.jobs(simulated)))
     return Beside(
         turns=tuple(_rows(matcher, ours, theirs)),
         jobs=jobs,
         likeness=matcher.ratio(),
         job_error=median(abs(row.error) for row in jobs) if jobs else None,
-        recorded_makespan_s=_makespan_s(recorded),
+        recorded_makespan_s=_makespan_s(recorded, span, known),
         simulated_makespan_s=_makespan_s(simulated),
     )
 
 
-def turns(store: Reader) -> tuple[Turn, ...]:
+def turns(store: Reader, span: tuple[int, int] | None = None) -> tuple[Turn, ...]:
     """The decisions of a run in their order; nodes that go the same way one after another are one."""
-    start_us = history.first_us(store)
+    start_us, end_us = span or (history.first_us(store), history.last_us(store) + 1)
+    moves = [move for move in history.moves(store) if start_us <= move.begun_us < end_us]
     found = []
-    for way, same in groupby(history.moves(store), key=_way):
+    for way, same in groupby(moves, key=_way):
         alike: list[Move] = list(same)
         source, target, role = way
         at_s = (alike[0].begun_us - start_us) / SECOND_US
@@ -151,6 +157,12 @@ def _jobs(recorded: Sequence[JobState], simulated: Sequence[JobState]) -> Iterat
         )
 
 
-def _makespan_s(store: Reader) -> float:
-    start_us = history.first_us(store)
-    return max((job.finished_us - start_us for job in history.jobs(store) if job.finished_us), default=0) / SECOND_US
+def _within(store: Reader, span: tuple[int, int] | None) -> list[JobState]:
+    jobs = history.jobs(store)
+    return jobs if span is None else [job for job in jobs if span[0] <= job.submitted_us < span[1]]
+
+
+def _makespan_s(store: Reader, span: tuple[int, int] | None = None, only: Container[str] | None = None) -> float:
+    start_us = span[0] if span else history.first_us(store)
+    jobs = (job for job in _within(store, span) if only is None or job.id in only)
+    return max((job.finished_us - start_us for job in jobs if job.finished_us), default=0) / SECOND_US

@@ -59,7 +59,11 @@ def stamp(**facts: Any) -> dict[str, Any]:
 
 def write_json(file: Path, value: Any) -> None:
     """A JSON file that is there whole or not at all, whenever the machine stops."""
-    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    write_text(file, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """The same for a file of text."""
     handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -74,12 +78,12 @@ def write_json(file: Path, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def whole(folder: Path) -> Iterator[Path]:
+def whole(folder: Path, refuse: Callable[[Path], None] = refuse_present) -> Iterator[Path]:
     """A folder to fill, which gets its name when all of it is there; after an error nothing is left of it.
 
-    RefusedError when there is something of that name, UserError when it cannot be made.
+    RefusedError (by ``refuse``) when there is something of that name, UserError when it cannot be made.
     """
-    refuse_present(folder)
+    refuse(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -88,7 +92,7 @@ def whole(folder: Path) -> Iterator[Path]:
     try:
         draft.chmod(0o755)
         yield draft
-        refuse_present(folder)
+        refuse(folder)
         os.rename(draft, folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)

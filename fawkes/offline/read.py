@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,19 @@ from fawkes.catalog import Catalog, Kind
 from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.config.loader import Faults, did_you_mean
 from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
+from fawkes.config.scenarios import LoadTable, PoolTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.errors import ConfigError, UserError
+from fawkes.offline.demands import TaskStart, read_demands, started, with_demands
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
-from fawkes.workload import swf, swim
+from fawkes.workload import operations, swim
 from fawkes.workload.applications import load_application
 from fawkes.workload.arrivals import NAMED
 from fawkes.workload.classes import (
@@ -35,18 +36,24 @@ from fawkes.workload.classes import (
     stages_of,
     workload,
 )
-from fawkes.workload.model import TraceJob
+from fawkes.workload.formats import SWIM, read_workload
+from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.table import NAME as TABLE
 
 _HOUR_US = 3600 * SECOND_US
 
 
-def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) -> Plan:
-    """The plan of a workload by name, or of a file; ``seed`` wins over the file's.
+def read_plan(
+    site: Site, catalog: Catalog, name: str, seed: int | None = None, *, model: ModelTable | None = None
+) -> Plan:
+    """The plan of a workload by name, or of a file; ``seed`` and ``model`` win over the file's.
 
     Without ``[pool]`` and ``hosts`` the pool is the inventory of the site. ConfigError names file, key and value.
     """
     found = catalog.find(Kind.WORKLOAD, name)
     table = load_scenario(found.path)
+    if model is not None:
+        table = table.model_copy(update={"model": model})
     seed = table.seed if seed is None else seed
     inventory, nodes = _pool(table, found.path, site)
     said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)
@@ -59,41 +66,56 @@ def read_plan(site: Site, catalog: Catalog, name: str, seed: int | None = None) 
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
+    arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
+    unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        loads[load.cluster] = (
-            *loads.get(load.cluster, ()),
-            *_jobs(load, found.path, f"load[#{number}]", seed),
-        )
+        for cluster, jobs in _jobs(load, arrivals, found.path, f"load[#{number}]", seed).items():
+            loads[cluster] = (*loads.get(cluster, ()), *jobs)
+            if load.reference == "none":
+                unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
+    constants = _constants(table.model, said.network_bytes)
+    start = TaskStart(table.model.task_start_us or 0, table.model.task_start_cpu_us or 0)
     return Plan(
         name=found.path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
-        demands=demands,
+        demands=started(demands, start, constants),
         seed=seed,
-        constants=_constants(table.model, said.network_bytes),
+        constants=constants,
         delays=replace(Delays(), **_said(table.model, Delays)),
         losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
         limit_us=table.limit_us or LIMIT_US,
         file=str(found.path),
         base=found.path.parent,
-        unreferenced=frozenset(load.cluster for load in table.load if load.reference == "none"),
+        unreferenced=frozenset(unreferenced),
     )
 
 
 def _pool(table: ScenarioTable, path: Path, site: Site) -> tuple[Inventory, tuple[Node, ...]]:
-    count = table.pool.nodes if table.pool else table.hosts
+    count = (table.pool.nodes or len(table.pool.node)) if table.pool else table.hosts
     if count is None:
         if not site.inventory_file.exists():
             hint = "Give [pool] with nodes, or a --site with an inventory.toml"
             raise ConfigError("says nothing of the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
         return inventory, tuple(_node(one) for one in inventory.nodes)
-    nodes = pool_of(count, table.pool.sites if table.pool else ("site",))
+    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
     disk = table.pool.disk if table.pool else 2 * 10**12
     return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
+
+
+def _named(pool: PoolTable) -> tuple[Node, ...]:
+    return tuple(
+        Node(id=NodeId(one.id), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.core)
+        for one in pool.node
+    )
+
+
+def _sites(pool: PoolTable | None) -> Sequence[str]:
+    return pool.sites if pool else ("site",)
 
 
 def _node(one: InventoryNode) -> Node:
@@ -111,11 +133,11 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
         user="",
         port=22,
         key=None,
-        may_core=True,
+        may_core=node.may_core,
         cores=1,
         memory_bytes=1,
         disk_bytes=disk_bytes,
-        capacity=1.0,
+        capacity=node.capacity_milli / 1000,
         work_dir="",
         software_dir="",
         java_home=None,
@@ -161,22 +183,42 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
             seen.add(one.spec.id)
 
 
-def _jobs(load: LoadTable, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
-    """The jobs of a load, their times from the request of its MR-cluster."""
+def _jobs(
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int
+) -> dict[str, tuple[Coming, ...]]:
+    """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
+    form = SWIM
     if load.paper is not None:
         jobs = _of_paper(load, path, key, seed)
     elif load.apps is not None:
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs = _traced(load, path)
+        jobs, form = _traced(load, set(arrivals), path, key)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
-    if load.time_factor != 1 or load.size_factor != 1:
-        jobs = tuple(swim.scaled(job, load.time_factor, load.size_factor) for job in jobs)
-    known = (replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs)
-    return coming(known, load.cluster, stages=stages_of(apps))
+    mine: dict[str, list[TraceJob]] = {load.cluster: []}
+    for job in _scaled(jobs, load, form):
+        known = replace(job, after=tuple(one for one in job.after if one in kept))
+        mine.setdefault(job.cluster or load.cluster, []).append(known)
+    found = {}
+    for cluster, part in mine.items():
+        # A table has the times of a whole run.
+        begin_us = arrivals[ClusterId(cluster)].at_us if form == TABLE else 0
+        come = coming(part, cluster, begin_us=begin_us, stages=stages_of(apps))
+        found[cluster] = come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
+    return found
+
+
+def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:
+    """Times and sizes by the load's factors. SWIM's rules are for jobs that are known by their bytes."""
+    if load.time_factor == 1 and load.size_factor == 1:
+        return jobs
+    if form == SWIM:
+        return [swim.scaled(job, load.time_factor, load.size_factor) for job in jobs]
+    trace = Trace(source="", jobs=tuple(jobs))
+    return operations.scale(trace, time=load.time_factor, size=load.size_factor).jobs
 
 
 def _own(names: Sequence[str], path: Path) -> dict[str, Application]:
@@ -231,14 +273,28 @@ def _generated(
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None
 
 
-def _traced(load: LoadTable, path: Path) -> tuple[TraceJob, ...]:
-    file = path.parent / (load.trace or Path())
-    jobs = (swf.read(file) if load.format == "swf" else swim.read(file)).jobs
-    begin_us = jobs[0].submit_us
-    return _renamed(
-        tuple(replace(job, submit_us=job.submit_us - begin_us) for job in jobs[: load.limit]),
-        lambda text: f"{load.cluster}-{text}",
+def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
+    """The jobs of a trace in any format, and which one it is; a job that names a MR-cluster is for that one."""
+    trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
+    for job in trace.jobs:
+        if job.cluster and job.cluster not in clusters:
+            what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which is not there"
+            hint = did_you_mean(job.cluster, clusters, kind="there are")
+            raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
+    if trace.format == TABLE:
+        return trace.jobs, TABLE
+    begin_us = trace.jobs[0].submit_us
+    names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}
+    jobs = tuple(
+        replace(
+            job,
+            id=names[job.id],
+            after=tuple(names[one] for one in job.after),
+            submit_us=job.submit_us - begin_us,
+        )
+        for job in trace.jobs[: load.limit]
     )
+    return jobs, trace.format
 
 
 def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:

@@ -137,6 +137,28 @@ class LedgerReader:
             raise health.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
         return count
 
+    def copy_to(self, folder: Path) -> None:
+        """Copy the ledger as it is now into a folder, on disk when this returns; a controller may go on writing to it.
+
+        FawkesError when the folder's disk does not take it.
+        """
+        target = folder / LEDGER_FILE
+        try:
+            copy = sqlite3.connect(target, isolation_level=None)
+            try:
+                self._db.backup(copy)
+                # The copy is one file: without this it would want a log beside it that it may not be able to make.
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+        except sqlite3.Error as error:
+            raise health.translated(error, target) from None
+        file = os.open(target, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
     def close(self) -> None:
         """Give the file back."""
         self._db.close()

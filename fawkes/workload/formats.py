@@ -14,6 +14,7 @@ from fawkes.workload.model import Trace
 from fawkes.workload.traces import pieces
 
 HISTORY = "history"
+SWIM = "swim"
 _HEAD_BYTES = 1 << 16
 
 
@@ -78,7 +79,7 @@ FORMATS: tuple[Format, ...] = (
         lambda head: any(swf.is_job(line) for line in head.lines), swf.read,
     ),
     Format(
-        "swim", "SWIM", "lines of 6 to 9 or 12 to 14 columns with tabs",
+        SWIM, "SWIM", "lines of 6 to 9 or 12 to 14 columns with tabs",
         lambda head: any(swim.is_job(line) for line in head.lines), swim.read,
     ),
 )  # fmt: skip

@@ -20,9 +20,10 @@ def scale(trace: Trace, *, time: Fraction | float = 1, size: Fraction | float = 
     """Arrivals are multiplied by ``time``, bytes and tasks by ``size``; a job keeps one map, one byte and so on.
 
     Tasks stay as long as they are. Maps of a job whose tasks' times are unknown follow its bytes, a map for each block.
-    The time of a whole job with tasks is unknown when its size has changed. ValueError when a factor is not above 0.
+    The time of a whole job with tasks is unknown when its size has changed. ValueError when a factor is negative.
     """
-    _check(time=time, size=size)
+    if time < 0 or size < 0:
+        raise ValueError(f"a factor is negative: time {time}, size {size}")
     return _each(trace, lambda job: _sized(_at(job, time), Fraction(size)))
 
 

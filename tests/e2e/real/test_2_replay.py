@@ -69,7 +69,9 @@ def history(site: RealSite, cluster: str, application: str, what: str) -> Any:
 
 def counter(site: RealSite, cluster: str, application: str, name: str) -> int:
     groups = history(site, cluster, application, "/counters")["jobCounters"]["counterGroup"]
-    (value,) = [one["totalCounterValue"] for group in groups for one in group["counter"] if one["name"] == name]
+    # A group of one counter has no list of it.
+    each = [one if isinstance(one, list) else [one] for one in (group["counter"] for group in groups)]
+    (value,) = [one["totalCounterValue"] for counters in each for one in counters if one["name"] == name]
     return int(value)
 
 

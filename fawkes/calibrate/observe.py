@@ -1,0 +1,149 @@
+"""What records show of each constant: one figure for each time that something was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median, pstdev
+
+from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us
+from fawkes.config.scenarios import load_scenario
+from fawkes.core.model import JobState
+from fawkes.errors import RefusedError
+from fawkes.offline.demands import Known
+from fawkes.record.folder import HISTORY, Record, history_file
+from fawkes.record.hadoop import MAP, Application, applications_in
+from fawkes.record.measured import Seen, job_starts, seen_in
+from fawkes.report import history
+from fawkes.sim.constants import DAS4
+from fawkes.sim.profile import profile_of
+
+#: jobs with fewer maps say little of how much tasks differ
+_LEAST_MAPS = 6
+
+
+@dataclass(slots=True)
+class Observations:
+    """Figures by the name of the constant in ``[model]``: microseconds, bytes a second, or a share (spread)."""
+
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, name: str, figures: Iterator[float] | Sequence[float]) -> None:
+        """More figures of one constant."""
+        self.values.setdefault(name, []).extend(figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job that succeeded, with what Hadoop's history has of its last attempt (nothing, where it has none)."""
+
+    job: JobState
+    known: Known
+    applications: tuple[Application, ...]
+
+
+def observed(records: Sequence[Record]) -> Observations:
+    """All that the records show together; RefusedError when one is not complete."""
+    found = Observations()
+    shared: list[tuple[list[Run], float]] = []
+    for record in records:
+        with record.ledger() as ledger:
+            _of_ledger(found, seen_in(ledger, record.span))
+            runs = runs_of(record, [job for job in history.jobs(ledger) if job.id in record.known])
+            found.add("job_start", _job_starts(runs, job_starts(ledger)))
+        _of_runs(found, runs)
+        model = load_scenario(record.scenario).model
+        _of_starts(found, runs, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        if model.shared_cores:
+            shared.append((runs, model.cores or DAS4.cores))
+    # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
+    crowds = found.values.pop("crowd", [])
+    if crowds:
+        for runs, cores in shared:
+            found.add("cores", list(_cores(runs, cores, median(crowds))))
+        cores = median(found.values.get("cores") or [cores for _, cores in shared] or [DAS4.cores])
+        found.add("task_start_cpu", [each_us * cores for each_us in crowds])
+    return found
+
+
+def runs_of(record: Record, jobs: Sequence[JobState]) -> list[Run]:
+    """The recorded jobs with their histories; RefusedError when a file of them cannot be understood."""
+    return [Run(job, record.known[job.id], _applications(record, job)) for job in jobs]
+
+
+def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
+    file = record.folder / HISTORY / history_file(job)
+    if job.id in record.missing:
+        return ()
+    try:
+        return applications_in(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "Take another copy of the record, or record the span again"
+        raise RefusedError(f"cannot be understood ({error!r})", where=str(file), hint=hint) from None
+
+
+def _of_ledger(found: Observations, seen: Seen) -> None:
+    for name in ("deploy", "join", "drain", "clean"):
+        found.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
+    found.add("disk", [float(rate) for rate in seen.load_bytes_s])
+
+
+def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
+    """From Fawkes's queue to YARN: the client's JVM."""
+    for run in runs:
+        began_us = begun.get((run.job.id, run.job.attempt))
+        if began_us is not None and run.job.started_us is not None:
+            yield float(max(0, run.job.started_us - began_us))
+
+
+def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
+    for run in runs:
+        for one in run.applications:
+            if one.tasks:
+                found.add("job_begin", [float(max(0, one.tasks[0].start_us - one.began_us))])
+                last_us = max(task.finish_us for task in one.tasks)
+                found.add("job_end", [float(max(0, one.ended_us - last_us))])
+            times = [task.took_us for task in one.runs(MAP)]
+            if len(times) >= _LEAST_MAPS and fmean(times) > 0:
+                found.add("spread", [pstdev(times) / fmean(times)])
+
+
+def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared: bool) -> None:
+    starts = [start for run in runs if run.known is Known.SPEC for start in _starts(run)]
+    busy = [
+        Start(task.start_us, task.finish_us, task.node)
+        for run in runs
+        if run.known is not Known.SPEC
+        for one in run.applications
+        for task in one.tasks
+    ]
+    for group in [starts] if shared else by_node(starts):
+        here = busy if shared else [one for one in busy if one.node == group[0].node]
+        found.add("task_start", [float(us) for us in alone_us(group, here)])
+        found.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
+
+
+def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
+    """How many cores the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
+
+    On cores that other programs use as well these are fewer than the machine has. ``each_us`` is by how much each start
+    makes the maps last longer.
+    """
+    for run in runs:
+        for one in run.applications if run.known is Known.HISTORY else ():
+            maps = one.runs(MAP)
+            if len(maps) > cores:
+                lasted_us = max(task.finish_us for task in maps) - maps[0].start_us
+                rest_us = lasted_us - len(maps) * each_us
+                if rest_us > 0:
+                    yield 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
+
+
+def _starts(run: Run) -> Iterator[Start]:
+    """The starts of the maps of a job that sleeps."""
+    sleep_us = profile_of(run.job.spec).map_us
+    for one in run.applications:
+        for task in one.runs(MAP):
+            if task.took_us >= sleep_us:
+                yield Start(task.start_us, task.finish_us - sleep_us, task.node)

@@ -1,0 +1,63 @@
+"""What the start of a task takes, seen in tasks that only sleep: all that they take beyond their sleep is the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A start from one moment to another, in microseconds; ``node`` is where, empty when nobody knows."""
+
+    begin_us: int
+    end_us: int
+    node: str = ""
+
+
+def alone_us(starts: Sequence[Start], busy: Sequence[Start]) -> tuple[int, ...]:
+    """How long starts took that met no other one, and none of the tasks that were ``busy`` computing."""
+    return tuple(
+        group[0].end_us - group[0].begin_us for group in _groups(starts) if len(group) == 1 and not _meets(group, busy)
+    )
+
+
+def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> tuple[int, ...]:
+    """By how much one more start makes a crowd last longer, one figure for each crowd that kept all cores busy.
+
+    A crowd is of starts that overlap, twice as many as ``cores`` and more: its time / its starts. Crowds that met
+    computing tasks are left out.
+    """
+    return tuple(
+        round((max(one.end_us for one in group) - group[0].begin_us) / len(group))
+        for group in _groups(starts)
+        if len(group) >= 2 * cores and not _meets(group, busy)
+    )
+
+
+def by_node(starts: Iterable[Start]) -> list[list[Start]]:
+    """The starts of each node; those of an unknown one are left out."""
+    found: dict[str, list[Start]] = {}
+    for one in starts:
+        if one.node:
+            found.setdefault(one.node, []).append(one)
+    return [found[name] for name in sorted(found)]
+
+
+def _groups(starts: Sequence[Start]) -> Iterator[list[Start]]:
+    """Starts that overlap one with the next, by their beginning."""
+    group: list[Start] = []
+    end_us = 0
+    for one in sorted(starts, key=lambda start: (start.begin_us, start.end_us)):
+        if group and one.begin_us >= end_us:
+            yield group
+            group = []
+        end_us = max(end_us, one.end_us) if group else one.end_us
+        group.append(one)
+    if group:
+        yield group
+
+
+def _meets(group: Sequence[Start], busy: Sequence[Start]) -> bool:
+    begin_us, end_us = group[0].begin_us, max(one.end_us for one in group)
+    return any(one.begin_us < end_us and begin_us < one.end_us for one in busy)

@@ -1,0 +1,173 @@
+"""What one task of each job asks of the machine, as a table beside a trace; and what starting a task costs.
+
+A trace says how long tasks take, or how many bytes they move; of processor time it knows nothing. The table has it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from fawkes.core.model import JobSpec
+from fawkes.errors import ConfigError
+from fawkes.offline.load import Coming, Demand
+from fawkes.sim.constants import Constants
+from fawkes.sim.profile import Profile, profile_of
+
+
+class Known(StrEnum):
+    """From what a demand is known: the job's own description, Hadoop's history, or its run time alone."""
+
+    SPEC = "spec"
+    HISTORY = "history"
+    LEDGER = "ledger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the tasks of a job ask for, without their starts.
+
+    ``told_tasks`` and ``told_bytes`` are its demand as it was submitted, which is all that a controller knows while it
+    waits: None where nobody said. ``reference_us`` is its reference time, when it was given one.
+    """
+
+    profile: Profile
+    known: Known
+    told_tasks: int | None = None
+    told_bytes: int | None = None
+    reference_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """What starting one task takes: time when it starts alone, and time on one core."""
+
+    wall_us: int = 0
+    cpu_us: int = 0
+
+
+_FIGURES = tuple(one.name for one in fields(Profile))
+_TOLD = ("told_tasks", "told_bytes", "reference_us")
+COLUMNS = ("job", "known", *_TOLD, *_FIGURES)
+
+
+def write_demands(path: Path, asked: Mapping[str, Asked]) -> None:
+    """The table as CSV, by job; the same values give the same bytes."""
+    with path.open("w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for job, one in sorted(asked.items()):
+            told = ["" if (value := getattr(one, name)) is None else value for name in _TOLD]
+            rows.writerow([job, one.known, *told, *(getattr(one.profile, name) for name in _FIGURES)])
+
+
+def read_demands(path: Path) -> dict[str, Asked]:
+    """The demand of each job; ConfigError names file and line of what is wrong."""
+    try:
+        with path.open(encoding="utf-8", newline="") as text:
+            rows = list(csv.reader(text, strict=True))
+    except FileNotFoundError:
+        raise ConfigError("there is no such file", file=str(path), hint="`fawkes record` writes it") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"cannot be read ({error})", file=str(path)) from None
+    if not rows or tuple(rows[0]) != COLUMNS:
+        raise ConfigError("has other columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}")
+    found: dict[str, Asked] = {}
+    for line, row in enumerate(rows[1:], 2):
+        if row and row[0] in found:
+            raise ConfigError(f"the job {row[0]!r} is there twice", file=str(path), key=f"line {line}")
+        found[row[0] if row else ""] = _read(row, path, line)
+    return found
+
+
+def _read(row: Sequence[str], path: Path, line: int) -> Asked:
+    try:
+        if len(row) != len(COLUMNS):
+            raise ValueError(f"has {len(row)} fields, the columns are {len(COLUMNS)}")
+        values = {name: int(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
+        figures = {name: values[name] or 0 for name in _FIGURES}
+        negative = next((name for name, value in values.items() if (value or 0) < 0), None)
+        if negative:
+            raise ValueError(f"{negative} is negative")
+        if figures["maps"] + figures["reduces"] < 1:
+            raise ValueError("has no task")
+        told = {name: values[name] for name in _TOLD}
+        return Asked(profile=Profile(**figures), known=Known(row[1]), **told)
+    except ValueError as error:
+        raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
+
+
+def with_demands(jobs: Iterable[Coming], asked: Mapping[str, Asked]) -> tuple[Coming, ...]:
+    """The jobs with what the table says of them; one that it does not have stays as it is."""
+    return tuple(
+        one if one.spec.id not in asked else replace(one, spec=_asking(one.spec, asked[one.spec.id])) for one in jobs
+    )
+
+
+def _asking(spec: JobSpec, asked: Asked) -> JobSpec:
+    return replace(
+        _with_profile(spec, asked.profile),
+        tasks=asked.told_tasks or 1,
+        tasks_estimated=asked.told_tasks is None,
+        input_bytes=asked.told_bytes,
+        reference_us=asked.reference_us,
+    )
+
+
+def started(demands: Sequence[Demand], start: TaskStart, constants: Constants) -> tuple[Demand, ...]:
+    """The same demands, with the start of each task in its work."""
+    if start == TaskStart():
+        return tuple(demands)
+
+    def change(nodes: int, jobs: Sequence[Coming]) -> Iterable[Coming]:
+        for one in jobs:
+            yield replace(one, spec=_with_profile(one.spec, with_start(profile_of(one.spec), start, nodes, constants)))
+
+    return tuple(demand.mapped(partial(change, demand.spec.min_nodes)) for demand in demands)
+
+
+def with_start(profile: Profile, start: TaskStart, nodes: int, constants: Constants) -> Profile:
+    """The profile of a job whose tasks have to start first, on that many nodes.
+
+    The time on cores is shared like any other. But a task that sleeps does so after its start, and the model lets time
+    and cores pass side by side: so its time grows by that of a start among all that start with it (`start_us`).
+    """
+    of = constants
+    map_us = start_us(start, profile.maps, nodes, of.map_slots or of.slots, of) if profile.map_us else start.wall_us
+    grown = replace(profile, map_us=profile.map_us + map_us, map_cpu_us=profile.map_cpu_us + start.cpu_us)
+    if not profile.reduces:
+        return grown
+    slots = of.reduce_slots if of.map_slots else of.slots
+    reduce_us = start_us(start, profile.reduces, nodes, slots, of) if profile.reduce_us else start.wall_us
+    return replace(
+        grown,
+        reduce_us=profile.reduce_us + reduce_us,
+        reduce_cpu_us=profile.reduce_cpu_us + start.cpu_us,
+    )
+
+
+def start_us(start: TaskStart, tasks: int, nodes: int, slots: int, constants: Constants) -> int:
+    """How long a start takes among the others of its wave, as the mean over the waves that the tasks make.
+
+    All slots of the nodes begin at once, and their starts share the cores.
+    """
+    full, rest = divmod(tasks, nodes * slots)
+    waves = [*([nodes * slots] if full else []), *([rest] if rest else [])]
+    times = [max(start.wall_us, start.cpu_us * _sharing(wave, nodes, constants) / constants.cores) for wave in waves]
+    if full and rest:
+        return round((full * times[0] + times[1]) / (full + 1))
+    return round(times[0])
+
+
+def _sharing(wave: int, nodes: int, constants: Constants) -> int:
+    """How many starts share one set of cores."""
+    return wave if constants.shared_cores else -(-wave // nodes)
+
+
+def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:
+    plain = {name: getattr(profile, name) for name in _FIGURES}
+    return replace(spec, details={**spec.details, "profile": plain})

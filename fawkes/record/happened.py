@@ -1,0 +1,177 @@
+"""What a ledger says happened in a span of time: who asked for what, under which rules, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fawkes.core.events import ReleaseAsked, Sampled, Started
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobLife, JobState, NodeLife
+from fawkes.errors import UserError
+from fawkes.report import history
+from fawkes.store.base import Reader
+from fawkes.units import show_time
+
+_HINT = "Give another --since or --until; `fawkes jobs --all` shows when there were jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one time to before another, and the numbers of the first and the last step in it."""
+
+    since_us: int
+    until_us: int
+    first_seq: int
+    last_seq: int
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """From when to before when."""
+        return self.since_us, self.until_us
+
+    def has(self, at_us: int) -> bool:
+        """Whether a time is in it."""
+        return self.since_us <= at_us < self.until_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """A span of a ledger.
+
+    ``rules`` are the start of the engine that was in charge longest: pool, settings, policy. ``jobs`` were submitted in
+    the span and succeeded. ``left_out`` says why other jobs and MR-clusters are not there, ``notes`` what an offline
+    run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job ran, ``node_slots`` those
+    of one node; None where no reading says it.
+    """
+
+    span: Span
+    rules: Started
+    clusters: tuple[ClusterState, ...]
+    jobs: tuple[JobState, ...]
+    slots: Mapping[str, float]
+    node_slots: int | None
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def span_of(store: Reader, since_us: int | None = None, until_us: int | None = None) -> Span:
+    """The span between two times, by default all of the ledger; UserError when nothing is in it."""
+    begin_us, end_us = history.first_us(store), history.last_us(store) + 1
+    since_us = begin_us if since_us is None else max(begin_us, since_us)
+    until_us = end_us if until_us is None else min(end_us, until_us)
+    first, last = store.seq_at(since_us) + 1, store.seq_at(until_us)
+    if since_us >= until_us or first > last:
+        between = f"{show_time(begin_us)} to {show_time(end_us)}" if store.last_seq() else "nothing at all"
+        raise UserError("there is no step in that span", where=f"the ledger has {between}", hint=_HINT)
+    return Span(since_us, until_us, first, last)
+
+
+def happened(store: Reader, span: Span) -> Happened:
+    """What happened in a span; UserError when no job that succeeded was submitted in it."""
+    rules, notes = _rules(store, span)
+    asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
+    jobs = tuple(job for job in asked if job.life is JobLife.SUCCEEDED and job.run_us)
+    left_out = {f"job {job.id}": _why(job) for job in asked if job not in jobs}
+    if not jobs:
+        what = "no job was submitted" if not asked else f"none of the {len(asked)} jobs succeeded"
+        raise UserError(
+            f"{what} in that span", where=f"{show_time(span.since_us)} to {show_time(span.until_us)}", hint=_HINT
+        )
+    busy = {job.cluster for job in jobs}
+    there = [state for state in history.clusters(store) if _there(state, span)]
+    clusters = tuple(state for state in there if state.id in busy or not state.failed)
+    left_out |= {f"MR-cluster {state.id}": f"it failed: {state.failed}" for state in there if state not in clusters}
+    notes += [f"{job.id} was tried {job.attempt} times; its last attempt counts" for job in jobs if job.attempt > 1]
+    slots, node_slots = _slots(store, span, jobs)
+    return Happened(
+        span=span,
+        rules=rules,
+        clusters=clusters,
+        jobs=jobs,
+        slots=slots,
+        node_slots=node_slots,
+        left_out=left_out,
+        notes=(*notes, *_released(store, span), *_early(clusters, span)),
+    )
+
+
+def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
+    """The start that held longest in the span, and a note when another one had other rules."""
+    starts = [entry.event for entry in store.entries(kinds=(Started.__name__,)) if entry.event.at_us < span.until_us]
+    held = [event for event in starts if isinstance(event, Started)]
+    if not held:
+        raise UserError("no engine had started before the end of that span", hint=_HINT)
+    ends = [max(span.since_us, event.at_us) for event in held[1:]] + [span.until_us]
+    lasted = [end - max(span.since_us, event.at_us) for event, end in zip(held, ends, strict=True)]
+    longest = held[lasted.index(max(lasted))]
+    rules = {(repr(event.settings), event.policy.sha256) for event, us in zip(held, lasted, strict=True) if us > 0}
+    others = len(rules) - 1
+    notes = [f"settings or policy were others for a part of the span ({others} more)"] if others > 0 else []
+    if longest.shadow:
+        notes.append("the controller only watched (--shadow): what it decided was not done")
+    return longest, notes
+
+
+def _why(job: JobState) -> str:
+    if job.life in ENDED_JOBS:
+        why = f": {job.why}" if job.why not in ("", job.life) else ""
+        return f"{job.life}{why}" if job.life is not JobLife.SUCCEEDED else "it has no times"
+    return f"{job.life}: it had not ended"
+
+
+def _there(state: ClusterState, span: Span) -> bool:
+    gone_us = state.since_us if state.life is ClusterLife.GONE else None
+    return state.requested_us < span.until_us and (gone_us is None or gone_us > span.since_us)
+
+
+def _released(store: Reader, span: Span) -> list[str]:
+    found = [entry.event for entry in store.entries(kinds=(ReleaseAsked.__name__,)) if span.has(entry.event.at_us)]
+    names = sorted({event.cluster for event in found if isinstance(event, ReleaseAsked)})
+    return [f"{name} was released by hand; offline it stays until it has been idle" for name in names]
+
+
+def _early(clusters: Sequence[ClusterState], span: Span) -> list[str]:
+    names = sorted(state.id for state in clusters if state.requested_us < span.since_us)
+    return [f"{name} was there before the span; offline it is requested at its beginning" for name in names]
+
+
+def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[str, float], int | None]:
+    """Mean slots of a job's MR-cluster while it ran; and slots of one node, by most readings."""
+    seen: dict[ClusterId, list[tuple[int, int]]] = {}
+    each: Counter[int] = Counter()
+    serving = _Serving(store)
+    for entry in store.entries(after=span.first_seq - 1, kinds=(Sampled.__name__,)):
+        if entry.seq > span.last_seq or not isinstance(entry.event, Sampled):
+            break
+        for reading in entry.event.readings:
+            if reading.slots_total:
+                seen.setdefault(reading.cluster, []).append((entry.event.at_us, reading.slots_total))
+                nodes = serving.at(entry.seq, reading.cluster)
+                if nodes and reading.slots_total % nodes == 0:
+                    each[reading.slots_total // nodes] += 1
+    found: dict[str, float] = {}
+    for job in jobs:
+        began, ended = job.started_us or 0, job.finished_us or 0
+        mine = [total for at_us, total in seen.get(job.cluster, ()) if began <= at_us <= ended]
+        if mine:
+            found[job.id] = sum(mine) / len(mine)
+    return found, each.most_common(1)[0][0] if each else None
+
+
+class _Serving:
+    """How many nodes serve each MR-cluster, step by step onwards."""
+
+    def __init__(self, store: Reader) -> None:
+        self._changes = list(history.node_changes(store))
+        self._next = 0
+        self._of: dict[str, str | None] = {}
+
+    def at(self, seq: int, cluster: str) -> int:
+        """The nodes that serve a MR-cluster after a step that is not before the last one asked for."""
+        while self._next < len(self._changes) and self._changes[self._next].seq <= seq:
+            new = self._changes[self._next].new
+            self._of[new.node.id] = new.owner if new.life is NodeLife.SERVING else None
+            self._next += 1
+        return sum(owner == cluster for owner in self._of.values())

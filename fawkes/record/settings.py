@@ -1,0 +1,54 @@
+"""Settings of a ledger as the keys of ``fawkes.toml`` that give them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fawkes.config.settings import GROWTH
+from fawkes.core.model import Role
+from fawkes.core.settings import Settings
+from fawkes.record.toml import duration
+
+CODES = {role: code for code, role in GROWTH.items()}
+
+
+def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
+    """Every key that decides, none left to the preset; ``policy`` is the path of its file."""
+    return {
+        "preset": settings.preset,
+        "policy": policy,
+        "policy_parameters": dict(settings.policy_parameters),
+        "period": duration(settings.period_us),
+        "sample_every": duration(settings.sample_every_us),
+        "discrimination": str(settings.discrimination),
+        "tau": settings.tau,
+        "growth": code_of(settings.growth),
+        "transient_leave": duration(settings.transient_leave_us),
+        "transient_core_leave": duration(settings.transient_core_leave_us),
+        "evacuate_alert": duration(settings.evacuate_us),
+        "spare_application_masters": settings.spare_masters,
+        "prefer_site": settings.prefer_site,
+        "confirmations": settings.confirmations,
+        "settle_after_grow": duration(settings.settle_after_grow_us),
+        "settle_after_shrink": duration(settings.settle_after_shrink_us),
+        "max_moves": "unlimited" if settings.max_moves_fraction is None else settings.max_moves_fraction,
+        "max_moves_window": duration(settings.max_moves_window_us),
+        "idle_time": "never" if settings.idle_us is None else duration(settings.idle_us),
+        "stale_samples": max(1, settings.stale_us // settings.sample_every_us),
+        "halt_if_unreachable": settings.halt_lost_fraction,
+        "quarantine": duration(settings.quarantine_us),
+        "deploy_attempts": settings.deploy_attempts,
+        "timeouts": {
+            "join": duration(settings.join_us),
+            "clean": duration(settings.clean_us),
+            "deploy": duration(settings.deploy_us),
+            "membership": duration(settings.membership_us),
+            "transfer": duration(settings.transfer_us),
+            "start_job": duration(settings.start_job_us),
+        },
+    }
+
+
+def code_of(role: Role) -> str:
+    """TR or TC."""
+    return CODES[role]

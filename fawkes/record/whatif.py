@@ -1,0 +1,110 @@
+"""A record under other policies and settings: first as it was, held against what happened, then all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fawkes.catalog import Catalog, Found
+from fawkes.config.model import ModelTable
+from fawkes.config.site import Site
+from fawkes.offline.beside import beside
+from fawkes.offline.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.plan import Plan, asked
+from fawkes.offline.read import read_plan
+from fawkes.offline.scenario import Scenario, simulate
+from fawkes.offline.statistics import table_of
+from fawkes.offline.work import Row, Runner, finish
+from fawkes.record.folder import Record
+from fawkes.record.verdict import Bounds, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record as a plan, and the scenario of the recorded policy and settings, without wishes."""
+
+    record: Record
+    plan: Plan
+    recorded: Scenario
+
+
+def question_of(record: Record, catalog: Catalog, model: ModelTable | None = None) -> Question:
+    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it.
+
+    ``model`` stands instead of the scenario's.
+    """
+    plan = read_plan(Site(record.folder), catalog, str(record.scenario), model=model)
+    recorded = plan.scenario(catalog)
+    return Question(record, plan.with_references(recorded), recorded)
+
+
+def verdict_of(question: Question, bounds: Bounds) -> Verdict:
+    """The recorded policy and settings, simulated once, beside what happened."""
+    record = question.record
+    store = simulate(asked(question.recorded, question.plan.demands))
+    with record.ledger() as ledger:
+        both = beside(ledger, store, record.span.times)
+    return Verdict(
+        both=both,
+        policy=question.recorded.policy.name,
+        known=record.known,
+        left_out=len(record.left_out),
+        bounds=bounds,
+    )
+
+
+def grid_of(
+    question: Question,
+    catalog: Catalog,
+    policies: Sequence[Found],
+    variants: Mapping[str, Mapping[str, Any]],
+    *,
+    replays: int,
+    spread_us: int,
+) -> Grid:
+    """Each policy under each variant of the settings; the recorded ones hold where a variant says nothing."""
+    return Grid(
+        name=question.record.folder.resolve().name,
+        scenarios={
+            (policy.title, label): question.plan.scenario(catalog, policy=policy, changes=changes)
+            for label, changes in variants.items()
+            for policy in policies
+        },
+        demands=question.plan.demands,
+        replays=replays,
+        seed=question.plan.seed,
+        spread_us=spread_us,
+    )
+
+
+class _Kept:
+    """Rows in memory, for a grid that nobody asked to keep."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Cell, Row] = {}
+
+    def row(self, item: Cell) -> Row | None:
+        """The row of a run that is done."""
+        return self._rows.get(item)
+
+    def keep(self, item: Cell, row: Row) -> None:
+        """Remember it."""
+        self._rows[item] = row
+
+
+def ranked(
+    grid: Grid, baseline: str, run: Runner, step: Callable[[str], None], folder: Path | None = None
+) -> list[dict[str, Any]]:
+    """A row for each policy and variant as `table_of` gives it, best first: least mean slowdown, then makespan.
+
+    Policies without any slowdown come last. With a ``folder`` rows are kept there, and those that it has are not run
+    again.
+    """
+    kept = _Kept() if folder is None else GridFolder(folder, grid)
+    rows = finish(partial(run_cell, grid), grid.cells, kept, run, step)
+    table = table_of(rows, baseline)
+    table.sort(key=lambda row: (row["slowdown_mean"] is None, row["slowdown_mean"], row["makespan_s"]))
+    return [{"rank": number, **row} for number, row in enumerate(table, 1)]

@@ -1,0 +1,79 @@
+"""What records show of each constant, from simulated runs with canned histories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.calibrate.observe import observed
+from fawkes.errors import RefusedError
+from fawkes.record.folder import Record
+from fawkes.record.scenario import Platform
+from fawkes.report import history
+from fawkes.sim.constants import DAS4
+from fawkes.sim.steps import Delays
+from fawkes.store.base import Writer
+from fawkes.units import SECOND_US
+from tests.record.support import history_of, recorded, run
+
+S = SECOND_US
+
+
+@pytest.fixture(scope="module")
+def store() -> Writer:
+    return run()
+
+
+def with_histories(store: Writer, folder: Path, **facts: Any) -> Record:
+    """A record with the history of a's jobs: four maps side by side, which sleep 12 s."""
+    jobs = [job for job in history.jobs(store) if job.cluster == "a"]
+    histories = {
+        job.id: {"job": job.id, "attempt": 1, "applications": [history_of(job, maps=4, **facts)]} for job in jobs
+    }
+    missing = {job.id: "no" for job in history.jobs(store) if job.id not in histories}
+    return recorded(store, folder, histories=histories, missing=missing, platform=Platform(cores=2, shared_cores=True))
+
+
+def test_a_record_shows_the_constants_that_it_was_made_by(store: Writer, tmp_path: Path) -> None:
+    found = observed([with_histories(store, tmp_path)]).values
+    assert found["job_begin"] == [DAS4.job_begin_us] * 3
+    assert found["job_end"] == pytest.approx([DAS4.job_end_us] * 3, abs=1000)
+    assert set(found["job_start"]) == {Delays().job_start_us}
+    assert len(found["job_start"]) == 9
+    assert set(found["deploy"]) == {Delays().deploy_us}
+    assert [round(rate / 1e6) for rate in found["disk"]] == [100]
+    assert found["task_start"] == []
+
+
+def test_crowds_of_starts_show_what_a_start_costs(store: Writer, tmp_path: Path) -> None:
+    found = observed([with_histories(store, tmp_path, begin_us=3 * S)]).values
+    took_us = [job.run_us - 7 * S - 12 * S for job in history.jobs(store) if job.cluster == "a" and job.run_us]
+    # Four start at once on two cores.
+    assert found["task_start_cpu"] == pytest.approx([us / 2 for us in took_us], abs=2000)
+    assert "crowd" not in found
+    assert found.get("cores", []) == []
+
+
+def test_several_records_are_one_set_of_observations(store: Writer, tmp_path: Path) -> None:
+    (tmp_path / "two").mkdir()
+    one, two = with_histories(store, tmp_path), with_histories(store, tmp_path / "two")
+    alone, both = observed([one]).values, observed([one, two]).values
+    assert {name: len(figures) for name, figures in both.items()} == {
+        name: 2 * len(figures) for name, figures in alone.items()
+    }
+
+
+def test_a_history_that_cannot_be_read_is_refused(store: Writer, tmp_path: Path) -> None:
+    record = with_histories(store, tmp_path)
+    file = record.folder / "history" / "a-1.1.json"
+    said = json.loads(file.read_text())
+    for harm in ("{", json.dumps([1]), json.dumps({**said, "applications": [{"job": {"state": "SUCCEEDED"}}]})):
+        file.write_text(harm)
+        with pytest.raises(RefusedError, match="cannot be understood"):
+            observed([record])
+    file.unlink()
+    with pytest.raises(RefusedError, match=r"a-1\.1\.json"):
+        observed([record])

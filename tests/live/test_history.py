@@ -1,0 +1,110 @@
+"""Histories that the controller reads for `fawkes record`, from a server with canned documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fawkes.core.model import NodeId
+from fawkes.live.history import LIMITS, Limits, histories
+from fawkes.live.masters import Application, MasterAddresses
+from fawkes.live.rest import Deadline
+from tests.support.stub import Stub, stub_master
+
+JOB = "/ws/v1/history/mapreduce/jobs/job_1_0007"
+APPLICATION = Application(id="application_1_0007", name="sleep", state="FINISHED", started_us=5, finished_us=9)
+
+
+def attempt(task: str) -> dict[str, Any]:
+    return {
+        "taskAttempt": {
+            "id": f"attempt_{task}",
+            "state": "SUCCEEDED",
+            "startTime": 10,
+            "finishTime": 20,
+            "nodeHttpAddress": "10.98.1.2:8042",
+            "diagnostics": "x" * 1000,
+        }
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[Stub]:
+    with stub_master() as stub:
+        tasks = [
+            {"id": f"t{n}", "type": "MAP", "state": "SUCCEEDED", "successfulAttempt": f"a{n}", "startTime": 10,
+             "finishTime": 20, "progress": 100.0}
+            for n in range(3)
+        ]  # fmt: skip
+        stub.answers = {
+            JOB: {"job": {"id": "job_1_0007", "state": "SUCCEEDED", "mapsTotal": 3}},
+            f"{JOB}/counters": {"jobCounters": {"id": "job_1_0007", "counterGroup": [{"counter": []}]}},
+            f"{JOB}/tasks": {"tasks": {"task": tasks}},
+            **{f"{JOB}/tasks/t{n}/attempts/a{n}": attempt(f"t{n}") for n in range(3)},
+        }
+        yield stub
+
+
+def asked(stub: Stub, limits: Limits = LIMITS) -> dict[str, Any]:
+    masters = MasterAddresses(
+        resource_manager="", namenode="", user="", history=stub.url, nodes={"10.98.1.2": NodeId("node02")}
+    )
+    found = list(histories(masters, [APPLICATION], Deadline.after(10), limits))
+    assert len(found) == 1
+    return dict(found[0])
+
+
+def test_job_counters_and_tasks_with_their_nodes(server: Stub) -> None:
+    found = asked(server)
+    assert found["application"]["id"] == "application_1_0007"
+    assert (found["application"]["started_us"], found["application"]["finished_us"]) == (5, 9)
+    assert found["job"]["mapsTotal"] == 3
+    assert found["why"] == ""
+    assert found["counters"] == [{"counter": []}]
+    assert [task["attempt"]["node"] for task in found["tasks"]] == ["node02"] * 3
+    assert "diagnostics" not in found["tasks"][0]["attempt"]
+    assert "progress" not in found["tasks"][0]
+    assert found["tasks_left_out"] == 0
+
+
+def test_an_attempt_that_is_not_there_leaves_its_task(server: Stub) -> None:
+    del server.answers[f"{JOB}/tasks/t1/attempts/a1"]
+    server.answers[f"{JOB}/tasks/t2/attempts/a2"] = {"oh": "no"}
+    assert ["attempt" in task for task in asked(server)["tasks"]] == [True, False, False]
+
+
+def test_a_job_that_the_server_does_not_know_says_why(server: Stub) -> None:
+    del server.answers[JOB]
+    found = asked(server)
+    assert (found["job"], found["tasks"]) == (None, [])
+    assert "404" in found["why"]
+
+
+@pytest.mark.parametrize("document", [{}, {"job": None}, []])
+def test_an_answer_of_another_form_says_why(server: Stub, document: object) -> None:
+    server.answers[JOB] = document
+    found = asked(server)
+    assert found["job"] is None
+    assert "no 'job'" in found["why"]
+
+
+def test_without_a_server_there_is_a_reason() -> None:
+    masters = MasterAddresses(resource_manager="", namenode="", user="")
+    found = list(histories(masters, [APPLICATION], Deadline.after(10)))
+    assert [one["job"] for one in found] == [None]
+    assert "no JobHistory server" in str(found[0]["why"])
+
+
+def test_tasks_beyond_the_limit_are_counted(server: Stub) -> None:
+    found = asked(server, limits=Limits(tasks=2, attempts=1))
+    assert found["tasks_left_out"] == 1
+    assert ["attempt" in task for task in found["tasks"]] == [True, False]
+
+
+def test_nothing_is_asked_once_the_time_is_over(server: Stub) -> None:
+    masters = MasterAddresses(resource_manager="", namenode="", user="", history=server.url)
+    found = list(histories(masters, [APPLICATION], Deadline.after(-1)))
+    assert found[0]["job"] is None
+    assert "no time left" in str(found[0]["why"])

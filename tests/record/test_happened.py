@@ -1,0 +1,133 @@
+"""What is taken from a ledger into a record, and what is left out and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fawkes.core.decision import Decision, PutCluster, PutJob
+from fawkes.core.events import PolicyText, ReleaseAsked, Started, Woke
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState
+from fawkes.core.settings import Settings
+from fawkes.errors import UserError
+from fawkes.record.happened import happened, span_of
+from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
+from tests.record.support import run, sleep_job
+
+POLICY = PolicyText("TD", "td.py", "", "0")
+
+
+def started(at_s: int, **settings: Any) -> Started:
+    return Started(
+        at_us=at_s * SECOND_US, version="1", pool="p", epoch=1, controller="", settings=Settings(**settings),
+        nodes=(), policy=POLICY,
+    )  # fmt: skip
+
+
+def job(name: str, life: JobLife, at_s: int, took_s: int | None = 10, **more: Any) -> PutJob:
+    begun = at_s * SECOND_US
+    state = JobState(spec=sleep_job(name, "c"), life=life, submitted_us=begun, started_us=begun)
+    return PutJob(replace(state, finished_us=None if took_s is None else begun + took_s * SECOND_US, **more))
+
+
+def store_of(*steps: tuple[Any, tuple[Any, ...]]) -> MemoryStore:
+    store = MemoryStore()
+    for event, changes in steps:
+        store.append(event, Decision(changes=changes))
+    return store
+
+
+def woke(at_s: int, *changes: Any) -> tuple[Any, tuple[Any, ...]]:
+    return Woke(at_us=at_s * SECOND_US), changes
+
+
+CLUSTER = PutCluster(ClusterState(spec=ClusterSpec(id=ClusterId("c"), min_nodes=2), life=ClusterLife.RUNNING))
+
+
+def test_only_jobs_that_succeeded_are_kept() -> None:
+    store = store_of(
+        (started(0), (CLUSTER,)),
+        woke(1, job("good", JobLife.SUCCEEDED, 1), job("bad", JobLife.FAILED, 1, why="exit 3")),
+        woke(2, job("ours", JobLife.CANCELLED, 2), job("long", JobLife.RUNNING, 2, None)),
+        woke(99, job("twice", JobLife.SUCCEEDED, 3, attempt=2)),
+    )
+    what = happened(store, span_of(store))
+    assert [one.id for one in what.jobs] == ["good", "twice"]
+    assert what.left_out == {
+        "job bad": "failed: exit 3",
+        "job ours": "cancelled",
+        "job long": "running: it had not ended",
+    }
+    assert "twice was tried 2 times; its last attempt counts" in what.notes
+
+
+def test_a_span_keeps_what_was_submitted_in_it() -> None:
+    store = store_of(
+        (started(0), (CLUSTER,)),
+        woke(10, job("early", JobLife.SUCCEEDED, 10)),
+        woke(20, job("late", JobLife.SUCCEEDED, 20)),
+        woke(30, job("later", JobLife.SUCCEEDED, 30)),
+    )
+    what = happened(store, span_of(store, 15 * SECOND_US, 25 * SECOND_US))
+    assert [one.id for one in what.jobs] == ["late"]
+    assert (what.span.first_seq, what.span.last_seq) == (3, 3)
+    assert "c was there before the span; offline it is requested at its beginning" in what.notes
+
+
+def test_the_rules_are_those_that_held_longest() -> None:
+    store = store_of(
+        (started(0, tau=1.0), (CLUSTER,)),
+        (started(10, tau=2.0), ()),
+        woke(100, job("one", JobLife.SUCCEEDED, 1)),
+    )
+    what = happened(store, span_of(store))
+    assert what.rules.settings.tau == 2.0
+    assert "settings or policy were others for a part of the span (1 more)" in what.notes
+
+
+def test_releases_by_hand_are_told() -> None:
+    asked = ReleaseAsked(at_us=5 * SECOND_US, cluster=ClusterId("c"))
+    store = store_of((started(0), (CLUSTER,)), (asked, ()), woke(9, job("one", JobLife.SUCCEEDED, 1)))
+    assert happened(store, span_of(store)).notes == ("c was released by hand; offline it stays until it has been idle",)
+
+
+def test_mr_clusters_that_were_gone_or_failed_are_left_out() -> None:
+    gone = ClusterState(spec=ClusterSpec(id=ClusterId("old"), min_nodes=2), life=ClusterLife.GONE, since_us=1)
+    failed = ClusterState(
+        spec=ClusterSpec(id=ClusterId("bad"), min_nodes=2), life=ClusterLife.GONE, since_us=10**9, failed="no Java"
+    )
+    store = store_of(
+        (started(0), (CLUSTER, PutCluster(gone), PutCluster(failed))), woke(9, job("one", JobLife.SUCCEEDED, 5))
+    )
+    what = happened(store, span_of(store, 2 * SECOND_US))
+    assert [one.id for one in what.clusters] == ["c"]
+    assert what.left_out == {"MR-cluster bad": "it failed: no Java"}
+
+
+def test_slots_are_those_of_the_readings() -> None:
+    store = run()
+    what = happened(store, span_of(store))
+    assert what.node_slots == 4
+    assert {JobId("a-0"), JobId("b-5")} <= set(what.slots)
+    assert all(4 <= slots <= 32 for slots in what.slots.values())
+
+
+@pytest.mark.parametrize(
+    ("since_s", "until_s", "says"), [(200, None, "no step"), (None, 0, "no step"), (11, 13, "no job was submitted")]
+)
+def test_a_span_without_jobs_is_refused(since_s: int | None, until_s: int | None, says: str) -> None:
+    store = store_of((started(0), (CLUSTER,)), woke(9, job("one", JobLife.SUCCEEDED, 5)), woke(12), woke(20))
+    us = [None if at is None else at * SECOND_US for at in (since_s, until_s)]
+    with pytest.raises(UserError, match=says):
+        happened(store, span_of(store, *us))
+
+
+def test_jobs_that_all_failed_are_refused() -> None:
+    store = store_of((started(0), (CLUSTER,)), woke(9, job("one", JobLife.FAILED, 5)))
+    with pytest.raises(UserError, match="none of the 1 jobs succeeded"):
+        happened(store, span_of(store))
+    with pytest.raises(UserError, match="no step"):
+        span_of(MemoryStore())

@@ -1,0 +1,59 @@
+"""Settings of a ledger, written as keys of fawkes.toml, are the same settings again."""
+
+from __future__ import annotations
+
+import tomllib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.config.settings import settings_of
+from fawkes.core.model import Role
+from fawkes.core.settings import Discrimination, Settings
+from fawkes.record import toml
+from fawkes.record.settings import settings_table
+from tests.offline.support import CATALOG, ROOT
+
+LONG = st.integers(10**6, 10**13)
+SHARE = st.floats(0.01, 1)
+
+
+@st.composite
+def any_settings(draw: st.DrawFn) -> Settings:
+    sample_us = draw(st.integers(10**6, 10**9))
+    return Settings(
+        preset=draw(st.sampled_from(["steady", "paper", "demo"])),
+        policy="TD",
+        period_us=sample_us * draw(st.integers(1, 20)),
+        sample_every_us=sample_us,
+        tau=draw(st.floats(0, 1e9)),
+        discrimination=draw(st.sampled_from(Discrimination)),
+        growth=draw(st.sampled_from([Role.TRANSIENT, Role.TRANSIENT_CORE])),
+        transient_leave_us=draw(st.integers(0, 10**12)),
+        transient_core_leave_us=draw(st.integers(0, 10**12)),
+        evacuate_us=draw(LONG),
+        spare_masters=draw(st.booleans()),
+        prefer_site=draw(st.booleans()),
+        confirmations=draw(st.integers(1, 9)),
+        settle_after_grow_us=draw(st.integers(0, 10**12)),
+        settle_after_shrink_us=draw(st.integers(0, 10**12)),
+        max_moves_fraction=draw(st.none() | SHARE),
+        max_moves_window_us=draw(LONG),
+        idle_us=draw(st.none() | LONG),
+        stale_us=sample_us * draw(st.integers(1, 9)),
+        join_us=draw(LONG),
+        clean_us=draw(LONG),
+        deploy_us=draw(LONG),
+        deploy_attempts=draw(st.integers(1, 9)),
+        membership_us=draw(LONG),
+        transfer_us=draw(LONG),
+        start_job_us=draw(LONG),
+        quarantine_us=draw(LONG),
+        halt_lost_fraction=draw(st.floats(0, 1)),
+    )
+
+
+@given(any_settings())
+def test_settings_come_back_from_their_keys(settings: Settings) -> None:
+    said = tomllib.loads("\n".join(toml.table(settings_table(settings, "TD"))))
+    assert settings_of(said, file="x", base=ROOT, catalog=CATALOG).core == settings

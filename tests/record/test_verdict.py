@@ -1,0 +1,57 @@
+"""When a run counts as reproduced, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from fawkes.offline.beside import Beside, JobRow
+from fawkes.offline.demands import Known
+from fawkes.record.verdict import Bounds, Verdict
+
+USUAL = Bounds()
+
+
+def verdict(
+    errors: Mapping[str, float], known: Mapping[str, Known] = {}, makespan_s: float = 100, bounds: Bounds = USUAL
+) -> Verdict:
+    rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + one)) for job, one in errors.items())
+    both = Beside(
+        turns=(), jobs=rows, likeness=0.5, job_error=None, recorded_makespan_s=100, simulated_makespan_s=makespan_s
+    )
+    sources = {job: known.get(job, Known.SPEC) for job in errors}
+    return Verdict(both=both, policy="TD", known=sources, left_out=0, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    ("errors", "makespan_s", "reproduced"),
+    [
+        ([0.1, -0.2, 0.9], 100, True),  # the median of 0.1, 0.2, 0.9
+        ([0.1, -0.3, 0.9], 100, False),
+        ([0.25], 125, True),
+        ([0.25], 126, False),
+        ([0.0], 74, False),
+        ([], 100, False),
+    ],
+)
+def test_both_errors_must_be_within_their_bounds(errors: Sequence[float], makespan_s: float, reproduced: bool) -> None:
+    found = verdict({f"j{n}": one for n, one in enumerate(errors)}, makespan_s=makespan_s)
+    assert found.reproduced is reproduced
+    assert found.line().startswith("Reproduced" if reproduced else "NOT reproduced")
+    assert found.plain()["reproduced"] is reproduced
+
+
+def test_jobs_known_by_their_time_alone_are_not_judged() -> None:
+    mixed = verdict({"own": 0.4, "timed": 0.0, "timed2": 0.0}, {"timed": Known.LEDGER, "timed2": Known.LEDGER})
+    assert mixed.job_error == pytest.approx(0.4)
+    assert (len(mixed.judged), mixed.reproduced) == (1, False)
+    assert "by their own description (1), by their run time alone (2)" in mixed.line()
+    alone = verdict({"timed": 0.1}, {"timed": Known.LEDGER})
+    assert alone.job_error == pytest.approx(0.1)
+
+
+def test_bounds_are_the_users() -> None:
+    found = verdict({"a": 0.4}, bounds=Bounds(job=0.5, makespan=0.1))
+    assert found.reproduced
+    assert "50% for job times and 10% for the makespan" in found.line()
