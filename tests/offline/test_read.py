@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fawkes.config.model import ModelTable
 from fawkes.config.site import Site
-from fawkes.core.model import NodeId
+from fawkes.core.model import Node, NodeId
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.sim.constants import DAS4, Constants
@@ -142,6 +142,49 @@ def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
     assert plan.constants.spread == 0
     assert (plan.delays.deploy_us, plan.delays.join_us) == (40 * SECOND_US, 9 * SECOND_US)
     assert plan.scenario(CATALOG).delays == plan.delays
+
+
+TABLE = """# fawkes jobs 1
+id,submit_s,cluster,maps,map_s
+a,12,c-2,4,10
+b,13,c-1,2,10
+c,15,,1,10
+d,5,c-2,1,10
+"""
+TABLED = """
+[[load]]
+cluster = "c-2"
+trace = "x.jobs.csv"
+format = "jobs"
+"""
+
+
+def test_a_table_gives_each_mr_cluster_its_own_jobs_at_the_times_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "x.jobs.csv").write_text(TABLE)
+    jobs = read(tmp_path, HEAD + TABLED).demands[1].jobs
+    # c-2 is requested at 10 s; what was to come before comes with it.
+    assert [(one.spec.id, one.at_us // SECOND_US) for one in jobs] == [("d", 0), ("a", 2), ("c", 5)]
+    none = HEAD + TABLED.replace('cluster = "c-2"', 'cluster = "c-1"')
+    (tmp_path / "x.jobs.csv").write_text(TABLE.replace("c-1", "c-9").replace("15,,", "15,c-9,"))
+    bad = Bad("", "", "no job for the MR-cluster 'c-1'", "column")
+    assert_refused(bad, tmp_path / "x.jobs.csv", lambda: read(tmp_path, none))
+
+
+def test_nodes_can_be_named_one_by_one(tmp_path: Path) -> None:
+    nodes = ", ".join(f"{{ id = 'n{n}', site = 's{n % 2}' }}" for n in range(1, 9))
+    text = HEAD.replace(
+        'nodes = 12\nsites = ["x", "y"]', f"node = [{nodes}, {{ id = 'big', capacity = 2.5, core = false }}]"
+    )
+    plan = read(tmp_path, text)
+    assert [(node.id, node.site) for node in plan.nodes[:2]] == [("n1", "s1"), ("n2", "s0")]
+    assert plan.nodes[-1] == Node(id=NodeId("big"), capacity_milli=2500, may_core=False)
+
+
+def test_another_model_stands_instead_of_that_of_the_file(tmp_path: Path) -> None:
+    read(tmp_path, f'{HEAD}[model]\njoin = "9s"\n')
+    other = ModelTable.model_validate({"clean": "5s"})
+    plan = read_plan(Site(tmp_path), CATALOG, str(tmp_path / "mine.toml"), model=other)
+    assert (plan.delays.join_us, plan.delays.clean_us) == (Delays().join_us, 5 * SECOND_US)
 
 
 LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'
