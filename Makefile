@@ -1,11 +1,11 @@
-# demo, test, test-fast, check, bench: each brings what it needs into .venv and the cache first.
+# demo, test, test-fast, check, bench, shows: each brings what it needs into .venv and the cache first.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests start Python some hundred times: with nothing compiled kept, half of their time goes into compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast check bench format ready clean
+.PHONY: demo test test-fast check bench shows format ready clean
 
 demo: ready
 	@$(BIN)/fawkes demo
@@ -27,6 +27,11 @@ check: $(VENV)/ready
 
 bench: ready
 	$(BIN)/python -m bench
+
+# Long runs on real Hadoop: the paper's micro-experiments in small (about 20 minutes).
+shows: ready
+	@$(BIN)/fawkes dist get 3.5.0
+	$(BIN)/python -m bench.micro
 
 format: $(VENV)/ready
 	$(BIN)/ruff check --fix

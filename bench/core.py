@@ -82,7 +82,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         Figure(group=GROUP, what=f"{of_small}: a tick", unit="ms", ours=values(small, "tick_ms"), at_most=2),
         Figure(group=GROUP, what="ledger: steps stored, each durably", unit="1/s", ours=values(ledger, "append")),
         Figure(group=GROUP, what="ledger: steps read and applied", unit="1/s", ours=values(ledger, "rebuild")),
-        Figure(group=GROUP, what="ledger: steps decided anew (`replay`)", unit="1/s", ours=values(ledger, "replay")),
+        Figure(group=GROUP, what="ledger: steps decided anew (`verify`)", unit="1/s", ours=values(ledger, "replay")),
         Figure(group=GROUP, what="ledger: size of a step", unit="B", ours=values(ledger, "bytes")),
     ]
 

@@ -24,9 +24,9 @@ def tools(say: Say) -> Path:
     folder = _VENV / "bin"
     if not all((folder / name).exists() for name in ("clush", "ansible")):
         say(f"making {_VENV.name} with {' and '.join(_PACKAGES)}")
-        _run(sys.executable, "-m", "venv", str(_VENV))
+        run_or_fail(_VENV, sys.executable, "-m", "venv", str(_VENV))
         (_VENV / ".gitignore").write_text("*\n")
-        _run(str(folder / "python"), "-m", "pip", "install", "--quiet", *_PACKAGES)
+        run_or_fail(_VENV, str(folder / "python"), "-m", "pip", "install", "--quiet", *_PACKAGES)
     return folder
 
 
@@ -38,8 +38,9 @@ def versions(folder: Path) -> str:
     return done.stdout.strip()
 
 
-def _run(*command: str) -> None:
+def run_or_fail(made: Path, *command: str) -> None:
+    """Run a command that makes an environment; FawkesError has its last line."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         last = next(reversed(done.stdout.strip().splitlines()), f"it ended with {done.returncode}")
-        raise FawkesError(f"{command[0]} failed: {last}", hint=f"Remove {_VENV.name} and try again")
+        raise FawkesError(f"{command[0]} failed: {last}", hint=f"Remove {made.name} and try again")

@@ -1,12 +1,17 @@
-"""`fawkes dist`: the Hadoop releases of this machine."""
+"""`fawkes dist`: the Hadoop releases of this machine, and Pig."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from fawkes.cli.show import TABLE, Column, output_option, progress, show
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import FawkesError, UserError
+
+if TYPE_CHECKING:
+    from fawkes.dist.cache import Wanted
 
 _GOT = [Column("version"), Column("made"), Column("folder")]
 _FAULTS = [Column("version"), Column("file"), Column("fault")]
@@ -26,25 +31,32 @@ def dist() -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
-    """Resolve Hadoop VERSION (3.5.0 or 3.4.2) by Maven, check it and put it into the cache."""
+    """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache."""
     from fawkes.dist import cache
-    from fawkes.dist.pins import pin
 
-    wanted = pin(version)
+    wanted = _wanted(version)
     if dry_run:
         folder = cache.folder_of(wanted)
         click.echo(
             f"{folder} is there: nothing to do"
             if cache.is_there(wanted) and not again
-            else f"would resolve the {len(wanted.jars())} jars of Hadoop {version} by Maven into {folder}"
+            else f"would resolve the {len(wanted.jars())} jars of {wanted.title} by Maven into {folder}"
         )
         return
-    with progress(f"Hadoop {version}") as say:
-        got = cache.get(wanted, again=again, say=say)
+    with progress(wanted.title) as say:
+        made = cache.provide(wanted, again=again, say=say)
+    folder = cache.folder_of(wanted)
     if output == TABLE:
-        click.echo(f"Hadoop {version} {'is ready' if got.made else 'was there already'}: {got.release.root}")
+        click.echo(f"{wanted.title} {'is ready' if made else 'was there already'}: {folder}")
     else:
-        show([{"version": version, "made": got.made, "folder": got.release.root}], _GOT, output)
+        show([{"version": version, "made": made, "folder": str(folder)}], _GOT, output)
+
+
+def _wanted(version: str) -> Wanted:
+    from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
+    from fawkes.dist.pins import pin
+
+    return PIG_PINS[DEFAULT_PIG] if version == "pig" else pin(version)
 
 
 @dist.command(name="list")
@@ -56,12 +68,12 @@ def list_(output: str) -> None:
 
     rows = [
         {
-            "version": found.release.version,
+            "version": found.wanted.asked,
             "jars": found.jars,
             "size_bytes": found.size_bytes,
-            "java": found.release.java_range,
+            "java": found.java,
             "wrong_files": len(found.faults),
-            "folder": found.release.root,
+            "folder": found.folder,
         }
         for found in map(cache.look, cache.there())
     ]
@@ -89,17 +101,16 @@ def check(release: str | None, output: str) -> None:
     Fawkes tells whether it understands it and whether its jars can be opened.
     """
     from fawkes.dist import cache
-    from fawkes.dist.pins import pin
 
     if release is not None and "/" in release:
         _check_folder(release)
         return
-    pins = cache.there() if release is None else [pin(release)]
+    pins = cache.there() if release is None else [_wanted(release)]
     if not pins:
         raise UserError("the cache has no release", where=str(cache.dist_dir()), hint="`fawkes dist get` fetches one")
     looks = [cache.look(wanted) for wanted in pins]
     rows = [
-        {"version": found.release.version, "file": fault.path, "fault": fault.what}
+        {"version": found.wanted.asked, "file": fault.path, "fault": fault.what}
         for found in looks
         for fault in found.faults
     ]
@@ -114,7 +125,7 @@ def check(release: str | None, output: str) -> None:
         )
     if output == TABLE:
         for found in looks:
-            click.echo(f"Hadoop {found.release.version}: {found.jars} jars, every file is as it must be")
+            click.echo(f"{found.wanted.title}: {found.jars} jars, every file is as it must be")
 
 
 def _check_folder(folder: str) -> None:

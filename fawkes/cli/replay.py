@@ -1,93 +1,241 @@
-"""`fawkes replay`: decide a ledger again and compare."""
+"""`fawkes replay`: the jobs of a workload for real, at their times, on live MR-clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.acting import Duration
+from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option, progress, show
+from fawkes.cli.simulate import plan_of
+from fawkes.config.fields import size
 from fawkes.config.site import Site
-from fawkes.errors import ExitStatus
-from fawkes.units import show_time
+from fawkes.errors import ExitStatus, FawkesError
 
 if TYPE_CHECKING:
+    from fawkes.cli.client import Client
     from fawkes.cli.show import Step
-    from fawkes.ports import Entry
-    from fawkes.store.sqlite import LedgerReader
+    from fawkes.config.workloads import Generated, Workload
+    from fawkes.core.model import JobState
+    from fawkes.offline.load import Demand
+    from fawkes.offline.plan import Plan
+    from fawkes.replay.drift import DriftRow
+    from fawkes.replay.journal import Journal
+    from fawkes.replay.stage import Stages
+    from fawkes.workload.play import Posted
 
-_CHUNK = 1000
+_DATA = "256MiB"
 
 
 @click.command()
+@click.argument("scenario")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its journal and report.")
+@click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in a MR-cluster.")
+@click.option("--limit", "limit_us", type=Duration(), help="How long it may take, such as 1h.")
+@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")
 @output_option
 @click.pass_obj
-def replay(site: Site, output: str) -> ExitStatus | None:
-    """Decide every step of the ledger again and show where the decision differs from the stored one.
+def replay(
+    site: Site,
+    scenario: str,
+    out: Path | None,
+    data: str,
+    limit_us: int | None,
+    seed: int | None,
+    dry_run: bool,
+    output: str,
+) -> ExitStatus | None:
+    """Run the jobs of SCENARIO for real, at their times, on the controller of the site.
 
-    Ends 0 when every decision comes again byte for byte, 3 when steps that another version of Fawkes decided differ,
-    and 1 when steps of this version do: that is a defect.
+    SCENARIO is what `fawkes simulate` takes. Its MR-clusters are requested unless they run already; jobs known by their
+    bytes read, shuffle and write as many, jobs known by times sleep as long, and jobs that say what to run are run.
+    The controller decides by its own settings. The same command again goes on with one that was broken off.
+
+    Ends 0 when all jobs have succeeded, 4 when some have not.
     """
-    from fawkes import __version__
-    from fawkes.cli.ledger import ledger_of
-    from fawkes.cli.show import note, progress, show
+    from fawkes.catalog import Catalog
+    from fawkes.cli.client import Client
+    from fawkes.replay.build import load_jar
 
-    with ledger_of(site) as ledger:
-        count = ledger.last_seq()
-        with progress("replay", count // _CHUNK + 1) as step:
-            rows = list(_differences(ledger, step))
-    show(rows, _COLUMNS, output)
-    if not rows:
-        note(f"{count} steps decided again: every decision is the stored one, byte for byte")
+    catalog = Catalog(site=site.root)
+    plan = plan_of(site, catalog, scenario, seed)
+    with progress("replay", 2) as step:
+        demands = plan.with_references(plan.scenario(catalog)).demands
+        step("reference times")
+        jar = load_jar(note)
+        step("load jobs")
+    client = Client(site)
+    running = {row["cluster"] for row in client.rows("clusters") if row["life"] == "running"}
+    parts = _stages(site, plan, demands, running, jar, size(data))
+    if dry_run:
+        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], _PLANNED, output)
         return None
-    ours = [row for row in rows if row["version"] == __version__]
-    differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
-    note(f"{count} steps decided again: {differ}, {len(ours)} of them decided by this version")
-    return ExitStatus.FAILED if ours else ExitStatus.CHANGES
+    folder = out or Path(f"replay-{plan.name}")
+    rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    return _tell(rows, folder, output)
 
 
-def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
-    """A row for each decision that does not come again; a decision is its text in the ledger."""
-    from fawkes.core.events import Started
-    from fawkes.core.record import decision_plain, dumps
-    from fawkes.engine import replay as decided_again
-    from fawkes.policy import compile_policy
+def _stages(
+    site: Site, plan: Plan, demands: tuple[Demand, ...], running: set[str], jar: Path, data_bytes: int
+) -> Stages:
+    from fawkes.replay.stage import stages
 
-    version = ""
-
-    def entries() -> Iterator[Entry]:
-        nonlocal version
-        for entry in ledger.entries():
-            if isinstance(entry.event, Started):
-                version = entry.event.version
-            if entry.seq % _CHUNK == 0:
-                step(f"step {entry.seq}")
-            yield entry
-
-    for found in decided_again(entries(), compile_policy):
-        stored, now = decision_plain(found.stored), decision_plain(found.now)
-        if dumps(stored) != dumps(now):
-            yield {
-                "seq": found.seq,
-                "at": show_time(found.event.at_us),
-                "kind": type(found.event).__name__,
-                "version": version,
-                "differs": _parts(stored, now),
-                "stored": stored,
-                "now": now,
-            }
+    # A replay that goes on finds MR-clusters there that it has requested itself.
+    return stages(
+        plan.name,
+        demands,
+        running=running,
+        settings=site.settings(),
+        generate=_generated(plan),
+        jar=jar,
+        data_limit_bytes=data_bytes,
+    )
 
 
-def _parts(stored: Any, now: Any) -> list[str]:
-    """Which parts of two decisions differ."""
-    return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]
+def _generated(plan: Plan) -> tuple[Generated, ...]:
+    """The data that a scenario's file makes before the run; the paper's have none."""
+    from fawkes.config.scenarios import load_scenario
+    from fawkes.config.workloads import generated
+
+    return generated(load_scenario(Path(plan.file))) if plan.file.endswith(".toml") else ()
 
 
+def _run(
+    client: Client, site: Site, parts: Stages, folder: Path, limit_us: int | None, facts: dict[str, Any]
+) -> tuple[DriftRow, ...]:
+    from fawkes.cli.ledger import ledger_of
+    from fawkes.replay.drift import drift_rows
+    from fawkes.replay.journal import JOBS, Journal
+    from fawkes.report import history
+    from fawkes.workload.play import play, with_data
+
+    journal = Journal(folder, facts)
+    if journal.resumed:
+        note(f"goes on with what was broken off: {sum(map(len, journal.earlier.values()))} were asked for")
+    with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
+        if not journal.began(JOBS):
+            before = with_data(parts.before, site.root / "data", note)
+            _play_before(client, before, parts, journal, step, limit_us)
+        played = play(
+            with_data(parts.jobs, site.root / "data", note),
+            client,
+            say=note,
+            until="ended",
+            limit_us=limit_us,
+            there=parts.there,
+            earlier=journal.earlier[JOBS],
+            note=_kept(journal, JOBS, step),
+        )
+    note(played.in_words())
+    with ledger_of(site) as ledger:
+        jobs: dict[str, JobState] = {job.id: job for job in history.jobs(ledger)}
+    return drift_rows(played.posted, jobs)
+
+
+def _play_before(
+    client: Client, before: Workload, parts: Stages, journal: Journal, step: Step, limit_us: int | None
+) -> None:
+    """MR-clusters and data: the jobs begin when all of that is there."""
+    from fawkes.replay.journal import BEFORE
+    from fawkes.workload.play import play
+
+    asked = {one.spec.id for one in before.clusters}
+    play(
+        before,
+        client,
+        say=note,
+        until="ready",
+        limit_us=limit_us,
+        there=[name for name in parts.there if name not in asked],
+        earlier=journal.earlier[BEFORE],
+        note=_kept(journal, BEFORE, step),
+    )
+    for job in before.jobs:
+        for row in client.rows("jobs", job=job.spec.id):
+            if row["life"] != "succeeded":
+                raise FawkesError(
+                    f"the data could not be written: {row['why']}",
+                    where=job.spec.id,
+                    hint="--data SIZE asks for less; another --out begins anew",
+                )
+
+
+def _kept(journal: Journal, part: str, step: Step) -> Any:
+    def keep(posted: Posted) -> None:
+        journal.add(part, posted)
+        step(f"{posted.name} {posted.drift_us / 1e6:.2f} s late")
+
+    return keep
+
+
+def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus | None:
+    from fawkes.offline.folder import write_json
+    from fawkes.replay.drift import plain, summary
+
+    total = summary(rows)
+    write_json(folder / "replay.json", {"jobs": plain(rows), "total": total})
+    if output == JSON:
+        click.echo(json.dumps({"version": JSON_VERSION, "rows": plain(rows), "total": total}, indent=2))
+    else:
+        show(plain(rows), _COLUMNS, output)
+    if rows:
+        note(
+            f"{total['launched_within_1s']:.0%} of {total['jobs']} jobs were launched within 1 s of their time (median "
+            f"{total['late_median_s']:.2f} s, most {total['late_most_s']:.2f} s late)"
+        )
+    if total["start_drift_median_s"] is not None:
+        note(
+            f"YARN began them {total['start_drift_median_s']:.1f} s after it (median; 95 %: "
+            f"{total['start_drift_p95_s']:.1f} s), waiting in the queue included"
+        )
+    note(f"{total['succeeded']} of {total['jobs']} succeeded; journal and report: {folder}")
+    return None if total["succeeded"] == total["jobs"] else ExitStatus.PARTIAL
+
+
+def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
+    clusters = [
+        {"part": part, "what": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
+        for one in workload.clusters
+    ]
+    jobs = [
+        {
+            "part": part,
+            "what": "submit",
+            "name": one.spec.id,
+            "cluster": one.spec.cluster,
+            "at_s": one.delay_us / 1e6,
+            "behind": " ".join(one.behind),
+            "does": one.spec.details.get("title", ""),
+        }
+        for one in workload.jobs
+    ]
+    return [*clusters, *jobs]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s"
+
+
+_PLANNED = (
+    Column("part", "PART"),
+    Column("what", "WHAT"),
+    Column("name", "NAME"),
+    Column("cluster", "MR-CLUSTER"),
+    Column("at_s", "AT", _seconds, right=True),
+    Column("behind", "BEHIND"),
+    Column("does", "DOES"),
+)
 _COLUMNS = (
-    Column("seq", "step", right=True),
-    Column("at", "time"),
-    Column("kind", "event"),
-    Column("version", "decided by"),
-    Column("differs", text=", ".join),
+    Column("job", "JOB"),
+    Column("cluster", "MR-CLUSTER"),
+    Column("due_s", "DUE", _seconds, right=True),
+    Column("late_s", "LATE", _seconds, right=True),
+    Column("start_drift_s", "YARN", _seconds, right=True),
+    Column("run_s", "RAN", _seconds, right=True),
+    Column("slowdown", "SLOWDOWN", "{:.2f}".format, right=True),
+    Column("life", "STATE"),
 )

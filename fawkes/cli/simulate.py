@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,11 @@ class Setting(click.ParamType[tuple[str, str]]):
     metavar="SITE",
     help="Show decisions and times of jobs beside those that the ledger of a site has.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Check slots, tasks, bytes and the invariants of deciding at every event; ten times as slow.",
+)
 @output_option
 @click.pass_obj
 def simulate(
@@ -63,12 +68,13 @@ def simulate(
     seed: int | None,
     out: Path | None,
     recorded: Path | None,
+    check: bool,
     output: str,
 ) -> None:
     """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
 
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
-    `explain`, `status` and `replay` tell what happened in it.
+    `explain`, `status` and `verify` tell what happened in it.
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.ledger import ledger_of
@@ -90,7 +96,7 @@ def simulate(
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
-        store = run(asked(chosen, plan.demands))
+        store = run(replace(asked(chosen, plan.demands), check=check))
         step(chosen.policy.name)
         outcome = outcome_of(store)
         if out is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, output_option, show
+from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
 from fawkes.units import SECOND_US, show_bytes, show_duration
 
@@ -62,6 +63,33 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
     tell(write(trace, out, to, force=force), output)
 
 
+@workload.command()
+@click.argument("file")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@FORMAT
+@FORCE
+@output_option
+def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    from fawkes.report.figures import rendered
+    from fawkes.workload.files import refuse_there, whole
+    from fawkes.workload.pictures import workload_picture
+
+    out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
+    pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
+    for path in pictures.values():
+        refuse_there(path, force=force)
+    figure = workload_picture(opened(file, form))
+    for kind, path in pictures.items():
+        with whole(path) as raw:
+            raw.write(rendered(figure, kind))
+    show([{"file": str(path)} for path in pictures.values()], (Column("file"),), output)
+
+
+for _command in (make, scale, fold, sample, perturb, merge):
+    workload.add_command(_command)
+
+
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     """Lines for people."""
     rate = "all at once" if summary.rate_per_min is None else f"{summary.rate_per_min:.3g} a minute"
@@ -80,7 +108,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if summary.users:
         facts.append(("users", f"{summary.users}"))
     for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
-        facts += [(name, f"{lines.count} {reason} (first: line {lines.first})") for reason, lines in found.items()]
+        facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
     return facts
 
 

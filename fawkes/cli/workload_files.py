@@ -14,6 +14,10 @@ from fawkes.units import SECOND_US, show_duration
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
 
+_WEB = "http://"
+_ANSWER_S = 30.0
+"""How long a JobHistory server may take for an answer: it reads the history of a job from HDFS first."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
 
@@ -67,12 +71,26 @@ def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:
     """A workload, and a line on stderr for what was left out of it or mended."""
     from fawkes.workload.formats import read_workload
 
-    trace = read_workload(Path(file), format=form)
+    trace = _of_server(file) if file.startswith(_WEB) else read_workload(Path(file), format=form)
     if not quiet:
         for what, lines in (("left out", trace.dropped), ("mended", trace.mended)):
             if lines.total:
                 note(f"{file}: {what} {lines}")
     return trace
+
+
+def _of_server(address: str) -> Trace:
+    """The jobs of a JobHistory server, asked one after another."""
+    from dataclasses import replace
+
+    from fawkes.live.rest import Deadline, close_session, get_json
+    from fawkes.workload.historyserver import NAME, read
+
+    try:
+        trace = read(address, lambda url: get_json(url, Deadline.after(_ANSWER_S)))
+    finally:
+        close_session()
+    return replace(trace, source=address, format=NAME)
 
 
 def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:

@@ -87,11 +87,12 @@ class SleepTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """What a job runs. ``kind`` is ``jar``, ``class``, ``streaming`` or ``script``.
+    """What a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
-    ``jobclient-tests``); both may be empty. ``files`` are absolute local paths that go along. ``sleep`` says what
-    the tasks do when they only sleep.
+    ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are
+    ``files``, which go along. ``sleep`` says what the tasks do when they only sleep, ``profile`` what those of a load
+    job do: the simulator's `Profile`.
     """
 
     kind: str
@@ -106,9 +107,11 @@ class JobDetails:
     inputs: tuple[str, ...] = ()
     output: str = ""
     command: str = ""
+    pig: str = ""
     files: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     sleep: SleepTasks | None = None
+    profile: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def one_application(self) -> bool:

@@ -22,6 +22,7 @@ _NEEDS = {
     "class": ("class",),
     "streaming": ("mapper", "input", "output"),
     "script": ("command",),
+    "pig": ("pig",),
     "sleep": ("maps", "map_time"),
 }
 _ALLOWS = {
@@ -29,6 +30,7 @@ _ALLOWS = {
     "class": ("jar", "args", "input", "input_size", "tasks"),
     "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
     "script": ("args", "input", "input_size", "tasks"),
+    "pig": ("args", "input", "input_size", "tasks"),
     "sleep": ("reduces", "reduce_time"),
 }
 
@@ -66,7 +68,7 @@ class JobTable(Strict):
 
     id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
     title: str = Field(default="", description="a line for people")
-    kind: Literal["jar", "class", "streaming", "script", "sleep"] = Field(description="what the job is")
+    kind: Literal["jar", "class", "streaming", "script", "pig", "sleep"] = Field(description="what the job is")
     jar: str | None = Field(default=None, description="a jar beside this file, or examples, streaming, jobclient-tests")
     main_class: str | None = Field(default=None, alias="class", description="the class with main()")
     args: Annotated[list[str], PlainValidator(_words)] = Field(default=[], description="the arguments of the program")
@@ -79,6 +81,9 @@ class JobTable(Strict):
     output: RemoteFolder | None = Field(default=None, description="the folder in HDFS that the job writes (streaming)")
     command: str | None = Field(
         default=None, description="a command for /bin/sh with hadoop and yarn on its PATH (script)"
+    )
+    pig: str | None = Field(
+        default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
     maps: Annotated[int, Field(ge=1)] | None = Field(default=None, description="map tasks (sleep)")
     map_time_us: PositiveDurationUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
@@ -202,6 +207,7 @@ def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
         inputs=tuple(table.input),
         output=table.output or "",
         command=table.command or "",
+        pig="" if table.pig is None else _local(table.pig, folder, "pig", faults),
     )
 
 

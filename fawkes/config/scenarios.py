@@ -16,6 +16,9 @@ from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml,
 from fawkes.config.model import Count, Positive, completed
 from fawkes.config.workloads import WorkloadTable
 
+TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "swf", "swim"]
+"""The names of ``fawkes.workload.formats``, which are read late."""
+
 
 class PoolNode(Strict):
     """``[[pool.node]]``: one node of a pool whose nodes are not alike."""
@@ -38,15 +41,17 @@ class PoolTable(Strict):
 class LoadTable(Strict):
     """``[[load]]``: the jobs of one MR-cluster, of the paper, of applications, or of a trace."""
 
-    cluster: Name = Field(description="the MR-cluster that runs them")
+    cluster: Name = Field(description="the MR-cluster that runs them, but those of a trace that name one")
     paper: str | None = Field(default=None, description="a workload of the paper: WKLD-A to WKLD-E")
     part: Name | None = Field(default=None, description="whose jobs of it: c-1, c-2 or c-3; else those of its own name")
-    apps: list[str] | None = Field(default=None, description="applications by their codes, such as WC")
+    apps: list[str] | None = Field(
+        default=None, description="applications by their codes, such as WC, or the paths of files"
+    )
     jobs: dict[str, Count] | None = Field(default=None, description="how many jobs of each size")
     arrivals: str = Field(default="batch", description="average, batch, bursty or sequential")
     per_hour: Positive | None = Field(default=None, description="jobs an hour, for average and bursty arrivals")
     trace: LocalPath | None = Field(default=None, description="a file beside this one")
-    format: Literal["swim", "swf", "jobs"] | None = Field(default=None, description="the format of the trace")
+    format: TraceFormat | None = Field(default=None, description="the format of the trace; else by its content")
     demands: LocalPath | None = Field(default=None, description="a table of what each task asks, beside this file")
     limit: Count | None = Field(default=None, description="only so many jobs, the first ones")
     time_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="arrivals are multiplied by it")
@@ -107,9 +112,8 @@ def _check_load(load: LoadTable, table: ScenarioTable, key: str, faults: Faults)
         for name in sorted(said & set(keys)):
             if source not in said:
                 faults.add(f"means nothing without {source}", f"{key}.{name}", f"This load has {sources[0]}")
-    for source, name in (("apps", "jobs"), ("trace", "format")):
-        if source in said and name not in said:
-            faults.add("is missing", f"{key}.{name}", f"Give it beside {source}")
+    if "apps" in said and "jobs" not in said:
+        faults.add("is missing", f"{key}.jobs", "Give it beside apps")
     clusters = {one.id or "": one for one in table.cluster}
     if load.cluster not in clusters:
         hint = did_you_mean(load.cluster, clusters, kind="there are")

@@ -87,11 +87,16 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Submission:
-    """A job that is submitted ``delay_us`` after ``after``: ``start``, or its cluster's ``request`` or ``running``."""
+    """A job that is submitted ``delay_us`` after ``after``: ``start``, or its cluster's ``request`` or ``running``.
+
+    One with ``behind`` is submitted ``think_us`` after the last of the jobs with these ids has ended, but not before.
+    """
 
     after: str
     delay_us: int
     spec: JobSpec
+    behind: tuple[str, ...] = ()
+    think_us: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,11 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
     return workload_of(
         check(WorkloadTable, read_toml(path), file=str(path)), path, inventory, site=site, catalog=catalog
     )
+
+
+def generated(table: WorkloadTable) -> tuple[Generated, ...]:
+    """The data that is to be made before a workload runs."""
+    return tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate)
 
 
 def workload_of(
@@ -158,7 +168,7 @@ def workload_of(
         title=table.title,
         hosts=table.hosts,
         settings=settings,
-        generate=tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate),
+        generate=generated(table),
         clusters=tuple(
             Arrival(one.at_us, spec, one.after or "") for one, spec in zip(table.cluster, clusters, strict=True)
         ),

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.dist import manifest, maven
+from fawkes.dist.pig import PIG_PINS, PigPin, PigRelease, pig_release
 from fawkes.dist.pins import PINS, Pin, pin
 from fawkes.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
 from fawkes.errors import FawkesError, UserError
@@ -31,6 +32,7 @@ _WEB_APPS = ("datanode", "hdfs", "journal", "router", "secondary")
 
 Say = Callable[[str], None]
 Resolve = Callable[[str, Path, Say], None]
+Wanted = Pin | PigPin
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,14 @@ class Got:
 
 @dataclass(frozen=True)
 class Cached:
-    """A release in the cache: its jars, the size of all its files, and how it differs from what it must be."""
+    """A folder in the cache: its jars, the size of all its files, and how it differs from what it must be.
 
-    release: Release
+    ``java`` are the versions of Java that it runs on, for people.
+    """
+
+    wanted: Wanted
+    folder: str
+    java: str
     jars: int
     size_bytes: int
     faults: tuple[manifest.Fault, ...]
@@ -56,7 +63,7 @@ def dist_dir() -> Path:
     return cache_dir() / "dist"
 
 
-def folder_of(wanted: Pin) -> Path:
+def folder_of(wanted: Wanted) -> Path:
     """Where the cache has (or would have) a release."""
     return dist_dir() / wanted.name
 
@@ -82,17 +89,32 @@ def get(wanted: Pin, *, again: bool = False, say: Say = lambda line: None, resol
     ``say`` gets a line for each step. FawkesError when the jars cannot be
     had or are not the pinned ones; nothing is left then. Of several at once, one makes it and the others wait for it.
     """
+    made = provide(wanted, again=again, say=say, resolve=resolve)
+    return Got(Release.from_folder(folder_of(wanted)), made)
+
+
+def cached_pig(wanted: PigPin) -> PigRelease:
+    """The Pig of the cache; UserError when it is not there, with what to type."""
+    if not is_there(wanted):
+        raise _absent(wanted)
+    return pig_release(wanted, str(folder_of(wanted)))
+
+
+def provide(
+    wanted: Wanted, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve
+) -> bool:
+    """Make what is wanted if the cache does not have it, or ``again``; whether it was made. As ``get``."""
     folder = folder_of(wanted)
     with _disk_errors(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _lock(folder, say):
             if not again and is_there(wanted):
-                return Got(Release.from_folder(folder), made=False)
+                return False
             _make(folder, wanted, say, resolve)
-    return Got(Release.from_folder(folder), made=True)
+    return True
 
 
-def is_there(wanted: Pin) -> bool:
+def is_there(wanted: Wanted) -> bool:
     """Whether the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
     folder = folder_of(wanted)
     text = folder / manifest.NAME
@@ -101,8 +123,8 @@ def is_there(wanted: Pin) -> bool:
     return all((folder / path).is_file() for path in _files_of(wanted))
 
 
-def look(wanted: Pin) -> Cached:
-    """The release of the cache with every file read and compared; UserError when there is not even a folder."""
+def look(wanted: Wanted) -> Cached:
+    """What is wanted, as it is in the cache, with every file read and compared; UserError when there is not even a folder."""
     folder = folder_of(wanted)
     if not folder.is_dir():
         raise _absent(wanted)
@@ -113,14 +135,15 @@ def look(wanted: Pin) -> Cached:
         found.append(manifest.Fault(manifest.NAME, "missing"))
     elif text.read_text(errors="replace") != wanted_manifest(wanted):
         found.append(manifest.Fault(manifest.NAME, "damaged"))
-    release = Release.from_listing(str(folder), (), describe(wanted))
+    java = Release.from_listing(str(folder), (), describe(wanted)).java_range if isinstance(wanted, Pin) else ""
     jars = sum(path.endswith(".jar") for path in sizes)
-    return Cached(release, jars, sum(sizes.values()), tuple(found))
+    return Cached(wanted, str(folder), java, jars, sum(sizes.values()), tuple(found))
 
 
-def there() -> list[Pin]:
+def there() -> list[Wanted]:
     """The pins that have a folder in the cache, in the order in which Fawkes lists what it can get."""
-    return [known for known in PINS.values() if folder_of(known).is_dir()]
+    known: list[Wanted] = [*PINS.values(), *PIG_PINS.values()]
+    return [one for one in known if folder_of(one).is_dir()]
 
 
 def unreadable_jars(folder: str) -> list[str]:
@@ -137,26 +160,28 @@ def _opens(jar: Path) -> bool:
     return True
 
 
-def _absent(wanted: Pin) -> UserError:
+def _absent(wanted: Wanted) -> UserError:
     return UserError(
-        f"Hadoop {wanted.version} is not in the cache (or not whole, or made by another version of Fawkes)",
+        f"{wanted.title} is not in the cache (or not whole, or made by another version of Fawkes)",
         where=str(folder_of(wanted)),
-        hint=f"`fawkes dist get {wanted.version}` makes it",
+        hint=f"`fawkes dist get {wanted.asked}` makes it",
     )
 
 
-def wanted_manifest(wanted: Pin) -> str:
+def wanted_manifest(wanted: Wanted) -> str:
     """The manifest of a release made by this version of Fawkes; its digest names the release on a node."""
     return manifest.render(_files_of(wanted))
 
 
-def _files_of(wanted: Pin) -> dict[str, str]:
+def _files_of(wanted: Wanted) -> dict[str, str]:
     own = {path: manifest.digest_of_text(text) for path, text in _texts(wanted).items()}
     return wanted.jars() | own
 
 
-def _texts(wanted: Pin) -> dict[str, str]:
-    """The files of a release that Fawkes brings itself: path -> text."""
+def _texts(wanted: Wanted) -> dict[str, str]:
+    """The files that Fawkes brings itself: path -> text. A release of Hadoop has some, Pig none."""
+    if not isinstance(wanted, Pin):
+        return {}
     ours = {path: (_FILES / path).read_text() for path in manifest.files_in(_FILES)}
     # A placeholder, for not every way to copy a folder keeps empty ones.
     web = {f"web/webapps/{name}/.keep": "" for name in _WEB_APPS}
@@ -164,7 +189,7 @@ def _texts(wanted: Pin) -> dict[str, str]:
     return {**ours, **web, "libexec/java-flags": flags, DESCRIPTION: describe(wanted)}
 
 
-def _make(folder: Path, wanted: Pin, say: Say, resolve: Resolve) -> None:
+def _make(folder: Path, wanted: Wanted, say: Say, resolve: Resolve) -> None:
     for left in folder.parent.glob(f".{wanted.name}.part-*"):
         shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(prefix=f".{wanted.name}.part-", dir=folder.parent))
@@ -186,7 +211,7 @@ def _make(folder: Path, wanted: Pin, say: Say, resolve: Resolve) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _check_jars(made: Path, wanted: Pin) -> None:
+def _check_jars(made: Path, wanted: Wanted) -> None:
     found = manifest.faults(made, wanted.jars())
     if not found:
         return
@@ -195,7 +220,7 @@ def _check_jars(made: Path, wanted: Pin) -> None:
     local = [str(path) for fault in found if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
     hint = f"Delete {', '.join(local[:5])} and try again" if local else "Look at the repository that Maven uses"
     raise FawkesError(
-        f"what Maven resolved is not the Hadoop {wanted.version} that Fawkes knows: {rows}{more}",
+        f"what Maven resolved is not the {wanted.title} that Fawkes knows: {rows}{more}",
         hint=f"{hint}; if it comes again, the repository hands out other files than Maven Central",
     )
 

@@ -15,7 +15,6 @@ from threading import Event, Timer
 
 from fawkes.errors import DeadlineError, FawkesError
 
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _DEADLINE_S = 3600
 _SHOWN_LINES = 8
 _JARS_TOLD = 20
@@ -28,7 +27,7 @@ Say = Callable[[str], None]
 
 
 def resolve(pom: str, into: Path, say: Say, *, deadline_s: float = _DEADLINE_S) -> None:
-    """Copy the jars of a POM's runtime dependencies into the folder ``into``.
+    """Let Maven do a POM's default goals, which put the jars of its runtime dependencies into the folder ``into``.
 
     ``say`` gets a line now and then about what had to be downloaded. FawkesError when Maven or Java is missing, or with
     the last lines of what Maven said; DeadlineError after ``deadline_s``.
@@ -50,7 +49,6 @@ def resolve(pom: str, into: Path, say: Say, *, deadline_s: float = _DEADLINE_S) 
                 "--batch-mode",
                 "-Dstyle.color=never",
                 f"--file={file}",
-                _GOAL,
                 "-DincludeScope=runtime",
                 f"-DoutputDirectory={into}",
             ],

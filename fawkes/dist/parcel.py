@@ -8,14 +8,22 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from fawkes.dist import manifest
-from fawkes.dist.release import Release
 
 _CHUNK_BYTES = 1 << 20
 # A site's own release: its documentation is larger than its programs, and its logs are nobody else's business.
 _LEFT_OUT = ("share/doc/", "logs/")
+
+
+class Bundle(Protocol):
+    """What can be sent: a release of Hadoop, or Pig, in a folder."""
+
+    @property
+    def root(self) -> str: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class Parcel:
     manifest_text: str
 
     @staticmethod
-    def of(release: Release) -> Parcel:
+    def of(release: Bundle) -> Parcel:
         """The parcel of a release whose ``root`` is on this machine; one without a manifest is measured."""
         folder = Path(release.root)
         made = folder / manifest.NAME

@@ -18,6 +18,7 @@ from fawkes.errors import UserError
 DEFAULT_VERSION = "3.5.0"
 
 _PINNED = Path(__file__).parent / "pinned"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 GROUP = "org.apache.hadoop"
 # Without -timelineservice the ResourceManager dies of ClassNotFound TimelineCollectorManager.
@@ -59,6 +60,16 @@ class Pin:
         """The name of the release's folder, such as ``hadoop-3.5.0``."""
         return f"hadoop-{self.version}"
 
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"Hadoop {self.version}"
+
+    @property
+    def asked(self) -> str:
+        """What `fawkes dist get` is told."""
+        return self.version
+
     def jar(self, artifact: str, classifier: str = "") -> str:
         """The path inside a release of one of Hadoop's own jars."""
         tail = f"-{classifier}" if classifier else ""
@@ -85,7 +96,7 @@ class Pin:
         return manifest.parse(file.read_text(), where=str(file))
 
     def pom(self) -> str:
-        """A Maven project whose runtime dependencies are the release."""
+        """A Maven project whose runtime dependencies are the release; its default goal copies them."""
         project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
         for tag, text in (
             ("modelVersion", "4.0.0"),
@@ -99,6 +110,7 @@ class Pin:
         for artifact in (*_ARTIFACTS, EXAMPLES, STREAMING):
             self._depend(dependencies, artifact)
         self._depend(dependencies, _SLEEP_JOB, classifier="tests")
+        ET.SubElement(ET.SubElement(project, "build"), "defaultGoal").text = _COPY
         ET.indent(project)
         return ET.tostring(project, encoding="unicode") + "\n"
 

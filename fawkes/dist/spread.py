@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
-from fawkes.dist.parcel import Parcel
-from fawkes.dist.release import Release
+from fawkes.dist.parcel import Bundle, Parcel
 from fawkes.dist.remote import RemoteShell, ask
 from fawkes.errors import FawkesError, HostError, PartialError
 from fawkes.playbook import Script
@@ -46,7 +45,7 @@ class Spread:
             raise next(iter(self.failed.values()))
         if self.failed:
             raise PartialError(
-                "bringing Hadoop to the nodes",
+                "bringing a release to the nodes",
                 done=len(self.roots),
                 failed={host: error.what for host, error in self.failed.items()},
                 hint="Run it again: hosts that have it are left alone",
@@ -75,7 +74,7 @@ class _Round:
 
 
 def spread(
-    release: Release,
+    release: Bundle,
     places: Mapping[str, str],
     shell: RemoteShell,
     *,
@@ -83,7 +82,7 @@ def spread(
     fan_out: int = 16,
     say: Say = lambda line: None,
 ) -> Spread:
-    """Bring ``release`` (whose root is on this machine) to each host of ``places``: host -> its software folder.
+    """Bring ``release`` (Hadoop or Pig, whose root is on this machine) to each host of ``places``: host -> its software folder.
 
     ``verify`` reads every file of the copies that are there already and replaces a damaged one; otherwise they are
     recognised by their manifest and the names of their files. At most ``fan_out`` hosts are served at once. Never

@@ -154,7 +154,7 @@ class Jobs:
     def _begun(self, effect: StartJob | CancelJob, details: JobDetails | None = None) -> _Watched:
         begun = _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us())
         if details is not None:
-            begun.own, begun.single = details.kind == "script", details.one_application
+            begun.own, begun.single = details.kind in ("script", "pig"), details.one_application
         return begun
 
     def _kill(self, cluster: LiveCluster, applications: tuple[Application, ...]) -> None:
@@ -232,7 +232,9 @@ class Jobs:
                 return f"{said}: {task}" if task else said
         words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
         telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
-        return (telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
+        # Pig's last error is one of its own; which input was missing it says before that.
+        unread = [line for line in words if line.startswith("Failed to read data from")]
+        return (unread or telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
 
     def _end(
         self,

@@ -10,8 +10,9 @@ from fawkes.config.details import JobDetails
 from fawkes.core.effects import StartJob
 from fawkes.core.model import NodeId, Role
 from fawkes.core.tags import tag_of
-from fawkes.dist.cache import cached
+from fawkes.dist.cache import cached, cached_pig
 from fawkes.dist.java import find_java
+from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS, PigRelease
 from fawkes.dist.pins import pin
 from fawkes.dist.release import LIGHT_FLAGS, Release
 from fawkes.dist.remote import RemoteShell, release_on
@@ -38,6 +39,7 @@ _SMALL_NODE_BYTES = 8 << 30
 _HEAPS_MB = {"namenode": 1024, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512, "historyserver": 512}
 _SMALL_HEAPS_MB = {"namenode": 256, "datanode": 128, "resourcemanager": 256, "nodemanager": 160, "historyserver": 192}
 _CLIENT_HEAP_MB = 256
+_PIG_HEAP_MB = 512
 _MASTER_DAEMONS = ("namenode", "resourcemanager", "historyserver")
 _DAEMONS = {
     Role.CORE: ("datanode", "nodemanager"),
@@ -70,6 +72,7 @@ class Setup:
         self._lock = threading.Lock()
         self._releases: dict[tuple[NodeId, str], Release] = {}
         self._javas: dict[tuple[NodeId, str], str] = {}
+        self._pigs: dict[NodeId, PigRelease] = {}
 
     def spread(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
         """Bring the release to the nodes that miss it; PartialError names those where that failed."""
@@ -96,6 +99,20 @@ class Setup:
                 self.spread(cluster, [node])
         with self._lock:
             return self._releases[node, place]
+
+    def pig(self, cluster: LiveCluster) -> PigRelease:
+        """Pig as it lies on the master, brought there when it is missing; UserError when the cache has none."""
+        with self._lock:
+            known = self._pigs.get(cluster.master)
+        if known is None:
+            release = cached_pig(PIG_PINS[DEFAULT_PIG])
+            place = {str(cluster.master): self._ground.nodes[cluster.master].software_dir}
+            brought = spread(release, place, self._shell)
+            brought.check()
+            known = release.at(brought.roots[cluster.master])
+            with self._lock:
+                self._pigs[cluster.master] = known
+        return known
 
     def java_home(self, cluster: LiveCluster, node: NodeId) -> str:
         """The Java of a node that fits the release; HostError says which would."""
@@ -188,6 +205,10 @@ class Setup:
                 argv = [*_with_class_path(base, jar)[:-1], details.main_class, *details.args]
             case "streaming":
                 argv = [*base, release.streaming_jar, *_streaming(details)]
+            case "pig":
+                pig = self.pig(cluster)
+                argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=LIGHT_FLAGS)
+                argv = [*argv, *details.args, "-f", uploaded(folder, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
         own = {"mapreduce.job.tags": tag_of(effect.job, effect.attempt), **details.properties}

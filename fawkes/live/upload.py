@@ -25,7 +25,7 @@ class Upload:
     ) -> None:
         """Bring everything that an attempt needs; UserError for a file that is not there (any more)."""
         folder = book.job_folder(right.folders, effect.job, effect.attempt)
-        sources = [Path(name) for name in (details.jar, *details.files) if name]
+        sources = [Path(name) for name in (details.jar, details.pig, *details.files) if name]
         for source in sources:
             if not source.is_file():
                 raise UserError("there is no such file", where=str(source), hint="The job cannot start without it")

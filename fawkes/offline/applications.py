@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.sim.profile import Profile
 from fawkes.units import SECOND_US
-from fawkes.workload.classes import COMPUTE, DISK, STAGES
+from fawkes.workload.classes import COMPUTE, DISK, STAGES, Stage
 from fawkes.workload.model import TraceJob
 
 MB = 10**6
@@ -23,8 +23,11 @@ CPU_S_PER_MB: Mapping[str, float] = {COMPUTE: 0.2, DISK: 0.01, "": 0.05}
 REDUCE_CPU_S_PER_MB: Mapping[str, float] = {COMPUTE: 0.05, DISK: 0.01, "": 0.02}
 
 
-def profile_of_job(job: TraceJob) -> Profile:
-    """The tasks of a job: as long as the trace says, or as their bytes take; a rigid job is one wave of equal tasks."""
+def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profile:
+    """The tasks of a job: as long as the trace says, or as their bytes take; a rigid job is one wave of equal tasks.
+
+    ``stages`` are the applications of which more is known than their bytes.
+    """
     if job.processors is not None:
         return Profile(maps=job.processors, map_us=job.run_us or 0)
     maps, reduces = max(1, job.maps or 1), job.reduces
@@ -32,23 +35,35 @@ def profile_of_job(job: TraceJob) -> Profile:
         reduces = -(-(job.shuffle_bytes or 0) // REDUCER_BYTES)
     if job.map_us is not None:
         return Profile(maps=maps, map_us=job.map_us, reduces=reduces, reduce_us=job.reduce_us or 0)
-    kind = STAGES[job.application].kind if job.application in STAGES else ""
-    kind = kind if kind in CPU_S_PER_MB else ""
+    map_cpu, reduce_cpu = _cpu_s_per_mb(stages.get(job.application))
     read, shuffled, written = job.input_bytes or 0, job.shuffle_bytes or 0, job.output_bytes or 0
     return Profile(
         maps=maps,
         reduces=reduces,
         map_read_bytes=read // maps,
-        map_cpu_us=round(read / maps / MB * CPU_S_PER_MB[kind] * SECOND_US),
+        map_cpu_us=round(read / maps / MB * map_cpu * SECOND_US),
         map_output_bytes=shuffled // maps if reduces else 0,
-        reduce_cpu_us=round(shuffled / reduces / MB * REDUCE_CPU_S_PER_MB[kind] * SECOND_US) if reduces else 0,
+        reduce_cpu_us=round(shuffled / reduces / MB * reduce_cpu * SECOND_US) if reduces else 0,
         output_bytes=written // (reduces or maps),
     )
 
 
-def job_spec_of(job: TraceJob, cluster: str, reference_us: int | None = None) -> JobSpec:
+def _cpu_s_per_mb(stage: Stage | None) -> tuple[float, float]:
+    """Of maps and of reduces."""
+    kind = stage.kind if stage is not None and stage.kind in CPU_S_PER_MB else ""
+    map_cpu = stage.map_cpu if stage is not None else None
+    reduce_cpu = stage.reduce_cpu if stage is not None else None
+    return (
+        CPU_S_PER_MB[kind] if map_cpu is None else map_cpu,
+        REDUCE_CPU_S_PER_MB[kind] if reduce_cpu is None else reduce_cpu,
+    )
+
+
+def job_spec_of(
+    job: TraceJob, cluster: str, reference_us: int | None = None, stages: Mapping[str, Stage] = STAGES
+) -> JobSpec:
     """The job as it is submitted to a simulated MR-cluster."""
-    profile = profile_of_job(job)
+    profile = profile_of_job(job, stages)
     return JobSpec(
         id=JobId(job.id),
         cluster=ClusterId(cluster),

@@ -9,20 +9,10 @@ from fawkes.store.base import Reader
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 
 
-class _Draft(Ledger):
-    """A ledger that nobody relies on before it is complete: its steps need not be on disk one by one.
-
-    A thousand steps, each waited for, take a minute on a slow disk.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._db.execute("PRAGMA synchronous = OFF")
-
-
 def copied(store: Reader, folder: Path) -> None:
     """All steps of a store as the ledger of a state folder, on disk when this returns."""
-    ledger = _Draft(folder)
+    # A thousand steps, each waited for, take a minute on a slow disk.
+    ledger = Ledger(folder, durable=False)
     try:
         for entry in store.entries():
             ledger.append(entry.event, entry.decision)

@@ -11,7 +11,7 @@ from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.offline.applications import job_spec_of
 from fawkes.sim.users import Wish
 from fawkes.workload.arrivals import perturbed
-from fawkes.workload.classes import DEFAULTS, Load, Reconstruction, workload
+from fawkes.workload.classes import DEFAULTS, STAGES, Load, Reconstruction, Stage, workload
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -60,10 +60,13 @@ class Demand:
         )
 
 
-def coming(jobs: Iterable[TraceJob], cluster: str, *, begin_us: int = 0) -> tuple[Coming, ...]:
-    """The jobs of a trace for a MR-cluster; their times count from ``begin_us``."""
+def coming(
+    jobs: Iterable[TraceJob], cluster: str, *, begin_us: int = 0, stages: Mapping[str, Stage] = STAGES
+) -> tuple[Coming, ...]:
+    """The jobs of a trace for a MR-cluster; their times count from ``begin_us``. ``stages``: see `profile_of_job`."""
     return tuple(
-        Coming(max(0, job.submit_us - begin_us), job_spec_of(job, cluster), job.after, job.think_us) for job in jobs
+        Coming(max(0, job.submit_us - begin_us), job_spec_of(job, cluster, stages=stages), job.after, job.think_us)
+        for job in jobs
     )
 
 

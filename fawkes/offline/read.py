@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,22 @@ from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
-from fawkes.workload import swf, swim
-from fawkes.workload import table as job_table
+from fawkes.workload import operations, swim
+from fawkes.workload.applications import load_application
 from fawkes.workload.arrivals import NAMED
-from fawkes.workload.classes import APPLICATIONS, DEFAULTS, NAMES, Mix, generate, workload
-from fawkes.workload.model import TraceJob
+from fawkes.workload.classes import (
+    APPLICATIONS,
+    DEFAULTS,
+    NAMES,
+    Application,
+    Mix,
+    generate,
+    stages_of,
+    workload,
+)
+from fawkes.workload.formats import SWIM, read_workload
+from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.table import NAME as TABLE
 
 _HOUR_US = 3600 * SECOND_US
 
@@ -56,11 +67,12 @@ def read_plan(
     faults.refuse()
     loads: dict[str, tuple[Coming, ...]] = {}
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
+    unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        loads[load.cluster] = (
-            *loads.get(load.cluster, ()),
-            *_jobs(load, arrivals[ClusterId(load.cluster)], found.path, f"load[#{number}]", seed),
-        )
+        for cluster, jobs in _jobs(load, arrivals, found.path, f"load[#{number}]", seed).items():
+            loads[cluster] = (*loads.get(cluster, ()), *jobs)
+            if load.reference == "none":
+                unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
     constants = _constants(table.model, said.network_bytes)
@@ -78,7 +90,7 @@ def read_plan(
         limit_us=table.limit_us or LIMIT_US,
         file=str(found.path),
         base=found.path.parent,
-        unreferenced=frozenset(load.cluster for load in table.load if load.reference == "none"),
+        unreferenced=frozenset(unreferenced),
     )
 
 
@@ -171,22 +183,47 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
             seen.add(one.spec.id)
 
 
-def _jobs(load: LoadTable, arrival: Arrival, path: Path, key: str, seed: int) -> tuple[Coming, ...]:
-    """The jobs of a load, their times from the request of its MR-cluster."""
+def _jobs(
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int
+) -> dict[str, tuple[Coming, ...]]:
+    """The jobs of a load by MR-cluster, their times from the request of it."""
+    apps: Mapping[str, Application] = APPLICATIONS
+    form = SWIM
     if load.paper is not None:
         jobs = _of_paper(load, path, key, seed)
     elif load.apps is not None:
-        jobs = _generated(load, path, key, seed)
-    elif load.format == "jobs":
-        jobs = _tabled(load, arrival, path)
+        apps = {**APPLICATIONS, **_own(load.apps, path)}
+        jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs = _traced(load, path)
+        jobs, form = _traced(load, set(arrivals), path, key)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
-    if load.time_factor != 1 or load.size_factor != 1:
-        jobs = tuple(swim.scaled(job, load.time_factor, load.size_factor) for job in jobs)
-    come = coming((replace(job, after=tuple(one for one in job.after if one in kept)) for job in jobs), load.cluster)
-    return come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
+    mine: dict[str, list[TraceJob]] = {load.cluster: []}
+    for job in _scaled(jobs, load, form):
+        known = replace(job, after=tuple(one for one in job.after if one in kept))
+        mine.setdefault(job.cluster or load.cluster, []).append(known)
+    found = {}
+    for cluster, part in mine.items():
+        # A table has the times of a whole run.
+        begin_us = arrivals[ClusterId(cluster)].at_us if form == TABLE else 0
+        come = coming(part, cluster, begin_us=begin_us, stages=stages_of(apps))
+        found[cluster] = come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
+    return found
+
+
+def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:
+    """Times and sizes by the load's factors. SWIM's rules are for jobs that are known by their bytes."""
+    if load.time_factor == 1 and load.size_factor == 1:
+        return jobs
+    if form == SWIM:
+        return [swim.scaled(job, load.time_factor, load.size_factor) for job in jobs]
+    trace = Trace(source="", jobs=tuple(jobs))
+    return operations.scale(trace, time=load.time_factor, size=load.size_factor).jobs
+
+
+def _own(names: Sequence[str], path: Path) -> dict[str, Application]:
+    """The applications that are named by the path of their file, by that path."""
+    return {name: replace(load_application(path.parent / name), code=name) for name in names if name.endswith(".toml")}
 
 
 def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJob, ...]:
@@ -208,10 +245,12 @@ def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJo
     )
 
 
-def _generated(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJob, ...]:
+def _generated(
+    load: LoadTable, path: Path, key: str, seed: int, apps: Mapping[str, Application]
+) -> tuple[TraceJob, ...]:
     for code in load.apps or ():
-        if code not in APPLICATIONS:
-            hint = did_you_mean(code, APPLICATIONS)
+        if code not in apps:
+            hint = did_you_mean(code, apps)
             raise ConfigError(f"there is no application {code!r}", file=str(path), key=f"{key}.apps", hint=hint)
     if load.arrivals not in NAMED:
         hint = did_you_mean(load.arrivals, NAMED)
@@ -222,30 +261,40 @@ def _generated(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJ
         choice = replace(choice, span_us=round(sum(count for _, count in counts) * _HOUR_US / load.per_hour))
     try:
         return generate(
-            load.cluster, Mix(tuple(load.apps or ()), counts), load.arrivals, seed, label=path.stem, choice=choice
+            load.cluster,
+            Mix(tuple(load.apps or ()), counts),
+            load.arrivals,
+            seed,
+            label=path.stem,
+            choice=choice,
+            apps=apps,
         )
     except UserError as error:
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None
 
 
-def _traced(load: LoadTable, path: Path) -> tuple[TraceJob, ...]:
-    file = path.parent / (load.trace or Path())
-    jobs = (swf.read(file) if load.format == "swf" else swim.read(file)).jobs
-    begin_us = jobs[0].submit_us
-    return _renamed(
-        tuple(replace(job, submit_us=job.submit_us - begin_us) for job in jobs[: load.limit]),
-        lambda text: f"{load.cluster}-{text}",
+def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
+    """The jobs of a trace in any format, and which one it is; a job that names a MR-cluster is for that one."""
+    trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
+    for job in trace.jobs:
+        if job.cluster and job.cluster not in clusters:
+            what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which is not there"
+            hint = did_you_mean(job.cluster, clusters, kind="there are")
+            raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
+    if trace.format == TABLE:
+        return trace.jobs, TABLE
+    begin_us = trace.jobs[0].submit_us
+    names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}
+    jobs = tuple(
+        replace(
+            job,
+            id=names[job.id],
+            after=tuple(names[one] for one in job.after),
+            submit_us=job.submit_us - begin_us,
+        )
+        for job in trace.jobs[: load.limit]
     )
-
-
-def _tabled(load: LoadTable, arrival: Arrival, path: Path) -> tuple[TraceJob, ...]:
-    """The jobs of a table that are for the load's MR-cluster, or for any; the times in it are of the whole run."""
-    file = path.parent / (load.trace or Path())
-    jobs = [job for job in job_table.read(file).jobs if job.cluster in ("", load.cluster)]
-    if not jobs:
-        raise ConfigError(f"has no job for the MR-cluster {load.cluster!r}", file=str(file), hint="Look at its column")
-    begin_us = 0 if arrival.after else arrival.at_us
-    return tuple(replace(job, submit_us=max(0, job.submit_us - begin_us)) for job in jobs)
+    return jobs, trace.format
 
 
 def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:

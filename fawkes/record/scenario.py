@@ -120,9 +120,10 @@ def _clusters(what: Happened) -> Iterator[str]:
     for state in what.clusters:
         mine = [job for job in what.jobs if job.cluster == state.id]
         yield from _cluster(state, mine, what)
-        if mine:
-            yield from ("", "[[load]]")
-            yield from toml.table({"cluster": state.id, "trace": JOBS_FILE, "format": "jobs", "demands": DEMANDS_FILE})
+    if what.jobs:
+        # The jobs of the table name their MR-clusters themselves.
+        yield from ("", "[[load]]")
+        yield from toml.table({"cluster": what.clusters[0].id, "trace": JOBS_FILE, "demands": DEMANDS_FILE})
 
 
 def _cluster(state: ClusterState, jobs: Sequence[JobState], what: Happened) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Literal
 
 from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
@@ -14,6 +15,7 @@ from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
 from fawkes.sim.machine import Common, Leg, Machine, Owner
+from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
 from fawkes.units import SECOND_US
@@ -38,6 +40,7 @@ class SimCluster:
         self.replication = 3
         self._sites: set[str] = set()
         self.loaded = False
+        self.events: list[TaskEvent] | None = None
         self._flows = flows
         self._constants = constants
         self._seed = seed
@@ -58,9 +61,7 @@ class SimCluster:
                 self._offer(node)
         else:
             self.leave(name)
-            of = self._constants
-            maps, reduces = (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
-            node = self.nodes[name] = SimNode(name, role, site, maps, reduces)
+            node = self.nodes[name] = SimNode(name, role, site, *self.slots_of_a_node)
             self._offer(node)
             self._resize()
         self.assign()
@@ -93,6 +94,17 @@ class SimCluster:
         self._resize()
         self.assign()
 
+    @property
+    def slots_of_a_node(self) -> tuple[int, int]:
+        """For maps and for reduces; containers are for either and count as the first."""
+        of = self._constants
+        return (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
+
+    @property
+    def free_slots(self) -> tuple[deque[SimNode], ...]:
+        """The nodes of free slots in the order in which they are taken: for maps and for reduces, or for either."""
+        return (self._map_slots,) if self._shared_slots else (self._map_slots, self._reduce_slots)
+
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
         node = self.nodes.get(name)
@@ -100,8 +112,12 @@ class SimCluster:
 
     # --- jobs
 
-    def submit(self, effect: StartJob) -> SimJob | End:
-        """An attempt of a job; what became of it when it was submitted before."""
+    def knows(self, attempt: JobAttempt) -> bool:
+        """Whether an attempt was submitted, refused or cancelled before."""
+        return attempt in self.jobs or attempt in self.ended
+
+    def submit(self, effect: StartJob) -> End | int:
+        """An attempt of a job begins; when it was submitted (us), or what became of it."""
         key = (effect.job, effect.attempt)
         if key in self.ended:
             return self.ended[key]
@@ -114,7 +130,7 @@ class SimCluster:
                 job.step = self.machine.wait(self._constants.job_begin_us, (self, job))
             else:
                 self._begin(job)
-        return self.jobs[key]
+        return self.jobs[key].since_us
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
         """An attempt fails before its first task."""
@@ -128,6 +144,7 @@ class SimCluster:
         if job is not None:
             if job.step is not None:
                 self._flows.drop(job.step)
+                job.step = None
             for task in list(job.running):
                 self._stop(task)
             self._forget(job)
@@ -137,12 +154,14 @@ class SimCluster:
     def flow_ended(self, owner: SimJob | TaskAttempt | Copy, flow: Flow[Owner]) -> SimJob | Copy | None:
         """Something of a job or of a copy is over; the job or the copy when that ended with it."""
         if isinstance(owner, SimJob):
-            return self._job_step_ended(owner)
+            # It was cancelled by what else ended in this microsecond.
+            return self._job_step_ended(owner) if owner.step is flow else None
         if isinstance(owner, Copy):
-            del owner.flows[flow]
-            return None if owner.flows else owner
-        if owner not in owner.job.running:
-            # It was killed by what else ended in this microsecond.
+            wanted = flow in owner.flows
+            owner.flows.pop(flow, None)
+            return owner if wanted and not owner.flows else None
+        if flow not in owner.flows or owner not in owner.job.running:
+            # It was killed by what else ended in this microsecond, or what it read from has left.
             return None
         del owner.flows[flow]
         return None if owner.flows else self._phase_ended(owner)
@@ -162,11 +181,6 @@ class SimCluster:
         """What a node stores is copied to those that stay."""
         return self._copy(of, self.machine.evacuate(self.stored.get(name, 0)))
 
-    def drop(self, copy: Copy) -> None:
-        """A copy is not wanted any more."""
-        for flow in copy.flows:
-            self._flows.drop(flow)
-
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
         copy.flows.update(self.machine.begin(legs, (self, copy)))
@@ -179,8 +193,6 @@ class SimCluster:
         waiting = [job for job in self.jobs.values() if not job.started]
         storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
         running = sum(len(job.running) for job in self.jobs.values())
-        of = self._constants
-        slots = of.slots if self._shared_slots else of.map_slots + of.reduce_slots
         return Reading(
             cluster=self.id,
             jobs_waiting=len(waiting),
@@ -190,7 +202,7 @@ class SimCluster:
             tasks_ready=sum(self._ready(job) for job in self.jobs.values()),
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
             slots_used=running,
-            slots_total=slots * len(self.nodes),
+            slots_total=sum(self.slots_of_a_node) * len(self.nodes),
             output_bytes=self.output_bytes,
             storage_bytes=storing * NODE_BYTES,
             jobs_done=self.jobs_done,
@@ -242,9 +254,10 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        task = TaskAttempt(job, node, phase, self._chance.factor(job.stream, job.attempts))
+        task = TaskAttempt(job, node, phase, job.attempts, self._chance.factor(job.stream, job.attempts))
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
+        self._note(task, "start")
         self._work(task)
 
     def _stop(self, task: TaskAttempt) -> None:
@@ -255,7 +268,14 @@ class SimCluster:
             task.job.maps_waiting += 1
         else:
             task.job.reduces_waiting += 1
+        self._note(task, "killed")
         self._release(task)
+
+    def _note(self, task: TaskAttempt, what: Literal["start", "done", "killed"]) -> None:
+        if self.events is not None:
+            kind: Literal["map", "reduce"] = "map" if task.is_map else "reduce"
+            name = task.node.name
+            self.events.append(TaskEvent(self._flows.now_us, self.id, *task.job.attempt, kind, task.number, name, what))
 
     def _release(self, task: TaskAttempt) -> None:
         node = task.node
@@ -311,6 +331,7 @@ class SimCluster:
 
     def _task_ended(self, task: TaskAttempt) -> SimJob | None:
         job, profile = task.job, task.job.profile
+        self._note(task, "done")
         self._release(task)
         self.tasks_done += 1
         if task.is_map:
@@ -385,8 +406,8 @@ class SimCluster:
         Without this they would wait for disks that are not there, until a node of that role comes or for ever.
         """
         gone = self.machine.disks(role)
-        for job in list(self.jobs.values()):
-            for task in list(job.running):
+        for job in self.jobs.values():
+            for task in [one for one in job.running if one.phase in (Phase.FETCH, Phase.FETCH_REST)]:
                 dead = [flow for flow in task.flows if flow.pool is gone]
                 for flow in dead:
                     self._flows.drop(flow)

@@ -32,6 +32,8 @@ class Flow(Generic[Owner]):
     def left_us(self, now_us: int) -> int:
         """How long it still takes at the present rate, at least a microsecond."""
         pool = self.pool
+        if pool.rate == inf:
+            return 1
         clock = pool.clock + pool.rate * (now_us - pool.at_us)
         return max(1, ceil((self.ends_at - clock) / pool.rate)) if pool.rate else 1
 
@@ -55,8 +57,11 @@ class Pool(Generic[Owner]):
         return min(self.cap, self.capacity / self.flows) if self.flows else 0.0
 
     def pass_until(self, now_us: int) -> None:
-        """Let the virtual clock run to a time that is not before the last one."""
-        if self.flows:
+        """Let the virtual clock run to a time that is not before the last one.
+
+        It stands still at a rate without limit, where all ends at once: no time of such a rate is not a number.
+        """
+        if self.flows and self.rate < inf:
             self.clock += self.rate * (now_us - self.at_us)
         self.at_us = now_us
 
@@ -75,7 +80,8 @@ class Pool(Generic[Owner]):
 
     def pop_ended(self) -> Iterator[Flow[Owner]]:
         """Take out the flows that have ended, by their ends and then by their beginnings."""
-        while self._heap and (not self._heap[0][2].live or self._heap[0][0] <= self.clock + _NEAR):
+        until = inf if self.rate == inf else self.clock + _NEAR
+        while self._heap and (not self._heap[0][2].live or self._heap[0][0] <= until):
             _, _, flow = heapq.heappop(self._heap)
             if flow.live:
                 flow.live = False

@@ -54,10 +54,10 @@ class Machine:
         """The MR-cluster has so many nodes of each role from now on."""
         of, nodes = self._constants, sum(counts.values())
         for role, pool in self._disks.items():
-            self._flows.resize(pool, _times(counts[role], of.disk_bytes_s / SECOND_US))
+            self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US))
         if self._common.cores is None:
-            self._flows.resize(self._cores, _times(nodes, of.cores))
-        self._flows.resize(self._network, _times(nodes, of.network_bytes_s / SECOND_US))
+            self._flows.resize(self._cores, capacity_of(nodes, of.cores))
+        self._flows.resize(self._network, capacity_of(nodes, of.network_bytes_s / SECOND_US))
         self._flows.resize(self._copies, of.multiplier * nodes * of.block_bytes / of.heartbeat_us)
 
     def begin(self, legs: Iterable[Leg], owner: Owner) -> dict[Flow[Owner], None]:
@@ -128,6 +128,6 @@ class Machine:
             yield self._disks[task.node.role], written
 
 
-def _times(count: int, amount: float) -> float:
+def capacity_of(count: int, amount: float) -> float:
     """No nodes have no capacity, also where a node's is without limit."""
     return count * amount if count else 0.0

@@ -43,7 +43,7 @@ class Profile:
 def profile_of(spec: JobSpec) -> Profile:
     """The profile in a job's details, by what is known of it: ``profile``, ``sleep``, or tasks of equal length."""
     given = spec.details.get("profile")
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and given:
         return Profile(**{name: _whole(given, name) for name in given})
     sleep = spec.details.get("sleep")
     if isinstance(sleep, Mapping):

@@ -103,7 +103,7 @@ class Phase(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class TaskAttempt:
-    """A task on a node.
+    """A task on a node: attempt ``number`` of its job, maps and reduces counted together.
 
     ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
     it has fetched of the map output.
@@ -112,6 +112,7 @@ class TaskAttempt:
     job: SimJob
     node: SimNode
     phase: Phase
+    number: int
     factor: float = 1.0
     flows: dict[Flow[Any], None] = field(default_factory=dict)
     share: float = 0.0

@@ -44,6 +44,11 @@ class Users:
         """The jobs that have not ended, by name."""
         return sorted(self._open)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a job has not ended; asked after every event, unlike their names."""
+        return bool(self._open)
+
     def begin(self) -> list[Requested | Submitted]:
         """What waits for nothing."""
         return [self._due(number, 0) for number, left in self._left.items() if not left]

@@ -27,12 +27,10 @@ from fawkes.core.effects import (
 )
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, NodeId, Reading
-from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import PLAIN, Constants
-from fawkes.sim.flows import Flows
-from fawkes.sim.machine import Common, Owner
+from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, model_of
 from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, PowerReturns, Reads, next_look_us, no_faults
-from fawkes.sim.tasks import Copy, End, JobAttempt
+from fawkes.sim.tasks import End, JobAttempt
 from fawkes.sim.users import Users
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
@@ -45,7 +43,8 @@ Step = Effect | Leaves | PowerFails | PowerReturns | Reads
 class SimWorld:
     """The simulated world. ``until_us`` ends the run, tasks take their chances from ``seed``.
 
-    ``replies`` are for whoever watches.
+    ``replies`` are for whoever watches. ``engine`` chooses the model of Hadoop; the results of both are equal. With
+    ``check`` the laws of conservation are looked at after each event of a task, by the readable one: BrokenError.
     """
 
     until_us: int
@@ -55,23 +54,23 @@ class SimWorld:
     users: Users = field(default_factory=lambda: Users(()))
     sites: Mapping[NodeId, str] = field(default_factory=dict)
     seed: int = 0
-    clusters: dict[ClusterId, SimCluster] = field(default_factory=dict)
+    engine: Engine = "readable"
+    check: bool = False
+    clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     dead: set[NodeId] = field(default_factory=set)
     replies: list[Reply] = field(default_factory=list)
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
-    _flows: Flows[Owner] = field(default_factory=Flows)
     _told: deque[Event] = field(default_factory=deque)
-    _copies: dict[Load | Save | Leaves, Copy] = field(default_factory=dict)
-    _common: Common = field(init=False)
+    _copies: dict[Load | Save | Leaves, Copying] = field(default_factory=dict)
+    _model: Model = field(init=False)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._flows.now_us = self.now_us
-        self._common = Common(self.constants)
+        self._model = model_of(self.engine, self.constants, seed=self.seed, now_us=self.now_us, check=self.check)
         self.script(self.users.begin())
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
@@ -90,12 +89,11 @@ class SimWorld:
         """The next event of the heap; None at the end of the run."""
         while not self._told:
             heap_us = self._heap[0][0] if self._heap else self.until_us + 1
-            flows_us = self._flows.next_us()
-            if flows_us is not None and flows_us <= min(heap_us, self.until_us):
-                self._flows_end()
-            elif heap_us <= self.until_us:
+            if self._hadoop_goes_on(min(heap_us, self.until_us)):
+                continue
+            if heap_us <= self.until_us:
                 at_us, _, _, what = heapq.heappop(self._heap)
-                self.now_us = self._flows.now_us = max(self.now_us, at_us)
+                self.now_us = self._model.now_us = max(self.now_us, at_us)
                 event = self._happen(what)
                 if event is not None:
                     return event
@@ -132,8 +130,8 @@ class SimWorld:
             clusters=self.clusters,
             hosts=self.hosts,
             dead=self.dead,
-            _flows=self._flows,
         )
+        left._model, left.engine, left.check = self._model, self.engine, self.check
         left.users, left.sites, left.seed = self.users, self.sites, self.seed
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
@@ -141,11 +139,11 @@ class SimWorld:
             if isinstance(of, Leaves):
                 left._copies[of] = copy
             else:
-                self.clusters[of.cluster].drop(copy)
+                self._model.drop(copy)
         back_us = self.now_us + away_us
-        while (at_us := left._flows.next_us()) is not None and at_us <= back_us:
-            left._flows_end()
-        left.now_us = left._flows.now_us = back_us
+        while left._hadoop_goes_on(back_us):
+            pass
+        left.now_us = left._model.now_us = back_us
         left._told.clear()
         left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
         for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
@@ -159,7 +157,7 @@ class SimWorld:
         """Whether copies take the time that rates give, instead of a given one."""
         return self.constants.storage_bytes_s < inf and cluster in self.clusters
 
-    def _begin_copy(self, cluster: SimCluster, of: Load | Save | Leaves) -> None:
+    def _begin_copy(self, cluster: Cluster, of: Load | Save | Leaves) -> None:
         if of in self._copies:
             return
         match of:
@@ -180,15 +178,13 @@ class SimWorld:
             self.clusters[of.cluster].loaded = True
         return self._reach(of) if self._goals.get(of.key) == of else None
 
-    def _new_cluster(self, effect: Deploy) -> SimCluster:
-        made = SimCluster(effect.cluster, self._flows, self.constants, self._common, self.seed)
-        made.replication = effect.spec.replication
+    def _new_cluster(self, effect: Deploy) -> Cluster:
         data = effect.spec.details.get("data", ())
         sizes = (
             [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
         )
-        made.data_bytes = sum(size for size in sizes if isinstance(size, int))
-        return made
+        data_bytes = sum(size for size in sizes if isinstance(size, int))
+        return self._model.cluster(effect.cluster, replication=effect.spec.replication, data_bytes=data_bytes)
 
     def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
         self._count += 1
@@ -253,7 +249,9 @@ class SimWorld:
         if error is not None:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
-            cluster = self.clusters.setdefault(effect.cluster, self._new_cluster(effect))
+            if effect.cluster not in self.clusters:
+                self.clusters[effect.cluster] = self._new_cluster(effect)
+            cluster = self.clusters[effect.cluster]
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 if node in self.dead:
@@ -283,7 +281,7 @@ class SimWorld:
                 cluster.join(node, member.role, self.sites.get(node, ""))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
-    def _begin_to_leave(self, effect: Membership, cluster: SimCluster, node: NodeId) -> None:
+    def _begin_to_leave(self, effect: Membership, cluster: Cluster, node: NodeId) -> None:
         member = effect.members[node]
         cluster.drain(node)
         wait_us, until_us = self.delays.evacuate_us, 0
@@ -371,7 +369,7 @@ class SimWorld:
         if cluster is None:
             return None
         attempt = (effect.job, effect.attempt)
-        known = attempt in cluster.jobs or attempt in cluster.ended
+        known = cluster.knows(attempt)
         error = None if known else self.faults("job", effect.job)
         if error is not None:
             return self._ended(attempt, cluster.refuse(attempt, error)) if error else None
@@ -386,7 +384,7 @@ class SimWorld:
             attempt=effect.attempt,
             progress=Progress.RUNNING,
             application=f"application_{effect.job}_{effect.attempt}",
-            started_us=found.since_us,
+            started_us=found,
         )
 
     def _cancel_job(self, effect: CancelJob) -> Event | None:
@@ -407,17 +405,23 @@ class SimWorld:
             error=end.error,
         )
 
-    def _flows_end(self) -> None:
-        """Something is over on a node; what a master would tell of it."""
-        ended = self._flows.end()
-        self.now_us = self._flows.now_us
-        for flow in ended:
-            cluster, owner = flow.owner
-            over = cluster.flow_ended(owner, flow)
-            if isinstance(over, Copy):
-                event = self._copied(over.of)
-                if event is not None:
-                    self._told.append(event)
-            elif over is not None:
-                self._told.append(self._ended(over.attempt, cluster.ended[over.attempt]))
-                self.script(self.users.job_ended(over.effect.job, self.now_us))
+    def _hadoop_goes_on(self, until_us: int) -> bool:
+        """Tasks run until something is told; whether it was before that time."""
+        found = self._model.advance(until_us)
+        self.now_us = max(self.now_us, self._model.now_us)
+        going_on = found is not None
+        while found is not None:
+            self._tell(found)
+            found = self._model.advance(-1)
+        return going_on
+
+    def _tell(self, found: JobEnded | CopyDone) -> None:
+        """What a master would tell."""
+        if isinstance(found, JobEnded):
+            self._told.append(self._ended(found.attempt, found.end))
+            self.script(self.users.job_ended(found.attempt[0], self.now_us))
+            return
+        assert isinstance(found.of, Load | Save | Leaves)
+        event = self._copied(found.of)
+        if event is not None:
+            self._told.append(event)

@@ -199,11 +199,12 @@ class LedgerReader:
 class Ledger(LedgerReader):
     """The ledger opened by its one writer: the controller that holds the lock of the state folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
         """Open the ledger of a state folder, or make one.
 
         ElsewhereError when another controller has it, RefusedError when it cannot be trusted (then it is not touched).
-        Only one thread at a time may use it.
+        Only one thread at a time may use it. Without ``durable`` a step is stored, but maybe not on disk yet, when
+        `append` returns: for copies that nobody relies on before they are complete.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -217,7 +218,7 @@ class Ledger(LedgerReader):
                 self._ask(lambda: _create(self.path))
             health.check_header(self.path)
             self._ask(lambda: _check(self.path))
-            self._db = self._ask(lambda: _open_to_write(self.path))
+            self._db = self._ask(lambda: _open_to_write(self.path, durable=durable))
             seq, digest = self._one("SELECT seq, digest FROM head")
         except BaseException:
             self._lock.close()
@@ -326,11 +327,11 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _open_to_write(path: Path) -> sqlite3.Connection:
+def _open_to_write(path: Path, *, durable: bool) -> sqlite3.Connection:
     connection = _connect(path, "rw")
     try:
         connection.execute(f"PRAGMA journal_mode = {health.journal_for(path.parent)}")
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         migrate(connection)
     except BaseException:
         connection.close()

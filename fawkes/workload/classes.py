@@ -45,7 +45,8 @@ _ONE = _paper(1)
 class Stage:
     """One MR-job of an application. ``input`` is a part of the application's input, the others of this job's own input.
 
-    A stage without ``shuffle`` has no reduces.
+    A stage without ``shuffle`` has no reduces. ``map_cpu`` and ``reduce_cpu`` are seconds of a core for each MB that a
+    map reads and a reduce fetches; None leaves them to the model.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Stage:
     input: Known
     shuffle: Known
     output: Known
+    map_cpu: float | None = None
+    reduce_cpu: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +177,12 @@ def _label(app: Application, stage: Stage) -> str:
     return f"{app.code}-{stage.name}" if stage.name else app.code
 
 
-STAGES: Mapping[str, Stage] = {_label(app, stage): stage for app in APPLICATIONS.values() for stage in app.stages}
-"""By ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
+def stages_of(apps: Mapping[str, Application]) -> dict[str, Stage]:
+    """By ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
+    return {_label(app, stage): stage for app in apps.values() for stage in app.stages}
+
+
+STAGES: Mapping[str, Stage] = stages_of(APPLICATIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,15 +300,17 @@ def generate(
     label: str = "",
     start_us: int = 0,
     choice: Reconstruction = DEFAULTS,
+    apps: Mapping[str, Application] = APPLICATIONS,
 ) -> tuple[TraceJob, ...]:
     """The MR-jobs of a mix for one MR-cluster, in the order in which they come, with ids ``CLUSTER-0001``, ...
 
     ``arrivals`` is one of ``fawkes.workload.arrivals.NAMED``; the largest jobs are those that come in bursts. An
     application of several MR-jobs becomes a chain of them by ``after``, ``CLUSTER-0001.01``, ...
 
-    ``cluster``, ``label`` and ``seed`` divide the random numbers. UserError for unknown names.
+    ``cluster``, ``label`` and ``seed`` divide the random numbers. ``apps`` are those that the mix may name. UserError
+    for unknown names.
     """
-    _check(mix, arrivals)
+    _check(mix, arrivals, apps)
     dealt = mix.deal(rng(seed, label, cluster, "mix"))
     most = max(size_of(size) for _, size in dealt)
     times = named(
@@ -317,15 +326,23 @@ def generate(
     jobs: list[TraceJob] = []
     for number, (at_us, (code, size)) in enumerate(coming, start=1):
         after = (jobs[-1].id,) if jobs and arrivals == "sequential" else ()
-        jobs += chain(f"{cluster}-{number:04d}", code, size, submit_us=at_us, after=after, reduces=choice.reduces)
+        name = f"{cluster}-{number:04d}"
+        jobs += chain(name, code, size, submit_us=at_us, after=after, reduces=choice.reduces, apps=apps)
     return tuple(jobs)
 
 
 def chain(
-    name: str, code: str, size: str, *, submit_us: int = 0, after: tuple[str, ...] = (), reduces: int = DEFAULTS.reduces
+    name: str,
+    code: str,
+    size: str,
+    *,
+    submit_us: int = 0,
+    after: tuple[str, ...] = (),
+    reduces: int = DEFAULTS.reduces,
+    apps: Mapping[str, Application] = APPLICATIONS,
 ) -> list[TraceJob]:
     """The MR-jobs of one run of an application: each is ``after`` the one before, the first one as it is given."""
-    app = APPLICATIONS[code]
+    app = apps[code]
     stages = app.run()
     jobs: list[TraceJob] = []
     for step, stage in enumerate(stages, start=1):
@@ -352,12 +369,12 @@ def size_of(size: str) -> int:
     return SIZES[size] if size in SIZES else size_bytes(size)
 
 
-def _check(mix: Mix, arrivals: str) -> None:
+def _check(mix: Mix, arrivals: str, apps: Mapping[str, Application]) -> None:
     if arrivals not in NAMED:
         raise UserError(f"there are no arrivals {arrivals!r}", hint=did_you_mean(arrivals, NAMED))
     for code in mix.apps:
-        if code not in APPLICATIONS:
-            raise UserError(f"there is no application {code!r}", hint=did_you_mean(code, APPLICATIONS))
+        if code not in apps:
+            raise UserError(f"there is no application {code!r}", hint=did_you_mean(code, apps))
     for size, count in mix.counts:
         try:
             size_of(size)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from fawkes.config.loader import did_you_mean
 from fawkes.errors import ConfigError, UserError
-from fawkes.workload import rumen, sls, swf, swim, synth, table
+from fawkes.workload import history, rumen, sls, swf, swim, synth, table
 from fawkes.workload.model import Trace
 from fawkes.workload.traces import pieces
 
+HISTORY = "history"
+SWIM = "swim"
 _HEAD_BYTES = 1 << 16
 
 
@@ -54,6 +56,13 @@ FORMATS: tuple[Format, ...] = (
         table.read,
     ),
     Format(
+        HISTORY,
+        "Hadoop's own history",
+        "a first line Avro-Json or Avro-Binary, or a folder of .jhist files",
+        lambda head: head.text.startswith((history.JSON, history.BINARY)),
+        history.read,
+    ),
+    Format(
         "sls", "SLS", "JSON with job.start.ms or job.tasks",
         lambda head: head.has_keys("job.start.ms", "job.tasks", "num.nodes"), sls.read,
     ),
@@ -70,7 +79,7 @@ FORMATS: tuple[Format, ...] = (
         lambda head: any(swf.is_job(line) for line in head.lines), swf.read,
     ),
     Format(
-        "swim", "SWIM", "lines of 6 to 9 or 12 to 14 columns with tabs",
+        SWIM, "SWIM", "lines of 6 to 9 or 12 to 14 columns with tabs",
         lambda head: any(swim.is_job(line) for line in head.lines), swim.read,
     ),
 )  # fmt: skip
@@ -79,6 +88,8 @@ NAMES = tuple(form.name for form in FORMATS)
 
 def read_workload(path: Path, *, format: str | None = None) -> Trace:  # noqa: A002 - as users know it
     """The jobs of a file in any format that is known, plain or gzip; ``format`` of the trace says in which.
+
+    A folder is one of histories.
 
     ConfigError when the file cannot be read, or no format fits: what was looked for is in it. With ``format`` nothing
     is guessed; UserError when there is none of that name.
@@ -89,6 +100,8 @@ def read_workload(path: Path, *, format: str | None = None) -> Trace:  # noqa: A
 
 def recognised(path: Path) -> Format:
     """The format of a file, by its content; ConfigError as ``read_workload``."""
+    if path.is_dir():
+        return _named(HISTORY)
     head = Head(_beginning(path))
     if not head.text.strip():
         raise ConfigError("is empty", file=str(path), hint="Give a file with jobs")

@@ -52,21 +52,35 @@ class TraceJob:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """How many lines a reader met for each reason, and the number of the first one (from 1)."""
+    """How many lines a reader met for each reason, and the number of the first one (from 1).
+
+    Where each job is a file of its own, these are counted instead, and ``names`` has theirs.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     first_lines: Mapping[str, int] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def total(self) -> int:
         """All lines."""
         return sum(self.counts.values())
 
+    @property
+    def unit(self) -> str:
+        """What is counted: ``line`` or ``file``."""
+        return "file" if self.names else "line"
+
+    def first(self, reason: str) -> str:
+        """The first one: ``line 7``, or the name of a file."""
+        number = self.first_lines[reason]
+        return self.names[number - 1] if self.names else f"line {number}"
+
     def __str__(self) -> str:
         """``3 lines with a negative size (first: line 7); ...``, most frequent first; empty when there are none."""
         rows = sorted(self.counts.items(), key=lambda row: (-row[1], self.first_lines[row[0]]))
         return "; ".join(
-            f"{count} {'line' if count == 1 else 'lines'} {reason} (first: line {self.first_lines[reason]})"
+            f"{count} {self.unit}{'' if count == 1 else 's'} {reason} (first: {self.first(reason)})"
             for reason, count in rows
         )
 

@@ -24,7 +24,7 @@ from fawkes.workload.generate import generate
 
 T = TypeVar("T")
 Say = Callable[[str], None]
-Until = Literal["gone", "ended"]
+Until = Literal["gone", "ended", "ready"]
 
 LOOK_US = SECOND_US
 PATIENCE_US = 120 * SECOND_US
@@ -138,15 +138,20 @@ def play(
     until: Until = "gone",
     limit_us: int | None = None,
     patience_us: int = PATIENCE_US,
+    there: Sequence[str] = (),
+    earlier: Sequence[Posted] = (),
+    note: Callable[[Posted], None] = lambda posted: None,
 ) -> Played:
     """Ask for everything at its time, and wait until all MR-clusters are ``gone``, or all jobs have ``ended``.
 
-    The run starts now. While no controller answers it is tried again, for ``patience_us`` at most; ``say`` hears of
-    that. The controller's
-    refusals are raised; FawkesError when a MR-cluster goes before all of its jobs could be submitted; DeadlineError
-    after ``limit_us``.
+    ``ready`` is when all jobs have ended and all MR-clusters run. The run starts now, or, after one that was broken
+    off, goes on where the last of ``earlier`` was asked for; these are not asked for again. ``note`` gets each that
+    is, at once. The MR-clusters in ``there`` run already. While no controller answers it is tried again, for
+    ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when a MR-cluster
+    goes before all of its jobs could be submitted; DeadlineError after ``limit_us``.
     """
-    return _Player(workload, controller, say, clock or SystemClock(), limit_us, patience_us).play(until)
+    player = _Player(workload, controller, say, clock or SystemClock(), limit_us, patience_us, note)
+    return player.play(until, there, earlier)
 
 
 @dataclass
@@ -178,15 +183,22 @@ class _Player:
     clock: Clock
     limit_us: int | None
     patience_us: int
+    note: Callable[[Posted], None]
     start_us: int = 0
     requested: dict[str, int] = field(default_factory=dict)
     running: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, int] = field(default_factory=dict)
     posted: list[Posted] = field(default_factory=list)
 
-    def play(self, until: Until) -> Played:
-        self.start_us = self.clock.now_us()
+    def play(self, until: Until, there: Sequence[str], earlier: Sequence[Posted]) -> Played:
+        self.start_us = self.clock.now_us() - max((one.at_us for one in earlier), default=0)
+        self.posted = list(earlier)
+        self.requested = {one.name: one.at_us for one in earlier if one.verb == "request"} | dict.fromkeys(there, 0)
+        self.running = dict.fromkeys(there, 0)
+        done = {(one.verb, one.name) for one in earlier}
         things: list[Arrival | Submission] = [*self.workload.clusters, *self.workload.jobs]
         items = [_Item(one, order) for order, one in enumerate(things)]
+        items = [item for item in items if (item.verb, item.name) not in done]
         over = False
         while items or not over:
             for item in self._ready(items):
@@ -208,7 +220,9 @@ class _Player:
             return None
         since = {"start": 0, "request": self.requested[item.cluster], "running": self.running.get(item.cluster)}
         base = since[item.of.after]
-        return None if base is None else base + item.of.delay_us
+        if base is None or any(job not in self.ended for job in item.of.behind):
+            return None
+        return max([base + item.of.delay_us, *(self.ended[job] + item.of.think_us for job in item.of.behind)])
 
     def _ready(self, items: Sequence[_Item]) -> list[_Item]:
         now_us = self._now_us()
@@ -223,6 +237,7 @@ class _Player:
         if isinstance(item.of, Arrival):
             self.requested[item.name] = at_us
         self.posted.append(Posted(item.verb, item.name, due_us, at_us, item.tries))
+        self.note(self.posted[-1])
 
     def _send(self, item: _Item, body: Mapping[str, Plain]) -> None:
         item.tries += 1
@@ -248,12 +263,26 @@ class _Player:
                 self.running.setdefault(name, self._now_us())
             if gone:
                 self._check_gone(name, items)
+        left = self._jobs_left() if until != "gone" or self._behind(items) else False
         if until == "gone":
             names = set(self.requested)
             return not any(row["life"] != ClusterLife.GONE for name, row in lives.items() if name in names)
-        ours = {job.spec.id for job in self.workload.jobs}
-        jobs = self._patiently(lambda: self.controller.rows("jobs"))
-        return not any(row["job"] in ours and row["life"] not in ENDED_JOBS for row in jobs)
+        return not left and (until == "ended" or all(name in self.running for name in self.requested))
+
+    def _behind(self, items: Sequence[_Item]) -> bool:
+        return any(isinstance(item.of, Submission) and item.of.behind for item in items)
+
+    def _jobs_left(self) -> bool:
+        """See which jobs have ended; whether any of ours has not. One that is not told of any more ended long ago."""
+        rows = self._patiently(lambda: self.controller.rows("jobs"))
+        there = {row["job"] for row in rows if row["life"] not in ENDED_JOBS}
+        left = False
+        for one in self.posted:
+            if one.verb == "submit" and one.name in there:
+                left = True
+            elif one.verb == "submit":
+                self.ended.setdefault(one.name, self._now_us())
+        return left
 
     def _check_gone(self, name: str, items: Sequence[_Item]) -> None:
         left = sum(item.cluster == name for item in items)

@@ -43,10 +43,10 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How many lines of a file there are of a kind, and the first of them."""
+    """How many lines (or files) there are of a kind, and the first of them."""
 
     count: int
-    first: int
+    first: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def sizes_of(frame: pd.DataFrame) -> tuple[Sizes, ...]:
 
 
 def _lines(found: Dropped) -> dict[str, Lines]:
-    return {reason: Lines(count, found.first_lines[reason]) for reason, count in found.counts.items()}
+    return {reason: Lines(count, found.first(reason)) for reason, count in found.counts.items()}
 
 
 def _is_map_only(jobs: Iterable[TraceJob]) -> list[bool]:

@@ -114,8 +114,12 @@ def write(trace: Trace, path: Path) -> None:
             for line in value.split("\n"):
                 out.write(f"# {' '.join(key.split())}: {' '.join(line.split())}\n")
         rows = csv.writer(out, lineterminator="\n")
+        # By itself it quotes no lone carriage return, and no reader takes one that is not quoted.
+        quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
         rows.writerow([column.name for column in used])
-        rows.writerows([column.write(getattr(job, column.field)) for column in used] for job in trace.jobs)
+        for job in trace.jobs:
+            cells = [column.write(getattr(job, column.field)) for column in used]
+            (quoted if any("\r" in cell for cell in cells) else rows).writerow(cells)
         out.detach()
 
 

@@ -26,9 +26,10 @@ class UnreadableError(Exception):
 
 
 class Tally:
-    """Counts lines by reason while a file is read."""
+    """Counts lines by reason while a file is read; with ``names`` files, which have these names."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._names = names
         self._counts: dict[str, int] = {}
         self._first_lines: dict[str, int] = {}
 
@@ -39,16 +40,19 @@ class Tally:
 
     def dropped(self) -> Dropped:
         """What was counted so far."""
-        return Dropped(dict(self._counts), dict(self._first_lines))
+        return Dropped(dict(self._counts), dict(self._first_lines), self._names)
 
 
 class Collected:
-    """The jobs that a reader finds, in the order of the file, and what it drops and mends on the way."""
+    """The jobs that a reader finds, in the order of the file, and what it drops and mends on the way.
 
-    def __init__(self, path: Path) -> None:
+    ``names`` are given when each job is a file of its own: numbers of lines are then numbers of files.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str] = ()) -> None:
         self.path = path
         self.jobs: list[TraceJob] = []
-        self._dropped, self._mended = Tally(), Tally()
+        self._dropped, self._mended = Tally(names), Tally(names)
         self._copies: dict[str, int] = {}
         self._latest_us = 0
 
@@ -154,9 +158,9 @@ def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: st
     if jobs:
         return
     dropped = tally.dropped()
-    first = min(dropped.first_lines.values(), default=0)
+    first = min(dropped.first_lines, key=lambda reason: dropped.first_lines[reason], default=None)
     what = f"holds no job that can be read: {dropped}" if dropped.total else "holds no job"
-    raise ConfigError(what, file=str(path), key=_line(first - 1) if first else "", hint=form)
+    raise ConfigError(what, file=str(path), key="" if first is None else dropped.first(first), hint=form)
 
 
 class _Unpacked(io.RawIOBase):

@@ -34,7 +34,7 @@ from tests.store.test_ledger import DAMAGES
 
 Run = Callable[..., Result]
 
-COMMANDS = (["status"], ["nodes"], ["jobs"], ["explain"], ["events"], ["events", "--verify"], ["replay"])
+COMMANDS = (["status"], ["nodes"], ["jobs"], ["explain"], ["events"], ["events", "--verify"], ["verify"])
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ BY_ITS_STEPS = [name for name in DAMAGES if name not in (*BY_ITS_HEADER, *OF_ANO
     ("words", "damage"),
     [
         (words, damage)
-        for words in ("events --verify", "events --all", "replay")
+        for words in ("events --verify", "events --all", "verify")
         for damage in BY_ITS_STEPS
         if words == "events --verify" or damage not in NOTHING_TO_SEE
     ],
@@ -423,7 +423,7 @@ def test_events_followed(site: Path, output: str) -> None:
     ledger.close()
 
 
-# --- replay ---------------------------------------------------------------------------------------------------------
+# --- verify ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -436,20 +436,20 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def test_replay_gives_every_decision_again(of_today: Path) -> None:
-    result = CliRunner().invoke(cli, ["--site", str(of_today), "replay", "-o", "json"])
+def test_verify_gives_every_decision_again(of_today: Path) -> None:
+    result = CliRunner().invoke(cli, ["--site", str(of_today), "verify", "-o", "json"])
     assert _rows(result) == []
     assert "every decision is the stored one, byte for byte" in result.stderr
 
 
 @pytest.mark.parametrize(("version", "status"), [(__version__, 1), ("0.0.9", 3)])
-def test_replay_finds_a_decision_that_does_not_come_again(
+def test_verify_finds_a_decision_that_does_not_come_again(
     of_today: Path, tmp_path: Path, version: str, status: int
 ) -> None:
     reader = LedgerReader(of_today / "state")
     _write(tmp_path, _changed(reader.entries(), version))
     reader.close()
-    result = CliRunner().invoke(cli, ["--site", str(tmp_path), "replay", "-o", "json"])
+    result = CliRunner().invoke(cli, ["--site", str(tmp_path), "verify", "-o", "json"])
     assert result.exit_code == status
     (row,) = json.loads(result.stdout)["rows"]
     assert (row["kind"], row["version"], row["differs"]) == ("Requested", version, ["reasons"])

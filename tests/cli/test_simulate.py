@@ -81,7 +81,7 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
     assert [path.name for path in out.parent.iterdir()] == ["run"]
     for words, says in (
-        (("replay",), "every decision is the stored one"),
+        (("verify",), "every decision is the stored one"),
         (("events", "-o", "json"), '"Started"'),
         (("explain",), "Policy TD"),
         (("status", "--all"), "c-2"),

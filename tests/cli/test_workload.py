@@ -41,7 +41,7 @@ def test_show_tells_what_was_left_out() -> None:
     said = fawkes("show", SWF)
     assert "left out      6 with a job without run time (first: line 34)" in said.stdout.splitlines()
     assert json.loads(fawkes("show", SWF, "-o", "json").stdout)["workload"]["dropped"] == {
-        "with a job without run time": {"count": 6, "first": 34}
+        "with a job without run time": {"count": 6, "first": "line 34"}
     }
 
 
@@ -80,6 +80,46 @@ def test_what_is_there_is_only_replaced_when_told(tmp_path: Path) -> None:
     assert out.read_text().startswith("# fawkes jobs 1\n")
 
 
+def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
+    made, small, shaken, folded, both = (tmp_path / f"{name}.jobs.csv" for name in ("made", "small", "p", "f", "both"))
+    assert fawkes("make", "facebook", "--set", "jobs=200", "--seed", "3", "--out", made).exit_code == 0
+    assert fawkes("scale", made, "--machines", "600:20", "--time", "1/3", "--out", small).exit_code == 0
+    assert fawkes("perturb", small, "--spread", "30s", "--sizes", "0.2", "--out", shaken).exit_code == 0
+    assert fawkes("fold", shaken, "--cycle", "5m", "--duration", "10m", "--out", folded).exit_code == 0
+    merged = fawkes("merge", f"c-1={folded}", f"c-2={small}", "--out", both, "-o", "json")
+    assert merged.exit_code == 0, merged.stderr
+    told = json.loads(fawkes("show", both, "-o", "json").stdout)["workload"]
+    assert told["jobs"] == json.loads(merged.stdout)["rows"][0]["jobs"] > 200
+    assert told["clusters"]["c-2"] == 200
+    sampled = fawkes("sample", both, "--jobs", "50", "--until", "8m", "--out", tmp_path / "s.csv", "-o", "csv")
+    assert next(csv.DictReader(StringIO(sampled.stdout)))["jobs"] == "50"
+    for name in ("one", "two"):
+        drawn = fawkes("plot", both, "--out", tmp_path / name / "picture")
+        assert drawn.exit_code == 2
+        (tmp_path / name).mkdir()
+        assert fawkes("plot", both, "--out", tmp_path / name / "picture").exit_code == 0
+    for kind, begins in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        one, two = ((tmp_path / name / f"picture.{kind}").read_bytes() for name in ("one", "two"))
+        assert one.startswith(begins)
+        assert one == two
+    again = fawkes("plot", both, "--out", tmp_path / "one" / "picture.png")
+    assert again.exit_code == 6
+
+
+def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert fawkes("make", "paper", "--set", "workload=WKLD-E", "--out", tmp_path / f"{name}.gz").exit_code == 0
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    told = json.loads(fawkes("show", tmp_path / "a.gz", "-o", "json").stdout)["workload"]
+    assert told["clusters"] == {"c-1": 359, "c-2": 26, "c-3": 559}
+
+
+def test_make_lists_its_makers() -> None:
+    rows = json.loads(fawkes("make", "-o", "json").stdout)["rows"]
+    assert {"paper", "mix", "facebook", "like"} <= {row["maker"] for row in rows}
+    assert all(row["keys"] for row in rows)
+
+
 BAD = {
     "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is no workload in a format that is known", "swim (lines of 6"]),
     "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is no workload in a format that is known"]),
@@ -98,7 +138,13 @@ def test_bad_input_is_refused_with_its_place_and_nothing_is_written(name: str, t
     path, out = tmp_path / name, tmp_path / "out.jobs.csv"
     text, says = BAD[name]
     path.write_bytes(text)
-    for words in (("show", path), ("convert", path, "--out", out)):
+    for words in (
+        ("show", path),
+        ("convert", path, "--out", out),
+        ("scale", path, "--size", "2", "--out", out),
+        ("plot", path, "--out", out),
+        ("merge", SWIM, path, "--out", out),
+    ):
         said = fawkes(*words)
         assert (said.exit_code, said.stdout) == (2, "")
         assert all(part in said.stderr for part in (str(path), *says)), said.stderr
@@ -122,9 +168,25 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
         (("show", SWIM, "--format", "swin"), "'swin' is none of"),
         (("convert", SWIM), "--out"),
         (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is none of"),
+        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is no factor"),
+        (("scale", SWIM, "--out", "x", "--size", "2", "--machines", "6:2"), "give one of them"),
+        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' are no machines"),
+        (("scale", SWIM, "--out", "x", "--per-reducer", "1GB"), "--per-reducer goes with --machines"),
+        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be more than nothing"),
+        (("fold", SWIM, "--out", "x", "--cycle", "5m", "--starts-after", "9d"), "no job is left to fold"),
+        (("sample", SWIM, "--out", "x"), "Give --jobs"),
+        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, 99 are asked for"),
+        (("perturb", SWIM, "--out", "x"), "Give --spread or --sizes"),
+        (("make", "nothing", "--out", "x"), "there is no maker 'nothing'"),
+        (("make", "facebook"), "--out"),
+        (("make", "facebook", "--out", "x", "--set", "job=3"), "Did you mean 'jobs'?"),
+        (("make", "like", "--out", "x"), "file is missing: the trace"),
+        (("make", "mix", "--out", "x", "--set", "jobs=3"), "write sizes with numbers of jobs"),
+        (("make", "mix", "--out", "x", "--set", "apps=XX"), "there is no application 'XX'"),
     ],
 )
 def test_a_wrong_command_says_what_is_wrong(words: tuple[str | Path, ...], says: str) -> None:
     said = fawkes(*words)
     assert (said.exit_code, said.stdout) == (2, "")
     assert says in said.stderr
+    assert not Path("x").exists()

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
+
+import pytest
 
 from fawkes.config.model import ModelTable
+from fawkes.config.scenarios import TraceFormat
 from fawkes.config.site import Site
 from fawkes.core.model import Node, NodeId
+from fawkes.errors import ConfigError
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
+from fawkes.workload.formats import NAMES
 from tests.config.support import POOL, Bad, assert_refused, cases
 from tests.offline.support import CATALOG
 
@@ -144,32 +150,6 @@ def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
     assert plan.scenario(CATALOG).delays == plan.delays
 
 
-TABLE = """# fawkes jobs 1
-id,submit_s,cluster,maps,map_s
-a,12,c-2,4,10
-b,13,c-1,2,10
-c,15,,1,10
-d,5,c-2,1,10
-"""
-TABLED = """
-[[load]]
-cluster = "c-2"
-trace = "x.jobs.csv"
-format = "jobs"
-"""
-
-
-def test_a_table_gives_each_mr_cluster_its_own_jobs_at_the_times_of_the_run(tmp_path: Path) -> None:
-    (tmp_path / "x.jobs.csv").write_text(TABLE)
-    jobs = read(tmp_path, HEAD + TABLED).demands[1].jobs
-    # c-2 is requested at 10 s; what was to come before comes with it.
-    assert [(one.spec.id, one.at_us // SECOND_US) for one in jobs] == [("d", 0), ("a", 2), ("c", 5)]
-    none = HEAD + TABLED.replace('cluster = "c-2"', 'cluster = "c-1"')
-    (tmp_path / "x.jobs.csv").write_text(TABLE.replace("c-1", "c-9").replace("15,,", "15,c-9,"))
-    bad = Bad("", "", "no job for the MR-cluster 'c-1'", "column")
-    assert_refused(bad, tmp_path / "x.jobs.csv", lambda: read(tmp_path, none))
-
-
 def test_nodes_can_be_named_one_by_one(tmp_path: Path) -> None:
     nodes = ", ".join(f"{{ id = 'n{n}', site = 's{n % 2}' }}" for n in range(1, 9))
     text = HEAD.replace(
@@ -201,7 +181,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     nowhere=Bad(HEAD + "[[load]]\ncluster = 'c-7'\npaper = 'WKLD-D'", "load[#1].cluster", "no MR-cluster 'c-7'", "c-"),
     two_sources=Bad(APPS + 'paper = "WKLD-D"', "load[#1]", "apps and paper are both given", "one of"),
     no_source=Bad(LOAD, "load[#1]", "has no jobs", "paper, apps, trace"),
-    no_format=Bad(LOAD + 'trace = "x.swf"', "load[#1].format", "is missing", "trace"),
+    wrong_format=Bad(LOAD + 'trace = "x.swf"\nformat = "csv"', "load[#1].format", "'table', 'history'", ""),
     no_trace=Bad(LOAD + 'trace = "x.swf"\nformat = "swf"', "", "no such file", "path of a trace"),
     more_core_nodes=Bad(
         HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"
@@ -230,3 +210,29 @@ def test_a_scenario_without_nodes_says_how_to_give_them(tmp_path: Path) -> None:
     text = "[settings]" + HEAD.partition("[settings]")[2]
     bad = Bad(text, "pool", "says nothing of the nodes", "[pool]")
     assert_refused(bad, tmp_path / "mine.toml", lambda: read(tmp_path, text))
+
+
+def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: Path) -> None:
+    (tmp_path / "a.jobs.csv").write_text(
+        "# fawkes jobs 1\nid,submit_s,cluster,maps,map_s,after,think_s\n"
+        "first,5,,4,10,,\nsecond,9,c-2,20,10,first,3\nthird,12,c-2,1,1,second first,\n"
+    )
+    load = '[[load]]\ncluster = "c-1"\ntrace = "a.jobs.csv"\ntime_factor = 2.0\nsize_factor = 0.5\nreference = "none"\n'
+    plan = read(tmp_path, HEAD + load)
+    first, second = plan.demands
+    assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks) for one in first.jobs] == [("first", 10, 2)]
+    # Times of a table are those of the whole run; c-2 is requested at 10 s.
+    assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks, one.after) for one in second.jobs] == [
+        ("second", 8, 10, ("first",)),
+        ("third", 14, 1, ("second", "first")),
+    ]
+    assert second.jobs[0].think_us == 6 * SECOND_US
+    assert plan.unreferenced == {"c-1", "c-2"}
+    (tmp_path / "a.jobs.csv").write_text("# fawkes jobs 1\nid,submit_s,cluster\nfirst,5,c-9\n")
+    with pytest.raises(ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which is not there") as caught:
+        read(tmp_path, HEAD + load)
+    assert caught.value.key == "load[#1].trace"
+
+
+def test_a_scenario_may_name_every_format() -> None:
+    assert set(get_args(TraceFormat)) == set(NAMES)

@@ -84,6 +84,19 @@ def test_a_pool_without_capacity_waits() -> None:
     assert run(Pool("p", 0.0), [(0, 100.0)], {500: 2.0}) == {"0": 550}
 
 
+def test_a_pool_without_limit_lets_go_of_what_had_to_wait() -> None:
+    assert run(Pool("p", 0.0), [(0, 100.0), (300, 5.0)], {500: inf}) == {"0": 500, "1": 500}
+    assert run(Pool("p", 1.0), [(0, 100.0), (700, 5.0)], {50: inf, 600: 1.0}) == {"0": 50, "1": 705}
+
+
+def test_what_waits_for_a_pool_without_limit_has_a_moment_left() -> None:
+    flows: Flows[str] = Flows()
+    pool: Pool[str] = Pool("p", 0.0)
+    flow = flows.begin(pool, 100.0, "it")
+    flows.resize(pool, inf)
+    assert flow.left_us(0) == 1
+
+
 def test_a_flow_that_is_dropped_leaves_its_share_to_the_others() -> None:
     flows: Flows[str] = Flows()
     pool: Pool[str] = Pool("p", 1.0)

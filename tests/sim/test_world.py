@@ -9,6 +9,7 @@ import pytest
 from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import DAS4
 from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
@@ -175,7 +176,9 @@ def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
     members[N1] = Member(Goal.SERVING, Role.CORE, 1)
     found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
     answer(found)
-    found.clusters[A].stored[N2] = 10**9
+    cluster = found.clusters[A]
+    assert isinstance(cluster, SimCluster)
+    cluster.stored[N2] = 10**9
     found.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
     answer(found)
     event = answer(found)

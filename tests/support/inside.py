@@ -47,6 +47,11 @@ def places(url: str, user: str, folder: str) -> object:
     }
 
 
+def sizes(url: str, user: str, folder: str) -> object:
+    """Of each file below a folder: its bytes."""
+    return {file.path: file.size for file in Hdfs(url, user).below(folder) if not file.folder}
+
+
 def write(url: str, user: str, path: str, place: str, size: str, replication: str) -> object:
     """Write a file of bytes that only repeat after their whole length, through the DataNode at ``place``."""
 
@@ -76,6 +81,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "text": text,
     "digests": digests,
     "places": places,
+    "sizes": sizes,
     "write": write,
     "read": read,
 }

@@ -18,7 +18,7 @@ from fawkes.core.model import Plain, Reason
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.live.control import ControlServer
 from fawkes.units import SECOND_US
-from fawkes.workload.play import Until, play, with_data
+from fawkes.workload.play import Posted, Until, play, with_data
 from tests.config.support import pool
 
 TEXT = """
@@ -225,6 +225,57 @@ def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: Workload) -> N
     pool_ = Pool(failed="no node came up")
     with pytest.raises(FawkesError, match="it went before it ran: no node came up"):
         play(replace(workload, clusters=(first, replace(second, after="c-1")), jobs=()), pool_, clock=pool_)
+
+
+def test_a_job_behind_others_comes_when_the_last_of_them_has_ended(workload: Workload) -> None:
+    jobs = {str(job.spec.id): job for job in workload.jobs}
+    late = replace(jobs["late"], behind=("batch-1", "batch-3"), think_us=5 * SECOND_US)
+    pool_ = Pool()
+    play(replace(workload, jobs=(jobs["batch-1"], jobs["batch-3"], late)), pool_, clock=pool_)
+    ((at_s, _),) = [one for one in pool_.heard if one[1] == "late"]
+    # batch-3 comes at 12 s and takes 10; its end is seen at the next look.
+    assert 27 <= at_s <= 28
+
+
+def test_what_runs_already_is_not_requested(workload: Workload) -> None:
+    pool_ = Pool(requested={"c-1": -30 * SECOND_US})
+    only = replace(workload, clusters=(), jobs=tuple(job for job in workload.jobs if job.spec.cluster == "c-1"))
+    play(only, pool_, clock=pool_, until="ended", there=["c-1"])
+    assert pool_.heard == [(2, "batch-1"), (3, "late"), (7, "batch-2"), (12, "batch-3")]
+
+
+def test_ready_is_when_all_mr_clusters_run(workload: Workload) -> None:
+    pool_ = Pool()
+    played = play(replace(workload, jobs=()), pool_, clock=pool_, until="ready")
+    assert played.took_us == pytest.approx(50 * SECOND_US, abs=2 * SECOND_US)
+
+
+@pytest.mark.parametrize("broken_off_after", range(1, 7))
+def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, broken_off_after: int) -> None:
+    class BrokenOffError(Exception):
+        pass
+
+    kept: list[Posted] = []
+
+    def note(posted: Posted) -> None:
+        kept.append(posted)
+        if len(kept) == broken_off_after:
+            raise BrokenOffError
+
+    pool_ = Pool()
+    with pytest.raises(BrokenOffError):
+        play(workload, pool_, clock=pool_, note=note)
+    pool_.time_us += 7 * SECOND_US
+    played = play(workload, pool_, clock=pool_, earlier=kept)
+    names = [name for _, name in pool_.heard]
+    assert sorted(names) == sorted({one.name for one in played.posted})
+    assert len(names) == 7
+    # The times of those that had not come yet are as they were, counted from where it goes on.
+    other = Pool()
+    whole = {one.name: one.due_us for one in play(workload, other, clock=other).posted}
+    assert {one.name: one.due_us for one in played.posted if one.name.startswith("batch")} == {
+        name: due for name, due in whole.items() if name.startswith("batch")
+    }
 
 
 def test_generated_data_takes_the_place_of_its_name(workload: Workload, tmp_path: Path) -> None:

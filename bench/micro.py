@@ -1,0 +1,284 @@
+"""The paper's micro-experiments (6.1, 6.3, 6.4) on real Hadoop in a lab, in small, beside the simulator and the paper.
+
+The hosts' network is slow, so that what goes from node to node counts, as disks and network do in the paper; the
+processors are shared by all hosts, so that growing helps less than on machines of their own. Sort-like jobs read,
+shuffle and write all of their input; Wordcount-like jobs compute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench.figures import Say
+from fawkes.catalog import Catalog
+from fawkes.cli.client import Client
+from fawkes.config.site import Site
+from fawkes.core.model import ClusterId, JobId, JobSpec
+from fawkes.core.record import to_plain
+from fawkes.demo.stage import controller_of, lab_of
+from fawkes.errors import DeadlineError, FawkesError
+from fawkes.lab import LabSpec
+from fawkes.offline.read import read_plan
+from fawkes.paper.micro import ROLES as SIMULATED
+from fawkes.paper.micro import Bench
+from fawkes.replay.build import load_jar
+from fawkes.replay.load import load_job, pool_job
+from fawkes.sim.constants import Constants
+from fawkes.sim.profile import Profile
+from fawkes.sim.tasks import Copy
+from fawkes.units import SECOND_US
+
+MB = 1_000_000
+HOSTS = 6
+CORE = 2
+NETWORK = 10 * MB
+LIKE_LAB = "wkld-a-small"
+"""Whose ``[model]`` says what a host of a lab can do."""
+
+SORT = Profile(maps=8, reduces=4, map_read_bytes=8 * MB, map_output_bytes=8 * MB, output_bytes=16 * MB)
+COUNT = Profile(maps=8, reduces=1, map_read_bytes=8 * MB, map_cpu_us=3 * SECOND_US, map_output_bytes=MB // 10)
+#: all hosts of a lab are on one disk, whose cache holds these bytes: assumed, and never the limit here
+_DISK = 100 * MB
+HELD_BYTES = 40 * MB
+"""What each node that is removed stores, about."""
+
+_SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "6s"\nsample_every = "2s"\nidle_time = "10h"\n'
+_CLUSTER = """
+min_nodes = {core}
+max_nodes = {most}
+replication = {replication}
+growth = "{growth}"
+outputs = [{{ path = "/replay/output", save_to = "../saved" }}]
+"""
+_LIMIT_S = 420.0
+_LOOK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: seconds, live and simulated, and what the paper says."""
+
+    section: str
+    what: str
+    live_s: float
+    simulated_s: float
+    paper: str
+
+
+def rows(say: Say) -> list[Row]:
+    """All experiments, on a lab of their own."""
+    constants = _constants()
+    found: list[Row] = []
+    with TemporaryDirectory(prefix="fawkes-micro-") as folder:
+        site = Site(Path(folder) / "lab")
+        with lab_of(LabSpec(hosts=HOSTS, site=site.root, rate_bytes=NETWORK), say) as lab:
+            site.settings_file.write_text(_SETTINGS)
+            with controller_of(lab, site) as client:
+                pool = _Pool(client, site, say)
+                found += _core(pool, constants)
+                found += _grown(pool, "TR", constants)
+                found += _grown(pool, "TC", constants)
+    return found
+
+
+def table(found: Sequence[Row]) -> str:
+    """As Markdown; changes are against the first row of the same jobs."""
+    lines = [
+        "| section | experiment | live | simulated | the paper |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {r.section} | {r.what} | {r.live_s:.1f} s | {r.simulated_s:.1f} s | {r.paper} |" for r in found]
+    return "\n".join(lines) + "\n"
+
+
+def _constants() -> Constants:
+    plan = read_plan(Site(Path()), Catalog(), LIKE_LAB)
+    return replace(plan.constants, network_bytes_s=NETWORK, disk_bytes_s=_DISK, decommission_us=SECOND_US, spread=0.0)
+
+
+# --- the experiments
+
+
+def _core(pool: _Pool, constants: Constants) -> Iterator[Row]:
+    with pool.cluster("core", 2 * CORE, 2 * CORE, "TR") as cluster:
+        for name, profile in (("Sort", SORT), ("Wordcount", COUNT)):
+            live = cluster.run(f"core-{name.lower()}", profile)
+            yield Row("6.1", f"{name}, 4 core nodes", live, _simulated(constants, 2 * CORE, 0, "TR", profile), "1")
+
+
+_HALF = {("Sort", "TR"): "1.40 of it", ("Sort", "TC"): "1.23 of it"}
+_GROWING = {"TC": "speed-up linear", "TR": "speed-up, flattening for Sort"}
+
+
+def _grown(pool: _Pool, role: str, constants: Constants) -> Iterator[Row]:
+    with pool.cluster(role.lower(), CORE, HOSTS, role) as cluster:
+        for others in range(CORE + 1):
+            cluster.grow_to(CORE + others)
+            for name, profile in (("Sort", SORT), ("Wordcount", COUNT)):
+                live = cluster.run(f"{role.lower()}-{others}-{name.lower()}", profile)
+                simulated = _simulated(constants, CORE, others, role, profile)
+                half = f"; 6.1: {_HALF.get((name, role), 'little more')}" if others == CORE else ""
+                yield Row("6.3", f"{name}, 2 core + {others} {role}", live, simulated, _GROWING[role] + half)
+        if role == "TC":
+            yield from _removed(cluster, constants)
+
+
+def _removed(cluster: _Cluster, constants: Constants) -> Iterator[Row]:
+    """Nodes that store data leave one after another."""
+    others = HOSTS - CORE
+    cluster.grow_to(HOSTS)
+    cluster.run("held", Profile(maps=HOSTS, output_bytes=HELD_BYTES))
+    total, simulated = 0.0, _removals(constants, others)
+    for count, node in enumerate(cluster.others(), start=1):
+        total += cluster.remove(node)
+        yield Row("6.4", f"{count} of {HOSTS} nodes removed, idle", total, simulated[count - 1], "linear to 50 %")
+
+
+def _simulated(constants: Constants, core: int, others: int, role: str, profile: Profile) -> float:
+    return Bench(constants, core, others, SIMULATED[role]).run([profile])
+
+
+def _removals(constants: Constants, others: int) -> list[float]:
+    """Seconds until one, two, ... nodes have left, one after another."""
+    bench = Bench(constants, CORE, others, SIMULATED["TC"])
+    left = list(bench.others)
+    bench.evacuate(left[:1], HELD_BYTES)
+    found = []
+    for copy in bench.over():
+        assert isinstance(copy, Copy)
+        found.append(bench.flows.now_us / SECOND_US)
+        bench.cluster.leave(copy.of)
+        left.pop(0)
+        if left:
+            bench.evacuate(left[:1], HELD_BYTES)
+    return found
+
+
+# --- a MR-cluster in the lab
+
+
+class _Pool:
+    def __init__(self, client: Client, site: Site, say: Say) -> None:
+        self.client = client
+        self.site = site
+        self.say = say
+        self.jar = load_jar(say)
+        self.names = sorted(row["node"] for row in client.rows("nodes"))
+
+    @contextmanager
+    def cluster(self, name: str, core: int, most: int, growth: str) -> Iterator[_Cluster]:
+        """A MR-cluster on the first nodes; the others are kept out. It has its data, and goes in the end."""
+        for node in self.names[core:]:
+            self.client.post("drain", {"node": node, "reason": "micro-experiment"})
+        self.site.clusters_dir.mkdir(exist_ok=True)
+        self.site.cluster_file(f"{self.site.clusters_dir}/{name}.toml").write_text(
+            _CLUSTER.format(core=core, most=most, replication=CORE, growth=growth)
+        )
+        spec = self.site.cluster(name)
+        self.say(f"micro: {name} on {core} nodes")
+        self.client.post("request", {"spec": to_plain(spec)})
+        cluster = _Cluster(self, name)
+        cluster.wait("to run", lambda: cluster.life() == "running")
+        cluster.submit(pool_job(name, f"{name}-pool", SORT.maps * SORT.map_read_bytes, self.jar))
+        yield cluster
+        self.client.post("release", {"cluster": name, "discard": True, "force": True})
+        cluster.wait("to go", lambda: cluster.life() in ("", "gone"))
+        for node in self.names:
+            if any(row["keep_out"] for row in self.client.rows("nodes", node=node)):
+                self.client.post("undrain", {"node": node})
+
+
+class _Cluster:
+    def __init__(self, pool: _Pool, name: str) -> None:
+        self.pool = pool
+        self.name = name
+
+    def run(self, name: str, profile: Profile) -> float:
+        """A job by itself; its seconds in YARN."""
+        self.pool.say(f"micro: {name}")
+        spec = JobSpec(id=JobId(name), cluster=ClusterId(self.name), details={"profile": _plain(profile)})
+        return self.submit(load_job(spec, profile, f"/replay/output/{name}", self.pool.jar))
+
+    def submit(self, spec: JobSpec) -> float:
+        """Submit a job and wait for its end."""
+        self.pool.client.post("submit", {"spec": to_plain(spec)})
+
+        def ended() -> dict[str, Any] | None:
+            (row,) = self.pool.client.rows("jobs", job=spec.id)
+            return row if row["life"] in ("succeeded", "failed") else None
+
+        row = self.wait(f"to run {spec.id}", ended)
+        if row["life"] == "failed":
+            raise FawkesError(f"{spec.id} failed: {row['why']}")
+        return float(row["run_us"]) / SECOND_US
+
+    def grow_to(self, count: int) -> None:
+        """Let it have so many nodes, and wait until they serve."""
+        for node in self.pool.names[:count]:
+            if any(row["keep_out"] for row in self.pool.client.rows("nodes", node=node)):
+                self.pool.client.post("undrain", {"node": node})
+        self.wait(f"to have {count} nodes", lambda: len(self._serving()) == count)
+
+    def others(self) -> list[str]:
+        """Its nodes that are no core nodes."""
+        return sorted(row["node"] for row in self._serving() if row["role"] != "core")
+
+    def remove(self, node: str) -> float:
+        """Take a node out; seconds until it has been emptied and is wiped."""
+        began = time.monotonic()
+        self.pool.client.post("drain", {"node": node, "reason": "micro-experiment"})
+
+        def out() -> bool:
+            (row,) = self.pool.client.rows("nodes", node=node)
+            return bool(row["life"] == "out")
+
+        self.wait(f"to lose {node}", out)
+        return time.monotonic() - began
+
+    def life(self) -> str:
+        rows = self.pool.client.rows("clusters", cluster=self.name)
+        return str(rows[0]["life"]) if rows else ""
+
+    def wait(self, what: str, look: Callable[[], Any]) -> Any:
+        limit = time.monotonic() + _LIMIT_S
+        while not (found := look()):
+            if time.monotonic() > limit:
+                raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {self.name} {what}")
+            time.sleep(_LOOK_S)
+        return found
+
+    def _serving(self) -> list[dict[str, Any]]:
+        nodes = self.pool.client.rows("nodes")
+        return [row for row in nodes if row["cluster"] == self.name and row["life"] == "serving"]
+
+
+def _plain(profile: Profile) -> dict[str, int]:
+    return {name: getattr(profile, name) for name in Profile.__dataclass_fields__}
+
+
+def main() -> int:
+    """Measure, print the table, and write it to a file if one is named."""
+    parser = argparse.ArgumentParser(prog="python -m bench.micro", description=__doc__)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
+    asked = parser.parse_args()
+    try:
+        text = table(rows(lambda said: print(said, file=sys.stderr)))
+    except FawkesError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    print(text)
+    if asked.write is not None:
+        asked.write.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

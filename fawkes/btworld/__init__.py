@@ -1,0 +1,1 @@
+"""BTWorld: the queries over records of BitTorrent trackers, as real Pig jobs and as a workload."""

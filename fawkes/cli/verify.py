@@ -1,0 +1,93 @@
+"""`fawkes verify`: decide a ledger again and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show import Column, output_option
+from fawkes.config.site import Site
+from fawkes.errors import ExitStatus
+from fawkes.units import show_time
+
+if TYPE_CHECKING:
+    from fawkes.cli.show import Step
+    from fawkes.ports import Entry
+    from fawkes.store.sqlite import LedgerReader
+
+_CHUNK = 1000
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def verify(site: Site, output: str) -> ExitStatus | None:
+    """Decide every step of the ledger again and show where the decision differs from the stored one.
+
+    Ends 0 when every decision comes again byte for byte, 3 when steps that another version of Fawkes decided differ,
+    and 1 when steps of this version do: that is a defect.
+    """
+    from fawkes import __version__
+    from fawkes.cli.ledger import ledger_of
+    from fawkes.cli.show import note, progress, show
+
+    with ledger_of(site) as ledger:
+        count = ledger.last_seq()
+        with progress("verify", count // _CHUNK + 1) as step:
+            rows = list(_differences(ledger, step))
+    show(rows, _COLUMNS, output)
+    if not rows:
+        note(f"{count} steps decided again: every decision is the stored one, byte for byte")
+        return None
+    ours = [row for row in rows if row["version"] == __version__]
+    differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
+    note(f"{count} steps decided again: {differ}, {len(ours)} of them decided by this version")
+    return ExitStatus.FAILED if ours else ExitStatus.CHANGES
+
+
+def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
+    """A row for each decision that does not come again; a decision is its text in the ledger."""
+    from fawkes.core.events import Started
+    from fawkes.core.record import decision_plain, dumps
+    from fawkes.engine import replay
+    from fawkes.policy import compile_policy
+
+    version = ""
+
+    def entries() -> Iterator[Entry]:
+        nonlocal version
+        for entry in ledger.entries():
+            if isinstance(entry.event, Started):
+                version = entry.event.version
+            if entry.seq % _CHUNK == 0:
+                step(f"step {entry.seq}")
+            yield entry
+
+    for found in replay(entries(), compile_policy):
+        stored, now = decision_plain(found.stored), decision_plain(found.now)
+        if dumps(stored) != dumps(now):
+            yield {
+                "seq": found.seq,
+                "at": show_time(found.event.at_us),
+                "kind": type(found.event).__name__,
+                "version": version,
+                "differs": _parts(stored, now),
+                "stored": stored,
+                "now": now,
+            }
+
+
+def _parts(stored: Any, now: Any) -> list[str]:
+    """Which parts of two decisions differ."""
+    return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]
+
+
+_COLUMNS = (
+    Column("seq", "step", right=True),
+    Column("at", "time"),
+    Column("kind", "event"),
+    Column("version", "decided by"),
+    Column("differs", text=", ".join),
+)

@@ -1,0 +1,297 @@
+"""`fawkes workload make|scale|fold|sample|perturb|merge`: workloads out of nothing, and out of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fawkes.cli.acting import Duration
+from fawkes.cli.show import Column, output_option, show
+from fawkes.cli.simulate import Setting
+from fawkes.cli.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
+
+if TYPE_CHECKING:
+    from fawkes.workload.model import Trace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Factor(click.ParamType[Fraction]):
+    """A number above 0, also written as a fraction (``20/600``)."""
+
+    name = "factor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """The exact number; a usage error tells the right form."""
+        try:
+            factor = Fraction(str(value).strip())
+        except (ValueError, ZeroDivisionError):
+            factor = Fraction(0)
+        if factor <= 0:
+            self.fail(f"{value!r} is no factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+        return factor
+
+
+class _Machines(click.ParamType[tuple[int, int]]):
+    """``600:20``: machines of the trace, and of the cluster that shall run it."""
+
+    name = "machines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Both numbers; a usage error tells the right form."""
+        if isinstance(value, tuple):
+            return value
+        machines, _, target = str(value).partition(":")
+        if not (machines.isdecimal() and target.isdecimal() and int(machines) and int(target)):
+            self.fail(f"{value!r} are no machines: write those of the trace and the target, such as 600:20", param, ctx)
+        return int(machines), int(target)
+
+
+class _Bytes(click.ParamType[int]):
+    """A size such as ``1GB``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes; a usage error tells the right form."""
+        from fawkes.units import size_bytes
+
+        try:
+            size = size_bytes(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if size < 1:
+            self.fail("it must be more than nothing", param, ctx)
+        return size
+
+
+def _changes(function: F) -> F:
+    """FILE, and the options by which the changed workload is written."""
+    for option in (output_option, FORCE, FORMAT, TO, OUT, click.argument("file")):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of the maker; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to; packed when it ends in .gz.")
+@TO
+@SEED
+@FORCE
+@output_option
+def make(
+    name: str | None,
+    settings: tuple[tuple[str, str], ...],
+    out: Path | None,
+    to: str,
+    seed: int,
+    force: bool,
+    output: str,
+) -> None:
+    """Make a workload by the maker NAME; without NAME, list the makers and their keys."""
+    from fawkes.workload.makers import MAKERS, maker
+
+    if name is None:
+        show(
+            [
+                {"maker": one.name, "makes": one.title, "keys": {key: entry.help for key, entry in one.keys.items()}}
+                for one in MAKERS.values()
+            ],
+            _MAKERS,
+            output,
+        )
+        return
+    chosen = maker(name)
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
+    tell(write(chosen.make(dict(settings), seed), out, to, force=force), output)
+
+
+@click.command()
+@_changes
+@click.option("--time", type=_Factor(), default="1", show_default=True, help="Arrivals are multiplied by it.")
+@click.option("--size", type=_Factor(), help="Bytes and tasks are multiplied by it.")
+@click.option("--machines", type=_Machines(), metavar="FROM:TO", help="Sizes by the rules of SWIM, such as 600:20.")
+@click.option("--per-reducer", type=_Bytes(), help="With --machines: reduces by bytes of shuffle and output.")
+def scale(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    time: Fraction,
+    size: Fraction | None,
+    machines: tuple[int, int] | None,
+    per_reducer: int | None,
+) -> None:
+    """Change how fast the jobs of FILE come, and how large they are."""
+    from fawkes.workload import operations
+
+    if machines is not None and size is not None:
+        raise click.UsageError("--size and --machines both change sizes: give one of them.")
+    if per_reducer is not None and machines is None:
+        raise click.UsageError("--per-reducer goes with --machines.")
+
+    def change(trace: Trace) -> Trace:
+        if machines is None:
+            return operations.scale(trace, time=time, size=size or 1)
+        return operations.scale_machines(
+            trace, machines=machines[0], target=machines[1], time=time, bytes_per_reducer=per_reducer
+        )
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option(
+    "--cycle", type=Duration(), required=True, help="How long a piece of the trace is that is laid over others."
+)
+@click.option("--duration", type=Duration(), default="1h", show_default=True, help="How long the result is.")
+@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="How much denser jobs come.")
+@click.option("--starts-after", type=Duration(), default="0s", help="Leave out what comes sooner after the first job.")
+@SEED
+def fold(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    cycle: int,
+    duration: int,
+    concentration: Fraction,
+    starts_after: int,
+    seed: int,
+) -> None:
+    """Squeeze FILE into a shorter time as Rumen's Folder does; the same seed takes the same jobs."""
+    from fawkes.workload.folding import fold as folded
+
+    _above_nothing("--cycle", cycle)
+    _above_nothing("--duration", duration)
+
+    def change(trace: Trace) -> Trace:
+        return folded(
+            trace,
+            cycle_us=cycle,
+            duration_us=duration,
+            concentration=float(concentration),
+            seed=seed,
+            starts_after_us=starts_after,
+        )
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option("--jobs", type=click.IntRange(min=1), help="How many.")
+@click.option("--share", type=click.FloatRange(0, 1, min_open=True), help="Or which part, such as 0.1.")
+@click.option("--from", "begin", type=Duration(), help="Only jobs that come so long after the start, or later.")
+@click.option("--until", "end", type=Duration(), help="Only jobs that come earlier after the start.")
+@SEED
+def sample(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    jobs: int | None,
+    share: float | None,
+    begin: int | None,
+    end: int | None,
+    seed: int,
+) -> None:
+    """Take some jobs of FILE: so many, a share, or those of a window of time."""
+    from fawkes.workload import operations
+
+    if jobs is not None and share is not None:
+        raise click.UsageError("--jobs and --share both say how many: give one of them.")
+    if jobs is share is begin is end is None:
+        raise click.UsageError("Give --jobs, --share, --from or --until.")
+
+    def change(trace: Trace) -> Trace:
+        window = None
+        if begin is not None or end is not None:
+            window = (begin or 0, trace.jobs[-1].submit_us + 1 if end is None else end)
+        return operations.sample(trace, jobs=jobs, share=share, window_us=window, seed=seed)
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option("--spread", type=Duration(), default="0s", help="How far arrivals are moved, earlier or later.")
+@click.option(
+    "--sizes",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Deviation of the factor, of mean 1, by which sizes change.",
+)
+@SEED
+def perturb(
+    file: str, out: Path, to: str, form: str | None, force: bool, output: str, spread: int, sizes: float, seed: int
+) -> None:
+    """Shake the jobs of FILE: when they come, and how large they are."""
+    from fawkes.workload import operations
+
+    if not spread and not sizes:
+        raise click.UsageError("Give --spread or --sizes.")
+
+    def change(trace: Trace) -> Trace:
+        return operations.perturb(trace, spread_us=spread, deviation=sizes, seed=seed)
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="[CLUSTER=]FILE...")
+@OUT
+@TO
+@FORMAT
+@FORCE
+@output_option
+def merge(files: tuple[str, ...], out: Path, to: str, form: str | None, force: bool, output: str) -> None:
+    """Put workloads side by side; with CLUSTER= all jobs of a file are for that MR-cluster.
+
+    Each begins at its own zero of time. When two have the same ids, all ids get the MR-cluster, or the number of the
+    file, in front.
+    """
+    from fawkes.workload import operations
+
+    parts = [_part(text) for text in files]
+    traces = [opened(file, form) for _, file in parts]
+    clusters = [cluster for cluster, _ in parts]
+    labels = [cluster or str(number) for number, cluster in enumerate(clusters, 1)]
+    tell(write(operations.merge(traces, clusters=clusters, labels=labels), out, to, force=force), output)
+
+
+def _part(text: str) -> tuple[str | None, str]:
+    """MR-cluster and file; a file whose name has a ``=`` is meant when it is there."""
+    cluster, sign, file = text.partition("=")
+    return (cluster, file) if sign and cluster and "/" not in cluster and not Path(text).exists() else (None, text)
+
+
+def _change(
+    file: str, form: str | None, change: Callable[[Trace], Trace], out: Path, to: str, force: bool, output: str
+) -> None:
+    tell(write(change(opened(file, form)), out, to, force=force), output)
+
+
+def _above_nothing(option: str, us: int) -> None:
+    if us <= 0:
+        raise click.UsageError(f"{option} must be more than nothing.")
+
+
+_MAKERS = (
+    Column("maker"),
+    Column("makes"),
+    Column("keys", "--set", lambda keys: "; ".join(f"{key}: {text}" for key, text in keys.items())),
+)

@@ -1,0 +1,1 @@
+"""HiBench: its configuration, its programs as real jobs and as a workload, its reports."""

@@ -1,0 +1,315 @@
+"""Pools and their flows, as in fawkes.sim.flows: the same float operations in the same order.
+
+The next end in a pool is looked for only when time goes on, and not after each change of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, inf
+from typing import Any, TypeVar, cast
+
+from numba import njit
+
+from fawkes.sim.compiled.layout import ENTRY, HEADER, LEG, LEGS, NONE, OWNER, POOL, TIME, Array
+
+_NEAR = 1e-6
+#: no flow ends after so many microseconds: later times do not fit into a word
+_NEVER_US = 4e18
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """By numba, for other compiled functions; no freedom with floats, so that results stay equal."""
+    return cast(
+        Function, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
+    )
+
+
+@compiled
+def rate(w: Array, f: Array, p: int) -> float:
+    """What each flow of a pool gets now."""
+    if w[p + POOL.FLOWS] == 0:
+        return 0.0
+    share: float = f[p + POOL.CAPACITY] / w[p + POOL.FLOWS]
+    cap: float = f[p + POOL.CAP]
+    return share if share < cap else cap
+
+
+@compiled
+def pass_until_now(w: Array, f: Array, p: int) -> None:
+    """Let a pool's virtual clock run to the present."""
+    now_us = w[HEADER.NOW]
+    if w[p + POOL.AT_US] != now_us:
+        speed = rate(w, f, p)
+        if speed < inf:
+            f[p + POOL.CLOCK] += speed * (now_us - w[p + POOL.AT_US])
+        w[p + POOL.AT_US] = now_us
+
+
+@compiled
+def begin_flow(w: Array, f: Array, o: int, p: int, work: float) -> None:
+    """So much work begins now, for an owner."""
+    pass_until_now(w, f, p)
+    leg = w[o + OWNER.USED]
+    at = o + OWNER.LEG + leg * LEG.SIZE
+    w[HEADER.ORDER] += 1
+    order, ends_at = w[HEADER.ORDER], f[p + POOL.CLOCK] + work
+    f[at + LEG.ENDS_AT] = ends_at
+    w[at + LEG.ORDER] = order
+    w[at + LEG.POOL] = p
+    w[o + OWNER.USED] += 1
+    w[o + OWNER.LEFT] += 1
+    if w[p + POOL.COUNT] == w[p + POOL.ROOM]:
+        _tidy(w, f, p)
+    w[p + POOL.COUNT] += 1
+    w[p + POOL.FLOWS] += 1
+    _up(w, f, w[p + POOL.HEAP], w[p + POOL.COUNT] - 1, ends_at, order, o * LEGS + leg)
+    changed(w, f, p)
+
+
+@compiled
+def drop_leg(w: Array, f: Array, at: int) -> None:
+    """A flow is waited for no more; it stops, unless it has ended already."""
+    p = w[at + LEG.POOL]
+    if w[at + LEG.ORDER] > 0:
+        pass_until_now(w, f, p)
+        w[p + POOL.FLOWS] -= 1
+        changed(w, f, p)
+    w[at + LEG.ORDER] = 0
+    w[at + LEG.POOL] = NONE
+
+
+@compiled
+def drop_legs(w: Array, f: Array, o: int) -> None:
+    """What an owner waits for stops, in the order in which it began."""
+    for leg in range(w[o + OWNER.USED]):
+        at = o + OWNER.LEG + leg * LEG.SIZE
+        if w[at + LEG.POOL] != NONE:
+            drop_leg(w, f, at)
+
+
+@compiled
+def add_leg(w: Array, f: Array, o: int, p: int, work: float) -> None:
+    """Work in a pool, unless it is none or takes no time there."""
+    if work > 0 and (f[p + POOL.CAPACITY] < inf or f[p + POOL.CAP] < inf):
+        begin_flow(w, f, o, p, work)
+
+
+@compiled
+def at_least_one(w: Array, f: Array, o: int, first: int) -> None:
+    """A flow of no length when there is nothing to do, or nothing that takes time."""
+    if w[o + OWNER.LEFT] == 0:
+        begin_flow(w, f, o, first + TIME * POOL.SIZE, 0.0)
+
+
+@compiled
+def resize(w: Array, f: Array, p: int, capacity: float) -> None:
+    """A pool has another capacity from now on."""
+    if f[p + POOL.CAPACITY] != capacity:
+        pass_until_now(w, f, p)
+        f[p + POOL.CAPACITY] = capacity
+        changed(w, f, p)
+
+
+@compiled
+def changed(w: Array, f: Array, p: int) -> None:
+    """The next end in a pool is another one; ties of pools go by the order of their changes."""
+    if w[p + POOL.FLOWS] and f[p + POOL.CAPACITY] != 0.0:
+        w[HEADER.ORDER] += 1
+        w[p + POOL.DUE_ORDER] = w[HEADER.ORDER]
+    if not w[p + POOL.IS_DIRTY]:
+        w[p + POOL.IS_DIRTY] = 1
+        w[w[HEADER.DIRTY] + w[HEADER.DIRTIES]] = p
+        w[HEADER.DIRTIES] += 1
+
+
+@compiled
+def next_us(w: Array, f: Array) -> int:
+    """When the next flow ends; -1 when none will."""
+    for n in range(w[HEADER.DIRTIES]):
+        p = w[w[HEADER.DIRTY] + n]
+        w[p + POOL.IS_DIRTY] = 0
+        speed = rate(w, f, p)
+        if speed == 0.0:
+            _not_due(w, p)
+            continue
+        heap = w[p + POOL.HEAP]
+        while not _lives(w, heap):
+            _pop(w, f, p)
+        away_us = (f[heap + ENTRY.ENDS_AT] - f[p + POOL.CLOCK] - _NEAR) / speed
+        w[p + POOL.DUE_US] = w[p + POOL.AT_US]
+        if away_us > 0.0:
+            w[p + POOL.DUE_US] += ceil(min(away_us, _NEVER_US))
+        if w[p + POOL.DUE_PLACE] == NONE:
+            w[HEADER.DUES] += 1
+            w[p + POOL.DUE_PLACE] = w[HEADER.DUES]
+        _due_down(w, _due_up(w, w[p + POOL.DUE_PLACE], p), p)
+    w[HEADER.DIRTIES] = 0
+    if w[HEADER.DUES] == 0:
+        return -1
+    due_us: int = w[w[w[HEADER.DUE] + 1] + POOL.DUE_US]
+    return due_us
+
+
+@compiled
+def take_ended(w: Array, f: Array) -> None:
+    """Go to the next end of a flow; the batch has all that end there at that time, in order. `next_us` comes before."""
+    p = w[w[HEADER.DUE] + 1]
+    w[HEADER.NOW] = w[p + POOL.DUE_US]
+    at_once = rate(w, f, p) == inf
+    pass_until_now(w, f, p)
+    heap, until, to = w[p + POOL.HEAP], f[p + POOL.CLOCK] + _NEAR, w[HEADER.BATCH]
+    while w[p + POOL.FLOWS] and (at_once or f[heap + ENTRY.ENDS_AT] <= until or not _lives(w, heap)):
+        if _lives(w, heap):
+            flow = w[heap + ENTRY.FLOW]
+            order = w[heap + ENTRY.ORDER]
+            w[to], w[to + 1] = flow, order
+            w[leg_of(flow) + LEG.ORDER] = -order
+            w[p + POOL.FLOWS] -= 1
+            to += 2
+        _pop(w, f, p)
+    w[HEADER.BATCH_COUNT], w[HEADER.BATCH_AT] = to, w[HEADER.BATCH]
+    changed(w, f, p)
+
+
+# --- the heap of a pool, by (end, order)
+
+
+@compiled
+def leg_of(flow: int) -> int:
+    """Where a flow stands in its owner."""
+    return (flow >> 3) + OWNER.LEG + (flow & 7) * LEG.SIZE  # type: ignore[no-any-return]
+
+
+@compiled
+def _lives(w: Array, at: int) -> bool:
+    """Whether the flow of an entry has not been dropped."""
+    lives: bool = w[leg_of(w[at + ENTRY.FLOW]) + LEG.ORDER] == w[at + ENTRY.ORDER]
+    return lives
+
+
+@compiled
+def _put(w: Array, f: Array, at: int, ends_at: float, order: int, flow: int) -> None:
+    f[at + ENTRY.ENDS_AT] = ends_at
+    w[at + ENTRY.ORDER] = order
+    w[at + ENTRY.FLOW] = flow
+
+
+@compiled
+def _up(w: Array, f: Array, heap: int, place: int, ends_at: float, order: int, flow: int) -> None:
+    """Put an entry in from a place upwards."""
+    while place > 0:
+        above = (place - 1) >> 1
+        other = heap + above * ENTRY.SIZE
+        end = f[other + ENTRY.ENDS_AT]
+        if end < ends_at or (end == ends_at and w[other + ENTRY.ORDER] < order):
+            break
+        _put(w, f, heap + place * ENTRY.SIZE, end, w[other + ENTRY.ORDER], w[other + ENTRY.FLOW])
+        place = above
+    _put(w, f, heap + place * ENTRY.SIZE, ends_at, order, flow)
+
+
+@compiled
+def _down(w: Array, f: Array, heap: int, count: int, place: int, ends_at: float, order: int, flow: int) -> None:
+    """Put an entry in from a place downwards."""
+    while True:
+        below = 2 * place + 1
+        if below >= count:
+            break
+        one = heap + below * ENTRY.SIZE
+        end = f[one + ENTRY.ENDS_AT]
+        if below + 1 < count:
+            other = one + ENTRY.SIZE
+            second = f[other + ENTRY.ENDS_AT]
+            if second < end or (second == end and w[other + ENTRY.ORDER] < w[one + ENTRY.ORDER]):
+                one, end = other, second
+                below += 1
+        if ends_at < end or (ends_at == end and order < w[one + ENTRY.ORDER]):
+            break
+        _put(w, f, heap + place * ENTRY.SIZE, end, w[one + ENTRY.ORDER], w[one + ENTRY.FLOW])
+        place = below
+    _put(w, f, heap + place * ENTRY.SIZE, ends_at, order, flow)
+
+
+@compiled
+def _pop(w: Array, f: Array, p: int) -> None:
+    """Take the first entry out: the last one goes there, then down."""
+    w[p + POOL.COUNT] -= 1
+    heap, count = w[p + POOL.HEAP], w[p + POOL.COUNT]
+    last = heap + count * ENTRY.SIZE
+    if count:
+        _down(w, f, heap, count, 0, f[last + ENTRY.ENDS_AT], w[last + ENTRY.ORDER], w[last + ENTRY.FLOW])
+
+
+@compiled
+def _tidy(w: Array, f: Array, p: int) -> None:
+    """Take out what has been dropped, so that a heap never overflows."""
+    heap, count = w[p + POOL.HEAP], 0
+    for n in range(w[p + POOL.COUNT]):
+        at = heap + n * ENTRY.SIZE
+        if _lives(w, at):
+            _put(w, f, heap + count * ENTRY.SIZE, f[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
+            count += 1
+    w[p + POOL.COUNT] = count
+    for n in range(count // 2 - 1, -1, -1):
+        at = heap + n * ENTRY.SIZE
+        _down(w, f, heap, count, n, f[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
+
+
+# --- pools in which something will end, a heap by (time, order) from place 1 on; pools know their places
+
+
+@compiled
+def _due_before(w: Array, p: int, q: int) -> bool:
+    first: bool = w[p + POOL.DUE_US] < w[q + POOL.DUE_US] or (
+        w[p + POOL.DUE_US] == w[q + POOL.DUE_US] and w[p + POOL.DUE_ORDER] < w[q + POOL.DUE_ORDER]
+    )
+    return first
+
+
+@compiled
+def _due_put(w: Array, place: int, p: int) -> None:
+    w[w[HEADER.DUE] + place] = p
+    w[p + POOL.DUE_PLACE] = place
+
+
+@compiled
+def _due_up(w: Array, place: int, p: int) -> int:
+    """Put a pool in from a place upwards; where it is now."""
+    while place > 1:
+        above = w[w[HEADER.DUE] + (place >> 1)]
+        if _due_before(w, above, p):
+            break
+        _due_put(w, place, above)
+        place >>= 1
+    _due_put(w, place, p)
+    return place
+
+
+@compiled
+def _due_down(w: Array, place: int, p: int) -> None:
+    """Put a pool in from a place downwards."""
+    due, count = w[HEADER.DUE], w[HEADER.DUES]
+    while 2 * place <= count:
+        below = 2 * place
+        if below < count and _due_before(w, w[due + below + 1], w[due + below]):
+            below += 1
+        if _due_before(w, p, w[due + below]):
+            break
+        _due_put(w, place, w[due + below])
+        place = below
+    _due_put(w, place, p)
+
+
+@compiled
+def _not_due(w: Array, p: int) -> None:
+    place = w[p + POOL.DUE_PLACE]
+    if place == NONE:
+        return
+    w[p + POOL.DUE_PLACE] = NONE
+    last = w[w[HEADER.DUE] + w[HEADER.DUES]]
+    w[HEADER.DUES] -= 1
+    if last != p:
+        _due_down(w, _due_up(w, place, last), last)

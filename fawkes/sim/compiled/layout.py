@@ -1,0 +1,91 @@
+"""Where things stand in the memory of the compiled model: one array of words, seen as integers and as floats.
+
+A thing is known by the address of its first word; 0 is none. The names of a record are offsets from there. So compiled
+functions hand over two arrays and nothing else: with an array for each kind of thing, handing them over is most of the
+time.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+#: an array of numpy, whose items numba knows and mypy does not
+Array = Any
+NONE = 0
+#: work under way for one owner, at most: a map that writes to another node's disk, with input from another site
+LEGS = 8
+#: phases of a task, as in fawkes.sim.tasks; other owners of flows have these instead
+MAP, FETCH, WAIT, FETCH_REST, REDUCE, STEP, COPY = range(7)
+#: roles of nodes, in the order of Role
+CORE, TRANSIENT, TRANSIENT_CORE = range(3)
+ROLES = 3
+#: pools of a MR-cluster from its first one: disks by role, then these
+CORES, NETWORK, COPIES, TIME = range(3, 7)
+POOLS = 7
+#: lists of jobs of a MR-cluster in the order of submission: all, with maps to start, with reduces to start
+ALL, MAPS, REDUCES = range(3)
+LISTS = 3
+#: what is told of an attempt in the log
+STARTED, ENDED, KILLED = range(3)
+#: a row of the log: time, MR-cluster, job, number of the attempt, node, and what with whether it is a reduce
+LOG_ROW = 6
+
+
+def _record(name: str, fields: str, **arrays: int) -> Any:
+    """Offsets by name, as numba takes constants: a module. ``SIZE`` is the whole; arrays are that many words long."""
+    made, size = ModuleType(name), 0
+    for field in fields.split():
+        setattr(made, field, size)
+        size += arrays.get(field, 1)
+    made.SIZE = size  # type: ignore[attr-defined]
+    return made
+
+
+#: the first record of the memory. ``DUE`` and ``DIRTY`` are blocks of pools, ``BATCH`` is what ended at this moment
+HEADER = _record(
+    "header",
+    "NONE NOW ORDER SEQ EVENTS WHAT FREE_OWNERS FREE_CELLS FRESH DUE DUES DIRTY DIRTIES BATCH BATCH_COUNT BATCH_AT"
+    " LOG LOGGED LOG_ROOM QUANTILES SHARED_SLOTS JOB_BEGIN_US JOB_END_US LINK SHARE STRAGGLE REMOTE_READ OUTPUT_PASSES",
+)
+#: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use, some of flows that have been dropped; ``FLOWS`` are not
+POOL = _record("pool", "CAPACITY CAP CLOCK AT_US FLOWS HEAP COUNT ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY")
+#: an entry of a heap; a flow is its owner's address times `LEGS` and the number of its leg
+ENTRY = _record("entry", "ENDS_AT ORDER FLOW")
+#: of an owner. ``ORDER`` is below 0 from the end of the flow until its owner has heard of it
+LEG = _record("leg", "ENDS_AT ORDER POOL")
+#: an attempt of a task, a step of a job or a copy. ``LEFT`` of ``USED`` legs are waited for
+OWNER = _record(
+    "owner",
+    "PHASE CLUSTER JOB NODE LEFT USED NUMBER FACTOR SHARE NEXT PREV NODE_NEXT NODE_PREV LEG",
+    LEG=LEGS * LEG.SIZE,
+)
+#: free slots, first come first served; ``STALE`` ones of nodes that drain or have left are passed over
+RING = _record("ring", "SLOTS ROOM HEAD COUNT STALE")
+SLOT = _record("slot", "NODE EPOCH")
+#: the floats from ``DISKS`` on are what the pools shall have, ``FAR`` is a block of floats: two for each site
+CLUSTER = _record(
+    "cluster",
+    "SERIAL FIRST_POOL CORES_POOL SITES FAR REPLICATION NODES OUTPUT JOBS_DONE TASKS_DONE TASKS_RUNNING TASKS_WAITING"
+    " TASKS_READY HEAD TAIL MAP_SLOTS REDUCE_SLOTS WANTED",
+    NODES=ROLES,
+    HEAD=LISTS,
+    TAIL=LISTS,
+    MAP_SLOTS=RING.SIZE,
+    REDUCE_SLOTS=RING.SIZE,
+    WANTED=POOLS - 1,
+)
+#: ``KEPT`` maps have their output on nodes that are there, ``KEPT_BY`` role and, in a block, by site
+JOB = _record(
+    "job",
+    "CLUSTER SERIAL SEQ STREAM MAPS REDUCES MAP_US MAP_CPU_US MAP_READ MAP_OUTPUT REDUCE_US REDUCE_CPU_US SHUFFLE"
+    " OUTPUT NOTED SLOW_START MAPS_WAITING REDUCES_WAITING MAPS_DONE REDUCES_DONE ATTEMPTS READY STARTED FRESH_NEXT"
+    " STEP HEAD TAIL WAITS FETCHES CELLS KEPT KEPT_BY KEPT_SITES COUNTED_READY NEXT PREV LISTED",
+    KEPT_BY=ROLES,
+    NEXT=LISTS,
+    PREV=LISTS,
+    LISTED=LISTS,
+)
+NODE = _record("node", "SERIAL ROLE SITE EPOCH MAPS_FREE REDUCES_FREE DRAINING HEAD TAIL CELLS STORED")
+#: a finished map whose output lies on a node while its job runs
+CELL = _record("cell", "JOB NODE NEXT PREV JOB_NEXT JOB_PREV")

@@ -1,0 +1,199 @@
+"""Hadoop's own histories: the ``.jhist`` file that each MapReduce job leaves, in either of its forms.
+
+The first line says ``Avro-Json`` or ``Avro-Binary`` (Hadoop 3 writes the second unless
+``mapreduce.jobhistory.jhist.format`` says otherwise), the second one has the schema, events follow: as JSON, one a
+line, or as Avro's bytes. A folder of them, such as that of a JobHistory server, is a workload as well.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fawkes.errors import ConfigError
+from fawkes.units import show_time
+from fawkes.workload.avro import values
+from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
+from fawkes.workload.traces import Collected, lines
+
+FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
+"""The group with the bytes that were read from and written to each file system."""
+JSON, BINARY = b"Avro-Json", b"Avro-Binary"
+SUFFIXES = ("*.jhist", "*.jhist.gz")
+_FORM = "The history of a job begins with Avro-Json or Avro-Binary; files of jobs that still run are none"
+_FETCH_AGAIN = "Fetch the file again; that of a job that still runs ends like this too"
+
+Plain = Mapping[str, Any]
+
+
+def read(path: Path) -> Trace:
+    """The job of a history, or those of all histories in a folder and below it; times count from the earliest one.
+
+    Bytes are those that the counters of tasks that succeeded have: of any file system but the local one. Dropped and
+    counted by the file: in a folder, histories that cannot be read. Mended: jobs that did not succeed, which are kept
+    with what they ran. ConfigError when a file that is asked for cannot be read, or a folder has no job.
+    """
+    files = sorted(found for suffix in SUFFIXES for found in path.rglob(suffix)) if path.is_dir() else [path]
+    found = Collected(path, names=[str(file.relative_to(path)) for file in files] if path.is_dir() else [])
+    for number, file in enumerate(sorted(files), 1):
+        try:
+            story = _story(file)
+            job = story.job(file)
+        except ConfigError:
+            if not path.is_dir():
+                raise
+            found.drop("that cannot be read", number)
+            continue
+        if story.state != "SUCCEEDED":
+            found.mend("of a job that did not succeed", number)
+        found.add(job, number)
+    found.jobs.sort(key=lambda job: job.submit_us)
+    start_us = found.from_first()
+    return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """What is known of the tasks of one kind: when attempts began, and of tasks that succeeded time and counters."""
+
+    tasks: set[str] = field(default_factory=set)
+    begun_ms: dict[str, int] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+    counters: dict[str, Plain] = field(default_factory=dict)
+
+    def count(self, name: str, group: str = "") -> int | None:
+        """The sum of a counter over the tasks: one whose name is ``name``, or in a group ends with it."""
+        return total(_counter(counters, name, group) for counters in self.counters.values())
+
+
+@dataclass(slots=True)
+class _Story:
+    """A job as its events tell it."""
+
+    submitted: Plain | None = None
+    launch_ms: int | None = None
+    end_ms: int | None = None
+    state: str = ""
+    totals: tuple[int | None, int | None] = (None, None)
+    maps: _Attempts = field(default_factory=_Attempts)
+    reduces: _Attempts = field(default_factory=_Attempts)
+
+    def hear(self, kind: str, event: Plain) -> None:
+        """One more event."""
+        if kind == "JOB_SUBMITTED":
+            self.submitted = event
+        elif kind in ("JOB_INITED", "JOB_INFO_CHANGED"):
+            self.launch_ms = known(event.get("launchTime"))
+            if kind == "JOB_INITED":
+                self.totals = (known(event.get("totalMaps")), known(event.get("totalReduces")))
+        elif kind in ("JOB_FINISHED", "JOB_FAILED", "JOB_KILLED", "JOB_ERROR"):
+            self.end_ms = known(event.get("finishTime"))
+            self.state = str(event.get("jobStatus") or "SUCCEEDED")
+        elif event.get("taskType") in ("MAP", "REDUCE"):
+            self._hear_task(kind, event)
+
+    def _hear_task(self, kind: str, event: Plain) -> None:
+        mine = self.maps if event["taskType"] == "MAP" else self.reduces
+        task = str(event.get("taskid"))
+        mine.tasks.add(task)
+        if kind.endswith("_ATTEMPT_STARTED"):
+            mine.begun_ms[str(event.get("attemptId"))] = known(event.get("startTime")) or 0
+        elif kind in ("MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"):
+            begun_ms = mine.begun_ms.get(str(event.get("attemptId")), -1)
+            mine.spans[task] = Span(begun_ms, known(event.get("finishTime")) or -1)
+            mine.counters[task] = _plain(event.get("counters")) or {}
+
+    def job(self, file: Path) -> TraceJob:
+        """The job; ConfigError when the history has no beginning."""
+        said = self.submitted or {}
+        submit_ms, name = known(said.get("submitTime")), said.get("jobid")
+        if submit_ms is None or not name:
+            raise ConfigError("does not say which job was submitted when", file=str(file), hint=_FORM)
+        maps, reduces = (
+            count if count is not None else len(mine.tasks)
+            for count, mine in zip(self.totals, (self.maps, self.reduces), strict=True)
+        )
+        begin_ms = submit_ms if self.launch_ms is None else self.launch_ms
+        map_spans = list(self.maps.spans.values())
+        last = self.reduces if reduces else self.maps
+        return TraceJob(
+            id=str(name),
+            submit_us=submit_ms * MS_US,
+            application=str(said.get("jobName") or ""),
+            input_bytes=self.maps.count("_BYTES_READ", FILES),
+            shuffle_bytes=self.reduces.count("REDUCE_SHUFFLE_BYTES") if reduces else 0,
+            output_bytes=last.count("_BYTES_WRITTEN", FILES),
+            maps=maps,
+            reduces=reduces,
+            map_us=map_us(map_spans),
+            reduce_us=reduce_us(list(self.reduces.spans.values()), map_spans),
+            run_us=None if self.end_ms is None or self.end_ms < begin_ms else (self.end_ms - begin_ms) * MS_US,
+            user=str(said.get("userName") or ""),
+        )
+
+
+def is_counter(counter: str, name: str, *, of_files: bool) -> bool:
+    """Whether a counter is meant: of files those of all file systems but the local one (``HDFS_BYTES_READ``)."""
+    return counter.endswith(name) and not counter.startswith("FILE_") if of_files else counter == name
+
+
+def _counter(counters: Plain, name: str, group: str) -> int | None:
+    return total(
+        known(one.get("value"))
+        for found in counters.get("groups") or ()
+        if group in ("", found.get("name"))
+        for one in found.get("counts") or ()
+        if is_counter(one.get("name", ""), name, of_files=bool(group))
+    )
+
+
+def _story(file: Path) -> _Story:
+    story = _Story()
+    for kind, event in _events(file):
+        story.hear(kind, event)
+    return story
+
+
+def _events(file: Path) -> Iterator[tuple[str, Plain]]:
+    there = lines(file)
+    first = next(there, (1, b""))[1].strip()
+    if first not in (JSON, BINARY):
+        raise ConfigError("does not begin as the history of a job", file=str(file), key="line 1", hint=_FORM)
+    schema = next(there, (2, b""))[1]
+    if first == JSON:
+        for number, line in there:
+            if line.strip():
+                yield _event_of_json(file, number, line)
+        return
+    yield from _events_of_bytes(file, schema, b"".join(line for _, line in there))
+
+
+def _event_of_json(file: Path, number: int, line: bytes) -> tuple[str, Plain]:
+    try:
+        said = json.loads(line)
+        event = _plain(said["event"])
+        return str(said["type"]), {**event}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"is no event ({type(error).__name__}: {error})"
+        raise ConfigError(what, file=str(file), key=f"line {number}", hint=_FETCH_AGAIN) from None
+
+
+def _plain(value: Any) -> Any:
+    """A value without the name of its branch, which Avro's JSON puts around the values of a union."""
+    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+
+
+def _events_of_bytes(file: Path, schema: bytes, data: bytes) -> Iterator[tuple[str, Plain]]:
+    heard = 0
+    try:
+        for said in values(json.loads(schema), data):
+            yield said["type"], {**said["event"]}
+            heard += 1
+    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
+        what = f"the event behind the first {heard} cannot be decoded ({error})"
+        raise ConfigError(what, file=str(file), key="line 3", hint=_FETCH_AGAIN) from None

@@ -1,0 +1,69 @@
+"""Ids and dependencies of jobs that are copied, renamed or left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from fawkes.workload.model import TraceJob
+
+
+def renamed(jobs: Iterable[TraceJob], prefix: str) -> tuple[TraceJob, ...]:
+    """The jobs with something in front of their ids."""
+    return tuple(
+        replace(job, id=f"{prefix}{job.id}", after=tuple(f"{prefix}{one}" for one in job.after)) for job in jobs
+    )
+
+
+def relinked(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
+    """Jobs of which some are copies of each other, with ids of their own: ``a``, ``a.2``, ``a.3``.
+
+    A copy is after the copies of its own number; where there are not so many, after the last one of them.
+    """
+    copies = Counter(job.id for job in jobs)
+    taken = set(copies)
+    names: dict[str, list[str]] = {}
+    for name, count in copies.items():
+        mine = [name]
+        number = 1
+        while len(mine) < count:
+            number += 1
+            if f"{name}.{number}" not in taken:
+                mine.append(f"{name}.{number}")
+                taken.add(mine[-1])
+        names[name] = mine
+    seen: Counter[str] = Counter()
+    made = []
+    for job in jobs:
+        at = seen[job.id]
+        seen[job.id] += 1
+        after = tuple(names[one][min(at, len(names[one]) - 1)] for one in job.after if one in names)
+        made.append(replace(job, id=names[job.id][at], after=after))
+    return tuple(made)
+
+
+def bridged(jobs: Sequence[TraceJob], kept: Iterable[TraceJob]) -> tuple[TraceJob, ...]:
+    """The jobs that are kept; one that was after a job that is not is after those that this one was after."""
+    kept = list(kept)
+    ids = {job.id for job in kept}
+    if not any(job.after for job in kept):
+        return tuple(kept)
+    all_jobs = {job.id: job for job in jobs}
+    return tuple(replace(job, after=_nearest(job, ids, all_jobs)) if job.after else job for job in kept)
+
+
+def _nearest(job: TraceJob, ids: set[str], all_jobs: Mapping[str, TraceJob]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    ahead = list(reversed(job.after))
+    while ahead:
+        one = ahead.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one in ids:
+            found[one] = None
+        elif one in all_jobs:
+            ahead += reversed(all_jobs[one].after)
+    return tuple(found)

@@ -1,0 +1,57 @@
+"""workloads/btworld-small.toml and workloads/hibench-small.toml: what they submit is what ``programs`` gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.btworld.load import programs as btworld_programs
+from fawkes.catalog import Catalog, Kind
+from fawkes.config.details import JobDetails
+from fawkes.config.jobs import job_of
+from fawkes.config.site import Site
+from fawkes.hibench.load import of_size
+from fawkes.hibench.programs import programs as hibench_programs
+from fawkes.offline.read import read_plan
+
+SMALL = {"mapreduce.job.ubertask.enable": "true"}
+MICRO = [
+    replace(of_size("wordcount", 4_000_000), files=2, reduces=1),
+    replace(of_size("sort", 2_000_000), files=2, reduces=2),
+    replace(of_size("terasort", 2_000_000), files=2, reduces=1),
+]
+GRAPH = [
+    replace(of_size("pagerank", 23_000, iterations=2), files=2, reduces=1),
+    replace(of_size("kmeans", 140_000, iterations=2), files=2, reduces=1),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("btworld-small", {"bt": btworld_programs(2_000_000, files=2)}),
+        ("hibench-small", {"micro": hibench_programs(MICRO), "graph": hibench_programs(GRAPH)}),
+    ],
+)
+def test_a_file_submits_the_programs_and_can_be_simulated(
+    tmp_path: Path, name: str, tables: dict[str, list[dict[str, Any]]]
+) -> None:
+    catalog = Catalog(site=tmp_path, user=tmp_path)
+    assert catalog.find(Kind.WORKLOAD, name).path.is_file()
+
+    demands = read_plan(Site(tmp_path), catalog, name).demands
+
+    assert [demand.spec.id for demand in demands] == list(tables)
+    for demand in demands:
+        wanted = [job_of(one, cluster=demand.spec.id, file="", folder=Path()) for one in tables[demand.spec.id]]
+        found = [one.spec for one in demand.all_jobs]
+        assert [spec.id for spec in found] == [spec.id for spec in wanted]
+        for one, other in zip(found, wanted, strict=True):
+            own = JobDetails.of(one.details)
+            assert replace(own, properties={}) == JobDetails.of(other.details)
+            assert own.properties in (SMALL, {})
+            assert one.input_bytes == other.input_bytes
+            assert not one.tasks_estimated

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.details import JobDetails
+from fawkes.core.model import ClusterId, JobId, JobSpec
+from fawkes.offline.applications import job_spec_of
+from fawkes.replay.load import live_job, pool_bytes, pool_job
+from fawkes.sim.profile import profile_of
+from fawkes.workload.model import TraceJob
+
+JAR = Path("/cache/fawkes-load.jar")
+MB = 1_000_000
+
+
+def said(spec: JobSpec) -> dict[str, str]:
+    """What the command of a load job asks for."""
+    return dict(word.split("=", 1) for word in JobDetails.of(spec.details).command.split() if "=" in word)
+
+
+def test_a_job_known_by_its_bytes_moves_as_many() -> None:
+    job = TraceJob(
+        id="a", submit_us=0, input_bytes=20 * MB, maps=4, shuffle_bytes=8 * MB, output_bytes=6 * MB, reduces=2
+    )
+    found = said(live_job(job_spec_of(job, "c"), JAR))
+    assert int(found["maps"]) * int(found["map_read_bytes"]) == 20 * MB
+    assert int(found["maps"]) * int(found["map_output_bytes"]) == 8 * MB
+    assert int(found["reduces"]) * int(found["output_bytes"]) == 6 * MB
+    assert not {"map_ms", "reduce_ms", "map_cpu_ms", "reduce_cpu_ms"} & found.keys()
+
+
+def test_a_job_known_by_its_times_sleeps_as_long() -> None:
+    job = TraceJob(id="a", submit_us=0, maps=3, map_us=2_500_000, reduces=1, reduce_us=4_000_000, input_bytes=MB)
+    found = said(live_job(job_spec_of(job, "c"), JAR))
+    assert {key: found.get(key) for key in ("maps", "map_ms", "reduces", "reduce_ms", "map_read_bytes")} == {
+        "maps": "3",
+        "map_ms": "2500",
+        "reduces": "1",
+        "reduce_ms": "4000",
+        "map_read_bytes": None,
+    }
+
+
+def test_a_job_that_says_what_to_run_is_run() -> None:
+    details = JobDetails(kind="streaming", mapper="cat", output="/out").plain()
+    spec = JobSpec(id=JobId("own"), cluster=ClusterId("c"), details=details)
+    assert live_job(spec, JAR) is spec
+    assert pool_bytes(spec) == 0
+
+
+@pytest.mark.parametrize("size", [1, 1000, 64 << 20, (64 << 20) + 1, 300 * MB])
+def test_the_pool_has_at_least_what_is_wanted_and_says_how_much(size: int) -> None:
+    found = said(pool_job("c", "w-data-c", size, JAR))
+    written = int(found["maps"]) * int(found["output_bytes"])
+    assert size <= written < size + int(found["maps"])
+    assert int(found["expect_bytes"]) == written
+
+
+def test_offline_a_recorded_load_job_is_what_it_was_live() -> None:
+    job = TraceJob(
+        id="a", submit_us=0, input_bytes=20 * MB, maps=4, shuffle_bytes=8 * MB, output_bytes=6 * MB, reduces=2
+    )
+    spec = job_spec_of(job, "c")
+    live = profile_of(live_job(spec, JAR))
+    offline = profile_of(spec)
+    assert (live.maps, live.map_read_bytes, live.reduces) == (offline.maps, offline.map_read_bytes, offline.reduces)
+    assert (live.map_cpu_us, offline.map_cpu_us > 0) == (0, True)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fawkes.config.settings import SiteSettings
+from fawkes.config.site import Site
+from fawkes.core.model import ClusterId, ClusterSpec
+from fawkes.errors import UserError
+from fawkes.offline.load import Demand, coming, paper
+from fawkes.replay.stage import Stages, stages
+from fawkes.units import SECOND_US
+from fawkes.workload.model import TraceJob
+
+JAR = Path("/cache/fawkes-load.jar")
+MB = 1_000_000
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> SiteSettings:
+    return Site(tmp_path).settings()
+
+
+def demand(name: str, **extra: object) -> Demand:
+    jobs = (
+        TraceJob(id=f"{name}-a", submit_us=3 * SECOND_US, input_bytes=5 * MB, maps=1),
+        TraceJob(id=f"{name}-b", submit_us=4 * SECOND_US, maps=1, map_us=SECOND_US, after=(f"{name}-a",), think_us=7),
+    )
+    spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
+    return Demand(spec=spec, jobs=coming(jobs, name), **extra)  # type: ignore[arg-type]
+
+
+def staged(settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = (), limit: int = 10**9) -> Stages:
+    return stages("w", demands, running=running, settings=settings, generate=(), jar=JAR, data_limit_bytes=limit)
+
+
+def test_mr_clusters_and_data_come_before_the_time_begins(settings: SiteSettings) -> None:
+    found = staged(settings, demand("c-1"))
+    assert [one.spec.id for one in found.before.clusters] == ["c-1"]
+    assert [job.spec.id for job in found.before.jobs] == ["w-data-c-1"]
+    assert [(job.spec.id, job.after, job.delay_us, job.behind, job.think_us) for job in found.jobs.jobs] == [
+        ("c-1-a", "start", 3 * SECOND_US, (), 0),
+        ("c-1-b", "start", 4 * SECOND_US, ("c-1-a",), 7),
+    ]
+    assert (found.jobs.clusters, found.there) == ((), ("c-1",))
+
+
+def test_what_runs_is_not_requested(settings: SiteSettings) -> None:
+    found = staged(settings, demand("c-1"), demand("c-2"), running=("c-2",))
+    assert [one.spec.id for one in found.before.clusters] == ["c-1"]
+    assert found.there == ("c-1", "c-2")
+
+
+def test_a_later_mr_cluster_has_its_own_data_first(settings: SiteSettings) -> None:
+    found = staged(settings, demand("c-1"), demand("c-2", requested_us=60 * SECOND_US, behind=ClusterId("c-1")))
+    assert [(one.spec.id, one.at_us, one.after) for one in found.jobs.clusters] == [("c-2", 60 * SECOND_US, "c-1")]
+    late = {str(job.spec.id): job for job in found.jobs.jobs if job.spec.cluster == "c-2"}
+    assert late["w-data-c-2"].after == "running"
+    assert late["c-2-a"].behind == ("w-data-c-2",)
+    assert late["c-2-b"].behind == ("w-data-c-2", "c-2-a")
+    assert late["c-2-a"].after == "request"
+
+
+def test_no_more_data_than_allowed(settings: SiteSettings) -> None:
+    (job,) = staged(settings, demand("c-1"), limit=2 * MB).before.jobs
+    assert f"expect_bytes={2 * MB}" in str(job.spec.details["command"])
+
+
+def test_the_paper_s_mr_clusters_can_be_deployed(settings: SiteSettings) -> None:
+    found = staged(settings, *paper("WKLD-A", 1))
+    versions = {one.spec.details["hadoop_version"] for one in (*found.before.clusters, *found.jobs.clusters)}
+    assert versions == {"3.5.0"}
+
+
+def test_names_meet(settings: SiteSettings) -> None:
+    with pytest.raises(UserError, match="two jobs have the name 'w-data-c-1'"):
+        staged(settings, demand("c-1"), demand("c-1"))

@@ -1,0 +1,92 @@
+"""The compiled model against the readable one: equal events of tasks, equal ends, equal readings."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fawkes.core.model import NodeId
+from fawkes.core.record import decision_plain, dumps, to_plain
+from fawkes.offline.plan import asked, paper_plan
+from fawkes.offline.scenario import Scenario, pool_of, simulate
+from fawkes.sim.constants import DAS4
+from fawkes.sim.model import TaskEvent
+from fawkes.sim.steps import Loss
+from fawkes.units import SECOND_US
+from tests.offline.support import CATALOG, demand, jobs, plan, ready, two
+from tests.sim.stories import CONSTANTS, STEPS, Step, played
+
+#: half a minute where it has not been compiled before
+pytestmark = pytest.mark.slow
+
+
+def conserved(events: list[TaskEvent], slots: int) -> None:
+    """Each attempt starts once and ends at most once, and no node has more of them than slots."""
+    busy: Counter[tuple[str, str]] = Counter()
+    under_way: set[tuple[str, int, int]] = set()
+    for event in events:
+        who, where = (event.job, event.attempt, event.number), (event.cluster, event.node)
+        if event.what == "start":
+            assert who not in under_way
+            under_way.add(who)
+            busy[where] += 1
+            assert busy[where] <= slots
+        else:
+            under_way.remove(who)
+            busy[where] -= 1
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(name=st.sampled_from(sorted(CONSTANTS)), sites=st.integers(1, 3), steps=STEPS)
+def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, steps: list[Step]) -> None:
+    of = CONSTANTS[name]
+    readable, compiled = (played(engine, of, sites, steps) for engine in ("readable", "compiled"))
+    assert compiled.model.task_events() == readable.model.task_events()
+    assert compiled.told == readable.told
+    conserved(compiled.model.task_events(), of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots)
+
+
+def text_of(scenario: Scenario) -> str:
+    entries = simulate(scenario).entries()
+    return "\n".join(dumps(to_plain(entry.event)) + dumps(decision_plain(entry.decision)) for entry in entries)
+
+
+def test_a_whole_run_writes_the_same_records() -> None:
+    scenario = ready(two())
+    assert text_of(replace(scenario, engine="compiled")) == text_of(replace(scenario, engine="readable"))
+
+
+@pytest.mark.parametrize("growth", ["TR", "TC"])
+@pytest.mark.parametrize("policy", ["TD", "PU"])
+def test_runs_with_moves_sites_and_lost_nodes_write_the_same_records(growth: str, policy: str) -> None:
+    three = plan(
+        demand("a", come=jobs("a", 6)),
+        demand("b", come=jobs("b", 20, every_s=3), at_s=5),
+        demand("c", come=jobs("c", 3, every_s=200), at_s=40),
+        settings={"preset": "paper", "period": "20s", "growth": growth, "policy": policy},
+    )
+    lost = (Loss(NodeId("node09"), 90 * SECOND_US, 300 * SECOND_US), Loss(NodeId("node02"), 150 * SECOND_US))
+    scenario = replace(ready(three), nodes=pool_of(12, ("delft", "leiden")), losses=lost)
+    slow = replace(scenario, constants=replace(DAS4, site_bytes_s=3e7, stragglers=0.05))
+    for one in (scenario, slow):
+        assert text_of(replace(one, engine="compiled")) == text_of(replace(one, engine="readable"))
+
+
+def test_a_workload_of_the_paper_writes_the_same_records() -> None:
+    plan = paper_plan("WKLD-D")
+    scenario = asked(plan.scenario(CATALOG), plan.demands)
+    assert text_of(replace(scenario, engine="compiled")) == text_of(replace(scenario, engine="readable"))
+
+
+def test_a_copy_of_a_compiled_model_goes_on_as_the_model_does() -> None:
+    steps = [Step(0, "submit", 0, 1, 2), Step(SECOND_US, "join", 0, 2, 1), Step(20 * SECOND_US, "leave", 0, 2, 1)]
+    run = played("compiled", DAS4, 1, steps[:2])
+    other = copy.deepcopy(run)
+    for one in (run, other):
+        one.until(7200 * SECOND_US)
+    assert other.model.task_events() == run.model.task_events()
