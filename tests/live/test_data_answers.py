@@ -37,7 +37,12 @@ class Cluster:
 @pytest.fixture
 def server() -> Iterator[Stub]:
     with stub_master() as stub:
-        app = {"id": "application_1_0007", "applicationTags": tag_of(JobId("j-1"), 2), "startedTime": 5, "finishedTime": 9}
+        app = {
+            "id": "application_1_0007",
+            "applicationTags": tag_of(JobId("j-1"), 2),
+            "startedTime": 5,
+            "finishedTime": 9,
+        }
         stub.answers = {
             APPS: {"apps": {"app": [app]}},
             JOB: {"job": {"state": "SUCCEEDED"}},
