@@ -1,7 +1,7 @@
 """Where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
 
-numba's own cache looks at the file of one function. This folder is named by all files of this package and by what else
-the code depends on, so that no stale code is ever used.
+numba's own cache looks at the file of one function. This folder is named by all files in which something is compiled
+and by what else the code depends on, so that no stale code is ever used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 from fawkes.paths import cache_dir
 
 _RUN = "fawkes.sim.compiled.run"
+#: files of this package in which nothing is compiled
+_PLAIN = frozenset({"__init__", "cluster", "kept", "memory", "model"})
 #: tasks whose simulation by the readable model takes as long as loading numba (measured: a second), as compiling
 _PAYS_TO_LOAD = 8_000
 _PAYS_TO_COMPILE = 400_000
@@ -30,7 +32,8 @@ def folder() -> Path:
 def _digest() -> str:
     found = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(file.read_bytes())
+        if file.stem not in _PLAIN:
+            found.update(file.read_bytes())
     return found.hexdigest()[:16]
 
 
