@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.hibench import reference
+from fawkes.hibench import reference, report
 from fawkes.hibench.programs import folder
 from tests.e2e.programs.conftest import PROGRAMS, Ran
 from tests.e2e.programs.support import assert_succeeded_at_once, digests, made
@@ -64,3 +64,13 @@ def test_kmeans(ran: Ran, tmp_path: Path) -> None:
     program, place = PROGRAMS["kmeans"], ran.saved / "hibench" / "Kmeans"
     first = made(folder() / "data.py", f"centres {SAMPLES} --k {program.k}", tmp_path)
     assert reference.kmeans(place / "Input", place / "Output", first, program.iterations) == ""
+
+
+def test_the_report_has_a_line_for_each_program(ran: Ran, tmp_path: Path) -> None:
+    runs = [run for job in ran.jobs.values() if (run := report.of_job(job, 2)) is not None]
+    report.append(tmp_path / "hibench.report", runs)
+
+    rows = {row.type: row for row in report.read(tmp_path / "hibench.report")}
+    assert rows.keys() == set(report.TYPES.values())
+    assert all(row.duration_s > 1 and row.throughput_node == row.throughput // 2 for row in rows.values())
+    assert rows["HadoopTerasort"].input_bytes == PROGRAMS["terasort"].size_bytes
