@@ -83,6 +83,7 @@ def happened(store: Reader, span: Span) -> Happened:
     there = [state for state in history.clusters(store) if _there(state, span)]
     clusters = tuple(state for state in there if state.id in busy or not state.failed)
     left_out |= {f"MR-cluster {state.id}": f"it failed: {state.failed}" for state in there if state not in clusters}
+    notes += _carried(store, span)
     notes += [f"{job.id} was tried {job.attempt} times; its last attempt counts" for job in jobs if job.attempt > 1]
     slots, node_slots = _slots(store, span, jobs)
     return Happened(
@@ -130,6 +131,15 @@ def _released(store: Reader, span: Span) -> list[str]:
     found = [entry.event for entry in store.entries(kinds=(ReleaseAsked.__name__,)) if span.has(entry.event.at_us)]
     names = sorted({event.cluster for event in found if isinstance(event, ReleaseAsked)})
     return [f"{name} was released by hand; offline it stays until it has been idle" for name in names]
+
+
+def _carried(store: Reader, span: Span) -> list[str]:
+    """Jobs of before the span that ran on in it loaded the machines; nobody asks for them again."""
+    count = sum(
+        job.submitted_us < span.since_us and (job.finished_us is None or job.finished_us > span.since_us)
+        for job in history.jobs(store)
+    )
+    return [f"jobs of before the span that went on in it are not there ({count})"] if count else []
 
 
 def _early(clusters: Sequence[ClusterState], span: Span) -> list[str]:
