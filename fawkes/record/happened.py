@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,8 @@ def happened(store: Reader, span: Span) -> Happened:
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
     jobs = tuple(job for job in asked if job.life is JobLife.SUCCEEDED and job.run_us)
-    left_out = {f"job {job.id}": _why(job) for job in asked if job not in jobs}
+    kept = {job.id for job in jobs}
+    left_out = {f"job {job.id}": _why(job) for job in asked if job.id not in kept}
     if not jobs:
         what = "no job was submitted" if not asked else f"none of the {len(asked)} jobs succeeded"
         raise UserError(
@@ -163,10 +165,11 @@ def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[st
                     each[reading.slots_total // nodes] += 1
     found: dict[str, float] = {}
     for job in jobs:
-        began, ended = job.started_us or 0, job.finished_us or 0
-        mine = [total for at_us, total in seen.get(job.cluster, ()) if began <= at_us <= ended]
+        readings = seen.get(job.cluster, [])
+        first = bisect_left(readings, (job.started_us or 0, 0))
+        mine = readings[first : bisect_left(readings, ((job.finished_us or 0) + 1, 0))]
         if mine:
-            found[job.id] = sum(mine) / len(mine)
+            found[job.id] = sum(total for _, total in mine) / len(mine)
     return found, each.most_common(1)[0][0] if each else None
 
 
