@@ -14,7 +14,7 @@ from typing import Any
 
 from fawkes.config.loader import did_you_mean
 from fawkes.errors import UserError
-from fawkes.units import duration_us
+from fawkes.units import duration_us, size_bytes
 from fawkes.workload.model import Trace
 
 
@@ -80,6 +80,35 @@ def counts(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
+def one_of(*names: str) -> Callable[[str], str]:
+    """Reads one of these words."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"it is none of {', '.join(names)}")
+        return text
+
+    return read
+
+
+def programs(text: str) -> tuple[Any, ...]:
+    """Programs of HiBench, each with one of its profiles or a size: ``wordcount:small,sort:1GB``."""
+    # By name: HiBench's programs are built on this package.
+    hibench = importlib.import_module("fawkes.hibench.load")
+    found = []
+    for word in words(text):
+        name, colon, size = word.partition(":")
+        if not colon:
+            raise ValueError("write programs with a profile or a size, such as wordcount:small,sort:1GB")
+        if size[:1].isdecimal():
+            found.append(hibench.of_size(name, size_bytes(size)))
+        else:
+            found.append(hibench.of_profile(name, size))
+    if not found:
+        raise ValueError("name one program at least")
+    return tuple(found)
+
+
 def of_paper(workload: str = "WKLD-D", *, seed: int = 1) -> Trace:
     """A whole workload of the paper, each job with its MR-cluster; times count from the start of the workload."""
     from fawkes.workload import classes
@@ -122,6 +151,8 @@ def of_trace(file: Path, jobs: int | None = None, *, per_minute: float | None = 
 _HERE = "fawkes.workload.makers"
 _JOBS = Key("jobs", int, "how many jobs")
 _RATE = Key("per_minute", float, "jobs a minute")
+_THINK = Key("think_us", duration_us, "how long after the one before it a job comes, such as 10s")
+_CLUSTER = Key("cluster", str, "the MR-cluster that runs them")
 MAKERS: Mapping[str, Maker] = {
     maker.name: maker
     for maker in (
@@ -140,7 +171,30 @@ MAKERS: Mapping[str, Maker] = {
                 "jobs": Key("jobs", counts, "how many of each size, such as small:30,20GB:4"),
                 "arrivals": Key("arrivals", str, "average, batch, bursty or sequential"),
                 "over": Key("over_us", duration_us, "how long they take to come, such as 2h"),
-                "cluster": Key("cluster", str, "the MR-cluster that runs them"),
+                "cluster": _CLUSTER,
+            },
+        ),
+        Maker(
+            "hibench",
+            "programs of HiBench as MR-jobs",
+            "fawkes.hibench.load:workload_of",
+            {
+                "programs": Key("chosen", programs, "with profiles or sizes, such as wordcount:small,sort:1GB"),
+                "order": Key("order", one_of("sequential", "together"), "sequential or together"),
+                "think": _THINK,
+                "cluster": _CLUSTER,
+            },
+        ),
+        Maker(
+            "btworld",
+            "the workflow of BTWorld",
+            "fawkes.btworld.load:workload_of",
+            {
+                "size": Key("size_bytes", size_bytes, "of the raw data, such as 100GB"),
+                "queries": Key("queries", words, "only these, such as ToT,AH"),
+                "order": Key("order", one_of("sequential", "dependencies"), "sequential or dependencies"),
+                "think": _THINK,
+                "cluster": _CLUSTER,
             },
         ),
         Maker(

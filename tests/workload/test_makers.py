@@ -35,6 +35,37 @@ def test_each_maker_makes_the_same_for_the_same_seed(name: str, said: dict[str, 
         assert len(made.jobs) == jobs
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "jobs"),
+    [
+        ("btworld", {"size": "10GB", "cluster": "c-2"}, 26),
+        ("btworld", {"size": "10GB", "queries": "AH", "order": "dependencies", "cluster": "c-2"}, 2),
+        ("hibench", {"programs": "wordcount:small,sort:1GB", "cluster": "c-2", "think": "5s"}, 2),
+    ],
+)
+def test_hibench_and_btworld_are_made_as_well(name: str, said: dict[str, str], jobs: int) -> None:
+    made = maker(name).make(said, 1)
+    assert len(made.jobs) == jobs
+    assert {job.cluster for job in made.jobs} == {"c-2"}
+    check_order(made.jobs)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "says"),
+    [
+        ("btworld", {}, "size is missing"),
+        ("btworld", {"size": "1GB", "order": "random"}, "it is none of sequential, dependencies"),
+        ("hibench", {"programs": "wordcount"}, "write programs with a profile or a size"),
+        ("hibench", {"programs": ","}, "name one program at least"),
+        ("hibench", {"programs": "wordcout:small"}, "there is no program 'wordcout'"),
+        ("hibench", {"programs": "sort:enormous"}, "enormous"),
+    ],
+)
+def test_what_cannot_be_made_is_said(name: str, said: dict[str, str], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        maker(name).make(said, 1)
+
+
 def test_a_workload_of_the_paper_has_the_jobs_of_its_three_mr_clusters() -> None:
     made = maker("paper").make({"workload": "wkld-d"}, 3)
     for load in classes.workload("WKLD-D", 3):
