@@ -1,1 +1,1 @@
-"""Workloads: what they need made, how they are played on a controller, and the story that follows."""
+"""Workloads: jobs as traces and generators give them, what they need made, how they are played on a controller."""

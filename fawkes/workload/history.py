@@ -40,7 +40,8 @@ def read(path: Path) -> Trace:
     """
     files = sorted(found for suffix in SUFFIXES for found in path.rglob(suffix)) if path.is_dir() else [path]
     found = Collected(path, names=[str(file.relative_to(path)) for file in files] if path.is_dir() else [])
-    for number, file in enumerate(sorted(files), 1):
+    jobs: list[tuple[TraceJob, int]] = []
+    for number, file in enumerate(files, 1):
         try:
             story = _story(file)
             job = story.job(file)
@@ -51,8 +52,10 @@ def read(path: Path) -> Trace:
             continue
         if story.state != "SUCCEEDED":
             found.mend("that did not succeed", number)
+        jobs.append((job, number))
+    # Files stand in the order of their names, which is not that of the jobs.
+    for job, number in sorted(jobs, key=lambda one: one[0].submit_us):
         found.add(job, number)
-    found.jobs.sort(key=lambda job: job.submit_us)
     start_us = found.from_first()
     return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
 

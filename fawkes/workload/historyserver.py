@@ -33,10 +33,11 @@ def read(server: str, fetch: Fetch, *, started_from_ms: int | None = None) -> Tr
 
     What ``fetch`` raises goes through; UnreadableError when an answer has another shape; ConfigError without any job.
     """
-    jobs = server.rstrip("/") + _JOBS
-    asked = jobs if started_from_ms is None else f"{jobs}?startedTimeBegin={started_from_ms}"
+    address = server.rstrip("/") + _JOBS
+    asked = address if started_from_ms is None else f"{address}?startedTimeBegin={started_from_ms}"
     known_jobs = listed(fetch(asked), "jobs", "job", asked)
     found = Collected(Path(server), names=[str(said.get("id")) for said in known_jobs])
+    made: list[tuple[TraceJob, int]] = []
     for number, said in enumerate(known_jobs, 1):
         submit_ms, name = known(said.get("submitTime")), said.get("id")
         if submit_ms is None or not name:
@@ -44,8 +45,9 @@ def read(server: str, fetch: Fetch, *, started_from_ms: int | None = None) -> Tr
             continue
         if said.get("state") != _DONE:
             found.mend("that did not succeed", number)
-        found.add(_job(said, submit_ms, f"{jobs}/{name}", fetch), number)
-    found.jobs.sort(key=lambda job: job.submit_us)
+        made.append((_job(said, submit_ms, f"{address}/{name}", fetch), number))
+    for job, number in sorted(made, key=lambda one: one[0].submit_us):
+        found.add(job, number)
     start_us = found.from_first()
     return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
 

@@ -60,6 +60,7 @@ def test_a_job_that_failed_is_kept_and_counted() -> None:
 def test_a_folder_of_histories_is_a_workload(tmp_path: Path) -> None:
     day = tmp_path / "done" / "2026"
     shutil.copytree(DATA / "history", day)
+    (day / "job_1795255534329_0001.jhist.gz").rename(day / "later.jhist.gz")
     (day / "broken.jhist").write_text("no history\n")
     (day / "job_1795255534329_0001_conf.xml").write_text("<xml/>")
     trace = read(tmp_path)
