@@ -19,6 +19,7 @@ DATA = ROOT / "tests" / "workload" / "data"
 PAGE = (ROOT / "docs" / "workloads.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_commands_run_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(DATA / "fb-2009-first20.tsv", "FB-2009.tsv")

@@ -4,7 +4,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.workload.avro import values
@@ -65,6 +65,7 @@ def encoded(node: dict[str, Any]) -> bytes:
     return out + (number(0) if node["next"] is None else number(1) + encoded(node["next"]))
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(NODES, max_size=3))
 def test_what_was_encoded_is_decoded(nodes: list[dict[str, Any]]) -> None:
     assert list(values(SCHEMA, b"".join(encoded(node) for node in nodes))) == nodes

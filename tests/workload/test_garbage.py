@@ -67,7 +67,7 @@ def read(path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", DOCUMENTS)
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_value_at_any_place_of_a_document(
     form: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
@@ -79,7 +79,7 @@ def test_any_value_at_any_place_of_a_document(
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_value_at_any_place_of_a_history(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("garbage") / "file"
     at, event = data.draw(st.sampled_from(EVENTS))
@@ -89,7 +89,7 @@ def test_any_value_at_any_place_of_a_history(tmp_path_factory: pytest.TempPathFa
 
 
 @given(st.sampled_from(NAMES), st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, form: str, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("garbage") / "file"
     names = ["fb-2009-first20.tsv", "hpc2n-first60.swf", "sls-2jobs.json", "history/job_1795255534329_0001.jhist.gz"]

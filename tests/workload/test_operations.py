@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.errors import UserError
@@ -18,7 +18,7 @@ S = 1_000_000
 
 @st.composite
 def traces(draw: st.DrawFn, prefix: str = "j") -> Trace:
-    times = sorted(draw(st.lists(st.integers(0, 10**10), min_size=1, max_size=12)))
+    times = sorted(draw(st.lists(st.integers(0, 10**10), min_size=1, max_size=6)))
     sizes = st.none() | st.integers(0, 10**13)
     counts = st.none() | st.integers(0, 5000)
     jobs = [
@@ -47,6 +47,7 @@ def jobs(*ids: str, **facts: Any) -> Trace:
 FACTORS = st.fractions(min_value=Fraction(1, 50), max_value=50)
 
 
+@settings(max_examples=40, deadline=None)
 @given(traces(), FACTORS)
 def test_times_there_and_back_are_the_same_but_for_rounding(trace: Trace, factor: Fraction) -> None:
     back = scale(scale(trace, time=factor), time=1 / factor)
@@ -55,6 +56,7 @@ def test_times_there_and_back_are_the_same_but_for_rounding(trace: Trace, factor
         assert replace(same, submit_us=job.submit_us) == job
 
 
+@settings(max_examples=40, deadline=None)
 @given(traces(), FACTORS)
 def test_sizes_grow_and_shrink_together_and_nothing_stays_nothing(trace: Trace, factor: Fraction) -> None:
     for job, other in zip(trace.jobs, scale(trace, size=factor).jobs, strict=True):
@@ -85,6 +87,7 @@ def test_machines_are_swims_rules() -> None:
     assert (made.jobs[1].output_bytes, made.jobs[1].reduces) == (1024, 3)
 
 
+@settings(max_examples=40, deadline=None)
 @given(traces(), st.integers(0, 5), st.data())
 def test_a_sample_is_a_part_in_the_same_order(trace: Trace, seed: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, len(trace.jobs)))
@@ -128,6 +131,7 @@ def test_shares_and_what_cannot_be_sampled() -> None:
         sample(trace, share=0)
 
 
+@settings(max_examples=40, deadline=None)
 @given(traces(), st.integers(0, 10**8), st.integers(0, 5))
 def test_shaken_arrivals_are_near_and_sizes_are_another_matter(trace: Trace, spread_us: int, seed: int) -> None:
     shaken = perturb(trace, spread_us=spread_us, seed=seed)
@@ -151,6 +155,7 @@ def test_factors_of_sizes_have_mean_one_and_the_deviation() -> None:
         perturb(trace, deviation=-1)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(traces(), min_size=1, max_size=3), st.booleans())
 def test_merging_keeps_all_jobs_and_their_order(parts: list[Trace], named: bool) -> None:
     names = [f"c-{at}" for at in range(len(parts))] if named else []

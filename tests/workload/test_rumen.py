@@ -114,7 +114,7 @@ def test_what_is_no_job_is_counted_and_what_is_odd_as_well(between: str, tmp_pat
 
 
 def test_objects_larger_than_a_piece_are_read(tmp_path: Path) -> None:
-    large = logged(jobID="large", jobProperties={"key": "\u00e9" * 3_000_000})
+    large = logged(jobID="large", jobProperties={"key": "\u00e9" * 1_500_000})
     trace = trace_of(tmp_path, logged(), large, logged(jobID="job_3"))
     assert [job.id for job in trace.jobs] == ["job_1", "large", "job_3"]
 

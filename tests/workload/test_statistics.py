@@ -55,13 +55,9 @@ def test_a_frame_has_the_columns_of_the_table() -> None:
     assert set(frame.columns) >= {"id", "submit_s", "input_bytes", "map_s", "think_s", "after", "cluster"}
 
 
-PICTURED = ["fb-2009-first20.tsv", "hpc2n-first60.swf", "rumen-5jobs.json.gz", "sls-2jobs.json", "sls-synth.json"]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURED)
-def test_a_picture_has_the_same_bytes_each_time(name: str) -> None:
-    trace = read_workload(DATA / name)
+def test_a_picture_has_the_same_bytes_each_time() -> None:
+    trace = read_workload(DATA / "rumen-5jobs.json.gz")
     for kind, begins in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
         first = rendered(workload_picture(trace), kind)
         assert first.startswith(begins)
