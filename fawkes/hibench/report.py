@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fawkes.core.model import JobLife, JobState
 from fawkes.errors import ConfigError
 from fawkes.units import SECOND_US
 
 _FORM = "%-12s %-10s %-8s %-20s %-20s %-20s %-20s\n"
+_NUMBER = re.compile(r"-\d+$")
 _TITLES = (
     "Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node",
 )  # fmt: skip
@@ -45,6 +48,14 @@ class Run:
     def throughput(self) -> int:
         """Bytes a second, cut to a whole number as `bc` does; 0 for a run that took no time."""
         return self.input_bytes * 1000 // self.duration_ms if self.duration_ms else 0
+
+
+def of_job(job: JobState, nodes: int) -> Run | None:
+    """The run that a job was: one of HiBench's programs (``sort``, or ``sort-2``) that succeeded; None for others."""
+    program = _NUMBER.sub("", job.id)
+    if program not in TYPES or job.life is not JobLife.SUCCEEDED or job.started_us is None or job.finished_us is None:
+        return None
+    return Run(program, job.started_us, job.finished_us, job.spec.input_bytes or 0, nodes)
 
 
 def line(run: Run) -> str:

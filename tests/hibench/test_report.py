@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
 from fawkes.errors import ConfigError
-from fawkes.hibench.report import HEADER, TYPES, Row, Run, append, line, old_line, read
+from fawkes.hibench.report import HEADER, TYPES, Row, Run, append, line, of_job, old_line, read
 
 #: ended on 2026-11-21 at 10:00:00.250 UTC
 RUN = Run("sort", 1_795_255_187_500_000, 1_795_255_200_250_000, 3_200_000, 4)
@@ -38,6 +39,24 @@ def test_a_name_that_is_too_long_pushes_the_columns_and_is_read_all_the_same(tmp
 ])  # fmt: skip
 def test_a_run_without_time_or_nodes(run: Run, wanted: tuple[str, ...]) -> None:
     assert tuple(line(run).split()[4:]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "life", "wanted"),
+    [
+        ("sort", JobLife.SUCCEEDED, Run("sort", 5_000_000, 8_000_000, 600, 3)),
+        ("sort-2", JobLife.SUCCEEDED, Run("sort", 5_000_000, 8_000_000, 600, 3)),
+        ("sort", JobLife.FAILED, None),
+        ("sort-prepare", JobLife.SUCCEEDED, None),
+        ("mine", JobLife.SUCCEEDED, None),
+    ],
+)
+def test_a_job_of_the_ledger_as_a_run(name: str, life: JobLife, wanted: Run | None) -> None:
+    spec = JobSpec(id=JobId(name), cluster=ClusterId("c"), input_bytes=600)
+    job = JobState(spec=spec, life=life, submitted_us=1, started_us=5_000_000, finished_us=8_000_000)
+
+    assert of_job(job, 3) == wanted
+    assert of_job(replace(job, finished_us=None), 3) is None
 
 
 def test_the_old_form_has_no_header(tmp_path: Path) -> None:

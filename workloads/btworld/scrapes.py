@@ -22,7 +22,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-START = datetime.datetime(2011, 10, 18, tzinfo=datetime.UTC)
+START = datetime.datetime(2011, 10, 18, tzinfo=datetime.timezone.utc)  # noqa: UP017 - masters have older Pythons
 """The first hour of the records."""
 
 TRACKERS_LOG2 = 6
@@ -91,7 +91,7 @@ def _zipf(bits: int, levels: int) -> int:
 def _swarm(seed: int, rank: int, second: bool) -> tuple[str, int]:
     """The hash of a rank and the number of the tracker that has it; every hash is at up to two trackers."""
     digest = hashlib.sha1(f"{seed}:{rank}".encode(), usedforsecurity=False)
-    word = int.from_bytes(digest.digest()[8:16] if second else digest.digest()[:8])
+    word = int.from_bytes(digest.digest()[8:16] if second else digest.digest()[:8], "big")
     return digest.hexdigest(), _zipf(word, TRACKERS_LOG2)
 
 

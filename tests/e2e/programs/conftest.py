@@ -1,6 +1,7 @@
 """One lab and one MR-cluster run HiBench's programs and the whole BTWorld workflow, beside each other; then it goes.
 
-Small data, and small jobs in one container each (uber tasks): what is looked at is whether results are right.
+Small data, and small jobs in one container each (uber tasks): what is looked at is whether results are right. Only what
+the tests that were asked for look at is run.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ outputs = [{ path = "/HiBench", save_to = "../saved/hibench" }, { path = "/btwor
 SMALL = {"mapreduce.job.ubertask.enable": "true"}
 EARLY = "bt-early"
 """A query whose input is not there."""
+SEVERAL = {"btworld", "pagerank", "kmeans"}
+"""Jobs of several MR-jobs."""
 BTWORLD_BYTES = 300_000
 BTWORLD_DAYS = 3
 PROGRAMS: Mapping[str, Program] = {
@@ -50,7 +53,7 @@ PROGRAMS: Mapping[str, Program] = {
 
 @dataclass(frozen=True)
 class Ran:
-    """What is left of the run: jobs, the applications of each as YARN knew them, and what was saved."""
+    """What is left of the run: jobs, the applications of those of several as YARN knew them, and what was saved."""
 
     jobs: Mapping[str, JobState]
     applications: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -58,23 +61,32 @@ class Ran:
 
 
 @pytest.fixture(scope="package")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Ran]:
+    asked = {item.path.name for item in request.session.items}
     cache.provide(PIG_PINS[DEFAULT_PIG])
     with real_site(tmp_path_factory.mktemp("programs") / "lab", 2, SETTINGS, memory_mb=3000) as site:
         site.write("clusters/p.toml", CLUSTER)
         site.run()
         site.request("p")
-        (_, early) = btworld_programs(BTWORLD_BYTES, queries=["DS"], sets="/nowhere", properties=SMALL)
-        both = (
-            [*btworld_programs(BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL), {**early, "id": EARLY}],
-            hibench_programs(list(PROGRAMS.values()), properties=SMALL),
-        )
+        both = [tables for name, tables in _programs().items() if name in asked]
         _run(site, [deque(tables) for tables in both])
         names = [table["id"] for tables in both for table in tables]
-        applications = {name: site.applications("p", name) for name in names}
+        applications = {name: site.applications("p", name) for name in SEVERAL & set(names)}
         site.fawkes("release", "p", "--yes")
         site.until_life(ClusterLife.GONE, "p")
         yield Ran({name: site.ledger.jobs[name] for name in names}, applications, site.root / "saved")
+
+
+def _programs() -> dict[str, list[dict[str, Any]]]:
+    """What the tests of a module look at, in its order."""
+    (_, early) = btworld_programs(BTWORLD_BYTES, queries=["DS"], sets="/nowhere", properties=SMALL)
+    return {
+        "test_btworld.py": [
+            *btworld_programs(BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL),
+            {**early, "id": EARLY},
+        ],
+        "test_hibench.py": hibench_programs(list(PROGRAMS.values()), properties=SMALL),
+    }
 
 
 def _run(site: RealSite, queues: Sequence[deque[dict[str, Any]]]) -> None:

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.core.events import Progress
+from fawkes.dist import manifest
+from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
+from fawkes.errors import UserError
+from fawkes.live.clusters import LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.setup import Setup
+from tests.dist.helpers import LocalShell
+from tests.live.test_jobs import Bench
+from tests.support.stub import Stub, stub_master
+
+PIG = PIG_PINS[DEFAULT_PIG]
+SAID = """
+Input(s):
+Failed to read data from "hdfs://m:8020/sets/join"
+
+Output(s):
+Failed to produce result in "hdfs://m:8020/sets/ds"
+2026-11-21 10:40:41,810 [main] ERROR o.a.p.tools.grunt.Grunt - ERROR 6017: Stopping execution on job failure
+2026-11-21 10:40:41,858 [main] INFO  org.apache.pig.Main - Pig script completed in 3 seconds
+"""
+
+
+@pytest.fixture
+def master() -> Iterator[Stub]:
+    with stub_master() as stub:
+        yield stub
+
+
+def test_pig_that_lacks_its_input_says_which(master: Stub) -> None:
+    bench = Bench(master, "pig")
+    bench.jobs.start(bench.start)
+    bench.launcher, bench.stderr = {"state": "finished", "exit": "6"}, SAID
+
+    (event,) = bench.seen()
+
+    assert (event.progress, event.error) == (
+        Progress.FAILED,
+        'Failed to read data from "hdfs://m:8020/sets/join"',
+    )
+
+
+def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
+    ground = SimpleNamespace(nodes={"m": SimpleNamespace(software_dir=str(place))})
+    return Setup(cast(Ground, ground), LocalShell()), cast(Any, SimpleNamespace(master="m"))
+
+
+def test_without_pig_in_the_cache_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
+    setup, cluster = cluster_on(tmp_path / "node")
+
+    with pytest.raises(UserError, match=r"Pig 0.18.0 is not in the cache.*`fawkes dist get pig` makes it"):
+        setup.pig(cluster)
+
+
+def test_pig_that_a_master_has_already_is_not_brought_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
+    for place in (tmp_path / "dist" / PIG.name, tmp_path / "node" / PIG.name):
+        for path in PIG.jars():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).touch()
+        (place / manifest.NAME).write_text(manifest.render(PIG.jars()))
+    setup, cluster = cluster_on(tmp_path / "node")
+
+    assert setup.pig(cluster).root == f"{tmp_path}/node/{PIG.name}"
+    assert setup.pig(cluster) is setup.pig(cluster)
