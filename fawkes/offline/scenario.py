@@ -16,7 +16,7 @@ from fawkes.errors import BrokenError
 from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
-from fawkes.sim.model import Choice, engine_for
+from fawkes.sim.model import Choice, TaskEvent, engine_for
 from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Delays, Loss
 from fawkes.sim.users import Users, Wish
@@ -72,12 +72,16 @@ def pool_of(count: int, sites: Sequence[str] = ("site",)) -> tuple[Node, ...]:
 
 
 def simulate(
-    scenario: Scenario, store: Writer | None = None, *, watch: Callable[[Engine], None] = lambda engine: None
+    scenario: Scenario,
+    store: Writer | None = None,
+    *,
+    watch: Callable[[Engine], None] = lambda engine: None,
+    tasks: list[TaskEvent] | None = None,
 ) -> Writer:
     """Run a scenario to the end of its jobs and a little on; the store with every step.
 
-    ``watch`` sees the engine after each step. FawkesError when jobs are left that nothing will ever run: it names them
-    and what they wait for, as soon as that can be known.
+    ``watch`` sees the engine after each step, ``tasks`` gets the start and the end of each attempt. FawkesError when
+    jobs are left that nothing will ever run: it names them and what they wait for, as soon as that can be known.
     """
     kept = MemoryStore() if store is None else store
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
@@ -91,6 +95,7 @@ def simulate(
         seed=scenario.seed,
         engine=engine_for(scenario.engine, scenario.tasks),
         check=scenario.check,
+        keep_events=tasks is not None,
     )
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
@@ -110,6 +115,8 @@ def simulate(
             world.until_us = min(scenario.limit_us, world.now_us + 3 * scenario.settings.period_us)
     if users.waits:
         raise never_ends(scenario.name, world.now_us, scenario.wishes, users.waiting, engine.view)
+    if tasks is not None:
+        tasks += world.task_events()
     return kept
 
 

@@ -28,7 +28,7 @@ from fawkes.core.effects import (
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, NodeId, Reading
 from fawkes.sim.constants import PLAIN, Constants
-from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, model_of
+from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
 from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, PowerReturns, Reads, next_look_us, no_faults
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.sim.users import Users
@@ -56,6 +56,7 @@ class SimWorld:
     seed: int = 0
     engine: Engine = "readable"
     check: bool = False
+    keep_events: bool = False
     clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     dead: set[NodeId] = field(default_factory=set)
@@ -70,7 +71,14 @@ class SimWorld:
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._model = model_of(self.engine, self.constants, seed=self.seed, now_us=self.now_us, check=self.check)
+        self._model = model_of(
+            self.engine,
+            self.constants,
+            seed=self.seed,
+            now_us=self.now_us,
+            keep_events=self.keep_events,
+            check=self.check,
+        )
         self.script(self.users.begin())
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
@@ -115,6 +123,10 @@ class SimWorld:
                 case _:
                     self._push(self.now_us + self._takes_us(effect), _COMPLETION, effect)
 
+    def task_events(self) -> list[TaskEvent]:
+        """The starts and ends of attempts so far, in order; none without ``keep_events``."""
+        return self._model.task_events()
+
     def close(self) -> None:
         """Nothing is left outside."""
 
@@ -132,6 +144,7 @@ class SimWorld:
             dead=self.dead,
         )
         left._model, left.engine, left.check = self._model, self.engine, self.check
+        left.keep_events = self.keep_events
         left.users, left.sites, left.seed = self.users, self.sites, self.seed
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.

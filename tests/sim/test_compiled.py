@@ -52,8 +52,12 @@ def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, st
 
 
 def text_of(scenario: Scenario) -> str:
-    entries = simulate(scenario).entries()
-    return "\n".join(dumps(to_plain(entry.event)) + dumps(decision_plain(entry.decision)) for entry in entries)
+    """All steps, and the starts and ends of attempts."""
+    tasks: list[TaskEvent] = []
+    entries = simulate(scenario, tasks=tasks).entries()
+    assert tasks
+    steps = [dumps(to_plain(entry.event)) + dumps(decision_plain(entry.decision)) for entry in entries]
+    return "\n".join([*steps, *map(str, tasks)])
 
 
 def test_a_whole_run_writes_the_same_records() -> None:

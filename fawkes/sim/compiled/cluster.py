@@ -52,7 +52,7 @@ class CompiledCluster:
         self._data_bytes = data_bytes
         self._nodes: dict[NodeId, int] = {}
         self._draining: set[NodeId] = set()
-        self._stores: Array = np.zeros(0, np.int64)
+        self._stores: Array | None = None
         self._sites: dict[int, list[int]] = {}
         self._reserved = 0
         model.for_pools()
@@ -168,7 +168,7 @@ class CompiledCluster:
             capacity_of(nodes, of.network_bytes_s / SECOND_US),
         )
         wanted[COPIES] = of.multiplier * nodes * of.block_bytes / of.heartbeat_us
-        self._stores = np.fromiter(self._nodes.values(), np.int64, len(self._nodes)) + NODE.STORED
+        self._stores = None
         self._count_site(site, role, count)
 
     def _count_site(self, site: int, role: int, count: int) -> None:
@@ -306,5 +306,8 @@ class CompiledCluster:
         )
 
     def _node_bytes(self) -> dict[NodeId, int]:
+        if self._stores is None:
+            # Not at each change: a pool of 100,000 nodes would take hours to come up.
+            self._stores = np.fromiter(self._nodes.values(), np.int64, len(self._nodes)) + NODE.STORED
         stored = self._model.memory.words[self._stores].tolist()
         return {name: held for name, held in zip(self._nodes, stored, strict=True) if held}
