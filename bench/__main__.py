@@ -1,4 +1,4 @@
-"""`python -m bench [core|simulator|ssh|deploy|grow ...]`: measure, print the table, write it down if asked."""
+"""`python -m bench [core|simulator|readers|ssh|deploy|grow ...]`: measure, print the table, write it down if asked."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "simulator", "ssh", "deploy", "grow")
-_ROUNDS = {"core": 5, "simulator": 3, "ssh": 5, "hadoop": 3}
+PARTS = ("core", "simulator", "readers", "ssh", "deploy", "grow")
+_ROUNDS = {"core": 5, "simulator": 3, "readers": 3, "ssh": 5, "hadoop": 3}
 
 
 def main() -> int:
@@ -85,6 +85,10 @@ def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]
         from bench import simulator
 
         figures += simulator.figures(rounds or _ROUNDS["simulator"], say)
+    if "readers" in parts:
+        from bench import readers
+
+        figures += readers.figures(rounds or _ROUNDS["readers"], say)
     if "ssh" in parts:
         from bench import ssh
 

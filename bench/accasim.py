@@ -48,7 +48,8 @@ def run(python: Path, log: Path, nodes: int, say: Say) -> float:
         "system_name": "bench",
         "start_time": 0,
         "equivalence": {"processor": {"core": 1}},
-        "groups": {"g0": {"core": _CORES}},
+        # Without memory it stops at the first job that asks for some.
+        "groups": {"g0": {"core": _CORES, "mem": 10**9}},
         "resources": {"g0": nodes},
     }
     with tempfile.TemporaryDirectory() as folder:

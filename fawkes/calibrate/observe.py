@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median, pstdev
 
+from fawkes.calibrate.fit import LEAST
 from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us
 from fawkes.config.scenarios import load_scenario
 from fawkes.core.model import JobState
@@ -62,7 +63,8 @@ def observed(records: Sequence[Record]) -> Observations:
     if crowds:
         for runs, cores in shared:
             found.add("cores", list(_cores(runs, cores, median(crowds))))
-        cores = median(found.values.get("cores") or [cores for _, cores in shared] or [DAS4.cores])
+        seen = found.values.get("cores", [])
+        cores = median(seen if len(seen) >= LEAST else [cores for _, cores in shared] or [DAS4.cores])
         found.add("task_start_cpu", [each_us * cores for each_us in crowds])
     return found
 

@@ -96,9 +96,11 @@ def validated(records: Sequence[Record], model: ModelTable, step: Callable[[str]
     for record in records:
         runs = _simulated(record, model)
         name = record.folder.name
+        times: dict[str, list[float]] = {}
+        for row in (row for run in runs for row in run.jobs):
+            times.setdefault(row.job, []).append(row.simulated_s)
         for row in runs[0].jobs:
-            times = [other.simulated_s for run in runs for other in run.jobs if other.job == row.job]
-            simulated_s = median(times)
+            simulated_s = median(times[row.job])
             jobs.append(
                 JobError(
                     record=name,

@@ -80,10 +80,11 @@ def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> No
     for path in pictures.values():
         refuse_there(path, force=force)
     figure = workload_picture(opened(file, form))
-    for kind, path in pictures.items():
+    drawn = {path: rendered(figure, kind) for kind, path in pictures.items()}
+    for path, text in drawn.items():
         with whole(path) as raw:
-            raw.write(rendered(figure, kind))
-    show([{"file": str(path)} for path in pictures.values()], (Column("file"),), output)
+            raw.write(text)
+    show([{"file": str(path)} for path in drawn], (Column("file"),), output)
 
 
 for _command in (make, scale, fold, sample, perturb, merge):

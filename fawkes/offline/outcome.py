@@ -43,13 +43,15 @@ class Outcome:
     """A whole run: each MR-cluster by arrival, and all jobs together.
 
     ``makespan_s`` is from the start of the run to the end of the last job. ``slowdown_least`` to ``slowdown_most`` are
-    of the mean slowdowns of the MR-clusters, as the paper reports them; ``slowdown_mean`` is over all jobs.
+    of the mean slowdowns of the MR-clusters, as the paper reports them; ``slowdown_mean`` and ``slowdown_median`` are
+    over all jobs.
     """
 
     clusters: tuple[ClusterOutcome, ...]
     jobs: int
     failed: int
     slowdown_mean: float | None
+    slowdown_median: float | None
     slowdown_least: float | None
     slowdown_middle: float | None
     slowdown_most: float | None
@@ -82,6 +84,7 @@ def outcome_of(store: Reader) -> Outcome:
         jobs=len(everyone),
         failed=_failed(everyone),
         slowdown_mean=_of(fmean, _slowdowns(everyone)),
+        slowdown_median=_of(median, _slowdowns(everyone)),
         slowdown_least=_of(min, means),
         slowdown_middle=_of(median, means),
         slowdown_most=_of(max, means),

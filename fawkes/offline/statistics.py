@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: what a table has of each run: the mean slowdown over all jobs; least, median and most of the MR-clusters' means
+#: what a table has of each run: mean and median slowdown over all jobs; least, median, most of the MR-clusters' means
 FIGURES = (
     "slowdown_mean",
+    "slowdown_median",
     "slowdown_least",
     "slowdown_middle",
     "slowdown_most",
@@ -59,7 +60,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
 def _figures(runs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name in FIGURES:
-        values = [run[name] for run in runs if run[name] is not None]
+        values = [run[name] for run in runs if run.get(name) is not None]
         low, middle, high = np.percentile(values, [SPREAD[0], 50, SPREAD[1]]) if values else (None, None, None)
         for part, value in (("", middle), ("_low", low), ("_high", high)):
             found[f"{name}{part}"] = None if value is None else float(value)

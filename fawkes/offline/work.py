@@ -12,6 +12,10 @@ from typing import Any, Protocol, TypeVar
 
 from fawkes import __version__
 from fawkes.errors import BrokenError, RefusedError, UserError
+from fawkes.sim.model import compile_now
+
+#: runs for which the compiled model of Hadoop is made where it is not there yet
+_MANY = 40
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
@@ -47,6 +51,9 @@ def finish(
     Each row is stored before the next one is waited for. ``step`` hears of each item that is done.
     """
     left = [item for item in items if folder.row(item) is None]
+    if len(left) >= _MANY:
+        # Half a minute once on a machine, that so many runs win back; else each process would do it for itself.
+        compile_now()
     for item, row in run(task, left) if left else ():
         folder.keep(item, row)
         step(str(item))

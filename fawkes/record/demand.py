@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fawkes.core.model import JobState
 from fawkes.offline.demands import Asked, Known
@@ -27,8 +28,8 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     streaming job the history tells too little: it is known by its run time.
     """
     spec = job.spec
-    if spec.details.get("sleep"):
-        known, profile = Known.SPEC, profile_of(spec)
+    if spec.details.get("sleep") or spec.details.get("profile"):
+        known, profile = _by_spec(profile_of(spec), applications)
     elif any(one.maps for one in applications) and spec.details.get("kind") != _STREAMING:
         known, profile = Known.HISTORY, _by_history(applications)
     else:
@@ -40,6 +41,14 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
         told_bytes=spec.input_bytes,
         reference_us=spec.reference_us,
     )
+
+
+def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[Known, Profile]:
+    """What a job says itself; the processor time that it takes to handle its bytes is known to Hadoop alone."""
+    if not applications or not (profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes):
+        return Known.SPEC, profile
+    found = _by_history(applications)
+    return Known.HISTORY, replace(profile, map_cpu_us=found.map_cpu_us, reduce_cpu_us=found.reduce_cpu_us)
 
 
 def _by_history(applications: Sequence[Application]) -> Profile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,8 @@ def happened(store: Reader, span: Span) -> Happened:
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
     jobs = tuple(job for job in asked if job.life is JobLife.SUCCEEDED and job.run_us)
-    left_out = {f"job {job.id}": _why(job) for job in asked if job not in jobs}
+    kept = {job.id for job in jobs}
+    left_out = {f"job {job.id}": _why(job) for job in asked if job.id not in kept}
     if not jobs:
         what = "no job was submitted" if not asked else f"none of the {len(asked)} jobs succeeded"
         raise UserError(
@@ -83,6 +85,7 @@ def happened(store: Reader, span: Span) -> Happened:
     there = [state for state in history.clusters(store) if _there(state, span)]
     clusters = tuple(state for state in there if state.id in busy or not state.failed)
     left_out |= {f"MR-cluster {state.id}": f"it failed: {state.failed}" for state in there if state not in clusters}
+    notes += _carried(store, span)
     notes += [f"{job.id} was tried {job.attempt} times; its last attempt counts" for job in jobs if job.attempt > 1]
     slots, node_slots = _slots(store, span, jobs)
     return Happened(
@@ -132,6 +135,15 @@ def _released(store: Reader, span: Span) -> list[str]:
     return [f"{name} was released by hand; offline it stays until it has been idle" for name in names]
 
 
+def _carried(store: Reader, span: Span) -> list[str]:
+    """Jobs of before the span that ran on in it loaded the machines; nobody asks for them again."""
+    count = sum(
+        job.submitted_us < span.since_us and (job.finished_us is None or job.finished_us > span.since_us)
+        for job in history.jobs(store)
+    )
+    return [f"jobs of before the span that went on in it are not there ({count})"] if count else []
+
+
 def _early(clusters: Sequence[ClusterState], span: Span) -> list[str]:
     names = sorted(state.id for state in clusters if state.requested_us < span.since_us)
     return [f"{name} was there before the span; offline it is requested at its beginning" for name in names]
@@ -153,10 +165,11 @@ def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[st
                     each[reading.slots_total // nodes] += 1
     found: dict[str, float] = {}
     for job in jobs:
-        began, ended = job.started_us or 0, job.finished_us or 0
-        mine = [total for at_us, total in seen.get(job.cluster, ()) if began <= at_us <= ended]
+        readings = seen.get(job.cluster, [])
+        first = bisect_left(readings, (job.started_us or 0, 0))
+        mine = readings[first : bisect_left(readings, ((job.finished_us or 0) + 1, 0))]
         if mine:
-            found[job.id] = sum(mine) / len(mine)
+            found[job.id] = sum(total for _, total in mine) / len(mine)
     return found, each.most_common(1)[0][0] if each else None
 
 

@@ -137,9 +137,9 @@ def engine_for(choice: Choice, tasks: int) -> Engine:
     """The engine for a run of so many tasks."""
     if choice != "auto":
         return choice
-    from fawkes.sim.compiled.kept import pays
+    from fawkes.sim.compiled.kept import is_kept, is_loaded, pays
 
-    return "compiled" if pays(tasks) else "readable"
+    return "compiled" if pays(tasks, loaded=is_loaded(), kept=is_kept()) else "readable"
 
 
 def compile_now() -> None:

@@ -44,7 +44,7 @@ def profile_of(spec: JobSpec) -> Profile:
     """The profile in a job's details, by what is known of it: ``profile``, ``sleep``, or tasks of equal length."""
     given = spec.details.get("profile")
     if isinstance(given, Mapping) and given:
-        return Profile(**{name: _whole(given, name) for name in given})
+        return Profile(**{name: _number(value) for name, value in given.items()})
     sleep = spec.details.get("sleep")
     if isinstance(sleep, Mapping):
         names = ("maps", "map_us", "reduces", "reduce_us")
@@ -55,5 +55,10 @@ def profile_of(spec: JobSpec) -> Profile:
 
 
 def _whole(facts: Facts, name: str) -> int:
-    value = facts.get(name, 0)
+    return _number(facts.get(name, 0))
+
+
+def _number(value: object) -> int:
+    if type(value) is int:
+        return value
     return int(value) if isinstance(value, int | float) else 0

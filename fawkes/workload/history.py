@@ -50,7 +50,7 @@ def read(path: Path) -> Trace:
             found.drop("that cannot be read", number)
             continue
         if story.state != "SUCCEEDED":
-            found.mend("of a job that did not succeed", number)
+            found.mend("that did not succeed", number)
         found.add(job, number)
     found.jobs.sort(key=lambda job: job.submit_us)
     start_us = found.from_first()
@@ -62,7 +62,7 @@ class _Attempts:
     """What is known of the tasks of one kind: when attempts began, and of tasks that succeeded time and counters."""
 
     tasks: set[str] = field(default_factory=set)
-    begun_ms: dict[str, int] = field(default_factory=dict)
+    begun_ms: dict[str, int | None] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     counters: dict[str, Plain] = field(default_factory=dict)
 
@@ -102,10 +102,9 @@ class _Story:
         task = str(event.get("taskid"))
         mine.tasks.add(task)
         if kind.endswith("_ATTEMPT_STARTED"):
-            mine.begun_ms[str(event.get("attemptId"))] = known(event.get("startTime")) or 0
+            mine.begun_ms[str(event.get("attemptId"))] = known(event.get("startTime"))
         elif kind in ("MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"):
-            begun_ms = mine.begun_ms.get(str(event.get("attemptId")), -1)
-            mine.spans[task] = Span(begun_ms, known(event.get("finishTime")) or -1)
+            mine.spans[task] = Span.of(mine.begun_ms.get(str(event.get("attemptId"))), event.get("finishTime"))
             mine.counters[task] = _plain(event.get("counters")) or {}
 
     def job(self, file: Path) -> TraceJob:
@@ -142,13 +141,19 @@ def is_counter(counter: str, name: str, *, of_files: bool) -> bool:
     return counter.endswith(name) and not counter.startswith("FILE_") if of_files else counter == name
 
 
+def objects_of(outer: object, key: str) -> list[Plain]:
+    """The objects under a key; a single one may stand without a list."""
+    value = outer.get(key) if isinstance(outer, dict) else None
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
 def _counter(counters: Plain, name: str, group: str) -> int | None:
     return total(
         known(one.get("value"))
-        for found in counters.get("groups") or ()
+        for found in objects_of(counters, "groups")
         if group in ("", found.get("name"))
-        for one in found.get("counts") or ()
-        if is_counter(one.get("name", ""), name, of_files=bool(group))
+        for one in objects_of(found, "counts")
+        if is_counter(str(one.get("name")), name, of_files=bool(group))
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fawkes.live.rest import listed
 from fawkes.units import show_time
-from fawkes.workload.history import FILES, is_counter
+from fawkes.workload.history import FILES, is_counter, objects_of
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
 from fawkes.workload.traces import Collected
@@ -29,20 +29,21 @@ def read(server: str, fetch: Fetch, *, started_from_ms: int | None = None) -> Tr
 
     The server is asked for the list, and for counters and tasks of each job. Bytes and times are those of
     ``fawkes.workload.history``, but a task that was tried again counts from its first attempt. Jobs without a submit
-    time are dropped, those that did not succeed are counted as mended; numbers are places in the server's list.
+    time are dropped, those that did not succeed are counted as mended.
 
     What ``fetch`` raises goes through; UnreadableError when an answer has another shape; ConfigError without any job.
     """
     jobs = server.rstrip("/") + _JOBS
     asked = jobs if started_from_ms is None else f"{jobs}?startedTimeBegin={started_from_ms}"
-    found = Collected(Path(server))
-    for number, said in enumerate(listed(fetch(asked), "jobs", "job", asked), 1):
+    known_jobs = listed(fetch(asked), "jobs", "job", asked)
+    found = Collected(Path(server), names=[str(said.get("id")) for said in known_jobs])
+    for number, said in enumerate(known_jobs, 1):
         submit_ms, name = known(said.get("submitTime")), said.get("id")
         if submit_ms is None or not name:
             found.drop("without an id or a submit time", number)
             continue
         if said.get("state") != _DONE:
-            found.mend("of a job that did not succeed", number)
+            found.mend("that did not succeed", number)
         found.add(_job(said, submit_ms, f"{jobs}/{name}", fetch), number)
     found.jobs.sort(key=lambda job: job.submit_us)
     start_us = found.from_first()
@@ -58,7 +59,11 @@ def _job(said: Plain, submit_ms: int, address: str, fetch: Fetch) -> TraceJob:
         for key, kind in (("mapsTotal", "MAP"), ("reducesTotal", "REDUCE"))
     )
     map_spans, reduce_spans = (
-        [_span(task) for task in tasks if task.get("type") == kind and task.get("state") == _DONE]
+        [
+            Span.of(task.get("startTime"), task.get("finishTime"))
+            for task in tasks
+            if task.get("type") == kind and task.get("state") == _DONE
+        ]
         for kind in ("MAP", "REDUCE")
     )
     launch_ms, end_ms = known(said.get("startTime")), known(said.get("finishTime"))
@@ -79,16 +84,6 @@ def _job(said: Plain, submit_ms: int, address: str, fetch: Fetch) -> TraceJob:
     )
 
 
-def _span(task: Plain) -> Span:
-    start_ms, end_ms = (known(task.get(key)) for key in ("startTime", "finishTime"))
-    return Span(-1 if start_ms is None else start_ms, -1 if end_ms is None else end_ms)
-
-
-def _listed(value: Any) -> list[Plain]:
-    """A list of objects, of which a single one is written without the list."""
-    return value if isinstance(value, list) else [value] if value else []
-
-
 class _Counters:
     """The counters of a job, apart for its maps and its reduces."""
 
@@ -101,6 +96,6 @@ class _Counters:
             known(one.get(f"{kind}CounterValue"))
             for found in self._groups
             if group in ("", found.get("counterGroupName"))
-            for one in _listed(found.get("counter"))
-            if is_counter(one.get("name", ""), name, of_files=bool(group))
+            for one in objects_of(found, "counter")
+            if is_counter(str(one.get("name")), name, of_files=bool(group))
         )

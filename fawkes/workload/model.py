@@ -54,7 +54,7 @@ class TraceJob:
 class Dropped:
     """How many lines a reader met for each reason, and the number of the first one (from 1).
 
-    Where each job is a file of its own, these are counted instead, and ``names`` has theirs.
+    Where each job has a file of its own, jobs are counted instead, and ``names`` has those of the files.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -68,8 +68,8 @@ class Dropped:
 
     @property
     def unit(self) -> str:
-        """What is counted: ``line`` or ``file``."""
-        return "file" if self.names else "line"
+        """What is counted: ``line`` or ``job``."""
+        return "job" if self.names else "line"
 
     def first(self, reason: str) -> str:
         """The first one: ``line 7``, or the name of a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,16 @@ _WIDTHS = tuple(
 )
 """How much time a bar may stand for, and in words."""
 _PANELS = (
-    ("bytes of a job", _BYTES, (("input_bytes", "input"), ("shuffle_bytes", "shuffle"), ("output_bytes", "output"))),
-    ("tasks of a job", _NUMBERS, (("maps", "maps"), ("reduces", "reduces"))),
-    ("processors of a job", _NUMBERS, (("processors", "processors"),)),
-    ("how long it takes", _SECONDS, (("map_s", "a map"), ("reduce_s", "a reduce"), ("run_s", "a job"))),
+    ("bytes of a job", _BYTES, ("input_bytes", "shuffle_bytes", "output_bytes")),
+    ("tasks of a job", _NUMBERS, ("maps", "reduces")),
+    ("processors of a job", _NUMBERS, ("processors",)),
+    ("how long it takes", _SECONDS, ("map_s", "reduce_s", "run_s")),
 )
+_LINES = {
+    "input_bytes": ("input", _FIRST), "shuffle_bytes": ("shuffle", _SECOND), "output_bytes": ("output", _THIRD),
+    "maps": ("maps", _FIRST), "reduces": ("reduces", _SECOND),
+    "map_s": ("a map", _FIRST), "reduce_s": ("a reduce", _SECOND), "run_s": ("a job", _THIRD),
+}  # fmt: skip
 
 Ticks = Sequence[tuple[float, str]]
 
@@ -55,26 +60,28 @@ def workload_picture(trace: Trace) -> Figure:
     if not trace.jobs:
         raise ValueError("a workload without jobs has no picture")
     frame = frame_of(trace)
-    shown = [
-        (title, ticks, known)
-        for title, ticks, lines in _PANELS
-        if (known := [one for one in lines if frame[one[0]].notna().any()])
-    ]
+    shown = [(title, ticks, known) for title, ticks, names in _PANELS if (known := _known(frame, names))]
     figure = Figure(figsize=(11.0, 6.0), layout="constrained")
     grid = figure.add_gridspec(2, 1 + len(shown))
     _arrivals(figure.add_subplot(grid[0, :]), frame)
     gaps = figure.add_subplot(grid[1, 0])
-    _shares(gaps, [("gap", frame["submit_s"].diff().dropna().to_numpy())], _SECONDS)
+    _shares(gaps, {"gap": frame["submit_s"].diff().dropna().to_numpy()}, _SECONDS)
     gaps.set_title("gap between jobs", fontsize="medium")
     gaps.set_ylabel("share of jobs")
-    for at, (title, ticks, lines) in enumerate(shown, 1):
+    for at, (title, ticks, values) in enumerate(shown, 1):
         panel = figure.add_subplot(grid[1, at], sharey=gaps)
         panel.tick_params(labelleft=False)
-        _shares(panel, [(label, frame[name].dropna().to_numpy()) for name, label in lines], ticks)
+        _shares(panel, values, ticks)
         panel.set_title(title, fontsize="medium")
     count = f"{len(frame):,} {'job' if len(frame) == 1 else 'jobs'}"
     figure.suptitle(f"{PurePath(trace.source).name}: {count}" if trace.source else count)
     return figure
+
+
+def _known(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """The values of each quantity that is known; not where only those are known that are 0 (SWIM's reduces)."""
+    found = {name: frame[name].dropna().to_numpy() for name in names}
+    return {name: values for name, values in found.items() if len(values) == len(frame) or values.any()}
 
 
 def _arrivals(panel: Axes, frame: pd.DataFrame) -> None:
@@ -109,19 +116,20 @@ def _unit(span_s: float) -> tuple[int, str]:
     return 1, "seconds"
 
 
-def _shares(panel: Axes, lines: Sequence[tuple[str, np.ndarray]], ticks: Ticks) -> None:
-    """The share of jobs with that much or less, for each line."""
+def _shares(panel: Axes, lines: Mapping[str, np.ndarray], ticks: Ticks) -> None:
+    """The share of jobs with that much or less, for each quantity."""
     import numpy as np
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-    positive = np.concatenate([values[values > 0] for _, values in lines])
+    positive = np.concatenate([values[values > 0] for values in lines.values()])
     least, most = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
     # The part from 0 to the least value is linear, so that a job without shuffle has a place; a little room before it.
     begins = 10.0 ** np.floor(np.log10(least))
     panel.set_xscale("symlog", linthresh=begins)
     left, right = -begins / 4, max(most * 3, begins * 300)
     panel.set_xlim(left, right)
-    for (label, values), colour in zip(lines, (_FIRST, _SECOND, _THIRD), strict=False):
+    for name, values in lines.items():
+        label, colour = _LINES.get(name, ("", _FIRST))
         ordered = np.sort(values)
         at = np.concatenate([[left], ordered, [right]])
         share = np.concatenate([[0.0], np.arange(1, len(ordered) + 1) / max(1, len(ordered)), [1.0]])

@@ -41,7 +41,7 @@ def read(path: Path) -> Trace:
             found.drop(str(error), line)
             continue
         if logged.get("outcome") != _DONE:
-            found.mend("that did not succeed", line)
+            found.mend("with a job that did not succeed", line)
         if queue := logged.get("queue"):
             queues[str(queue)] = queues.get(str(queue), 0) + 1
         found.add(job, line)
@@ -82,8 +82,12 @@ def _job(logged: Plain) -> TraceJob:
 
 
 def _tasks(logged: Plain, key: str) -> Sequence[Plain]:
-    tasks = logged.get(key)
-    return [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+    return _listed(logged.get(key))
+
+
+def _listed(value: object) -> Sequence[Plain]:
+    """The objects of a list; nothing when there is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _count(logged: Plain, key: str, tasks: Sequence[Plain]) -> int | None:
@@ -95,19 +99,14 @@ def _done(tasks: Sequence[Plain]) -> list[tuple[Plain, Plain]]:
     """Each task that succeeded, with the attempt that did."""
     found = []
     for task in tasks:
-        for attempt in reversed(task.get("attempts") or ()):
-            if attempt.get("result") == _DONE:
-                found.append((task, attempt))
-                break
+        attempts = [one for one in _listed(task.get("attempts")) if one.get("result") == _DONE]
+        if attempts:
+            found.append((task, attempts[-1]))
     return found
 
 
 def _span(attempt: Plain) -> Span:
-    return Span(_or_less(attempt.get("startTime")), _or_less(attempt.get("finishTime")))
-
-
-def _or_less(value: object) -> int:
-    return value if isinstance(value, int) else -1
+    return Span.of(attempt.get("startTime"), attempt.get("finishTime"))
 
 
 def _input(task: Plain, attempt: Plain) -> int | None:

@@ -109,7 +109,7 @@ def _whole(said: Plain, key: str, otherwise: int) -> int:
     value = said.get(key, otherwise)
     try:
         number = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UnreadableError("with something that is no number") from None
     if number < 0 and number != otherwise:
         raise UnreadableError("with a negative time or number")

@@ -21,7 +21,7 @@ from fawkes.workload.seeds import rng
 from fawkes.workload.traces import Collected
 
 _FORM = "A SYNTH file has num_jobs, and workloads with job_classes and time_distribution"
-_MOST_JOBS = 10_000_000
+_MOST_JOBS, _MOST_TASKS = 10_000_000, 1_000_000
 
 Plain = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ def read(path: Path, *, seed: int | None = None) -> Trace:
     if count > _MOST_JOBS:
         raise asked.wrong("num_jobs", f"is more than {_MOST_JOBS}")
     workloads = asked.list_of(said, "workloads")
-    seed = int(said.get("rand_seed", 0)) if seed is None else seed
+    seed = asked.seed(said) if seed is None else seed
     found = Collected(path)
     jobs = sorted(
         (_job(asked, workloads, seed, number) for number in range(1, count + 1)), key=lambda job: job.submit_us
@@ -67,6 +67,29 @@ class _Asked:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise self.wrong(key, "is missing" if value is None else f"is {value!r}")
         return value
+
+    def seed(self, table: Plain) -> int:
+        """The file's own seed, which may be negative; 0 without one."""
+        value = table.get("rand_seed", 0)
+        if not isinstance(value, int):
+            raise self.wrong("rand_seed", f"is {value!r}")
+        return value
+
+    def drawn(self, values: Any, weights: Any, chance: random.Random) -> float:
+        """One of a list, by weights of which there are as many, or evenly."""
+        try:
+            found = float(chance.choices(values, weights)[0])
+        except (TypeError, ValueError, IndexError):
+            found = math.nan
+        if not 0 <= found < math.inf:
+            raise self.wrong("discrete", f"{values!r} with weights {weights!r} gives no number")
+        return found
+
+    def count(self, value: float, key: str) -> int:
+        """How many tasks a number means."""
+        if value > _MOST_TASKS:
+            raise self.wrong(key, f"makes a job of more than {_MOST_TASKS} tasks")
+        return round(value)
 
     def whole(self, table: Plain, key: str) -> int:
         """A whole number that is not negative."""
@@ -119,11 +142,11 @@ def _tasks(asked: _Asked, kind: Plain, name: str, chance: random.Random) -> list
         times: list[float] = []
         for task in asked.list_of(kind, "tasks"):
             if task.get("type") == name:
-                count = round(_drawn(asked, task.get("count"), "count", chance))
+                count = asked.count(_drawn(asked, task.get("count"), "count", chance), "count")
                 times += (_drawn(asked, task.get("time"), "time", chance) for _ in range(count))
         return times
     letter = name[0]
-    count = round(_spread(asked, kind, f"{letter}tasks", chance))
+    count = asked.count(_spread(asked, kind, f"{letter}tasks", chance), f"{letter}tasks_avg")
     return [_spread(asked, kind, f"{letter}time", chance) for _ in range(count)]
 
 
@@ -137,8 +160,7 @@ def _drawn(asked: _Asked, sample: object, key: str, chance: random.Random) -> fl
     if not isinstance(sample, dict):
         return asked.number({key: sample}, key)
     if "discrete" in sample:
-        values = [float(one) for one in sample["discrete"]]
-        return max(0.0, chance.choices(values, sample.get("weights"))[0])
+        return asked.drawn(sample["discrete"], sample.get("weights"), chance)
     mean, deviation = asked.number(sample, "val"), asked.number(sample, "std", 0.0)
     if str(sample.get("dist", "LOGNORM")).upper() == "NORM":
         return max(0.0, chance.gauss(mean, deviation))

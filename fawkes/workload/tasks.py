@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,12 @@ class Span:
 
     start_ms: int
     end_ms: int
+
+    @classmethod
+    def of(cls, start: object, end: object) -> Span:
+        """The span between two numbers of a history."""
+        start_ms, end_ms = known(start), known(end)
+        return cls(-1 if start_ms is None else start_ms, -1 if end_ms is None else end_ms)
 
     @property
     def is_sound(self) -> bool:
@@ -38,7 +45,9 @@ def reduce_us(reduces: Sequence[Span], maps: Sequence[Span]) -> int | None:
 
 def known(value: object) -> int | None:
     """A number of a history; None for -1 and whatever else is no number that can be."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return int(value)
 
 
 def total(values: Iterable[int | None]) -> int | None:

@@ -26,7 +26,7 @@ class UnreadableError(Exception):
 
 
 class Tally:
-    """Counts lines by reason while a file is read; with ``names`` files, which have these names."""
+    """Counts lines by reason while a file is read; with ``names`` jobs, which have these names."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._names = names
@@ -46,7 +46,7 @@ class Tally:
 class Collected:
     """The jobs that a reader finds, in the order of the file, and what it drops and mends on the way.
 
-    ``names`` are given when each job is a file of its own: numbers of lines are then numbers of files.
+    ``names`` are given when jobs are no lines of a file: numbers of lines are then places in them.
     """
 
     def __init__(self, path: Path, names: Sequence[str] = ()) -> None:

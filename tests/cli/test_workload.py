@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
 
@@ -112,6 +114,39 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     told = json.loads(fawkes("show", tmp_path / "a.gz", "-o", "json").stdout)["workload"]
     assert told["clusters"] == {"c-1": 359, "c-2": 26, "c-3": 559}
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """A JobHistory server that says what a real one said."""
+
+    def do_GET(self) -> None:
+        answer = json.loads((DATA / "historyserver.json").read_text()).get(self.path)
+        self.send_response(404 if answer is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_a_jobhistory_server_is_a_workload(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = fawkes("convert", f"http://127.0.0.1:{server.server_port}", "--out", tmp_path / "a.csv", "-o", "json")
+        wrong = fawkes("show", f"http://127.0.0.1:{server.server_port}/elsewhere")
+        server.shutdown()
+    assert said.exit_code == 0, said.stderr
+    assert "mended 1 job that did not succeed (first: job_1795255534329_0003)" in said.stderr
+    assert json.loads(said.stdout)["rows"][0]["jobs"] == 3
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert "answered 404" in wrong.stderr
+
+
+def test_a_folder_of_histories_is_a_workload() -> None:
+    told = json.loads(fawkes("show", DATA / "history", "-o", "json").stdout)["workload"]
+    assert (told["format"], told["jobs"]) == ("history", 3)
+    assert told["mended"]["that did not succeed"]["first"] == "job_1795255534329_0003.jhist.gz"
 
 
 def test_make_lists_its_makers() -> None:

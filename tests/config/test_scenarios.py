@@ -11,6 +11,7 @@ from fawkes.config.loader import Strict, keys_of
 from fawkes.config.model import ModelTable
 from fawkes.config.scenarios import FaultTable, LoadTable, PoolTable, ScenarioTable, load_scenario
 from fawkes.config.workloads import WorkloadTable
+from fawkes.errors import ConfigError
 from tests.config.support import Bad, assert_refused, cases, write
 
 TEXT = (Path(__file__).parents[2] / "docs" / "offline.md").read_text()
@@ -61,6 +62,17 @@ def test_the_example_of_the_page_is_a_scenario(tmp_path: Path) -> None:
         HEAD + '[pool]\nnodes = 1\nsites = ["a", "b"]', "pool.sites", "2 sites are more than 1 nodes", "a node"
     ),
     no_nodes=Bad(HEAD + "[pool]\nnodes = 0", "pool.nodes", "0", ""),
+    neither_count_nor_nodes=Bad(HEAD + "[pool]", "pool.nodes", "a choice of one", "how many"),
+    count_and_nodes=Bad(HEAD + "[pool]\nnodes = 2\nnode = [{ id = 'a' }]", "pool.nodes", "a choice of one", "each"),
+    twice_the_same_node=Bad(
+        HEAD + "[pool]\nnode = [{ id = 'a' }, { id = 'a' }]", "pool.node", "'a' is named twice", ""
+    ),
+    sites_beside_nodes=Bad(
+        HEAD + "[pool]\nnode = [{ id = 'a' }]\nsites = ['x']", "pool.sites", "means nothing", "own site"
+    ),
+    demands_without_trace=Bad(
+        LOAD + 'paper = "WKLD-A"\ndemands = "d.csv"', "load[#1].demands", "means nothing without trace", "paper"
+    ),
     no_limit=Bad('limit = "0s"\n' + HEAD, "limit", "0 is too little", ""),
     slow_start_above_all_maps=Bad(HEAD + "[model]\nslow_start = 1.5", "model.slow_start", "1.5", ""),
 )
@@ -72,3 +84,30 @@ def test_bad_tables_are_refused(tmp_path: Path, bad: Bad) -> None:
 def test_a_missing_file_says_what_needs_none(tmp_path: Path) -> None:
     bad = Bad("", "", "no such file", "WKLD-D")
     assert_refused(bad, tmp_path / "x.toml", lambda: load_scenario(tmp_path / "x.toml"))
+
+
+def test_constants_of_a_file_stand_below_those_of_the_scenario(tmp_path: Path) -> None:
+    write(tmp_path, "model.toml", '[model]\njoin = "9s"\ncores = 1.5\n[fitted]\nfawkes = "1"\n')
+    path = write(tmp_path, "mine.toml", HEAD + '[model]\nfrom = "model.toml"\ncores = 3\n')
+    model = load_scenario(path).model
+    assert (model.join_us, model.cores, model.clean_us) == (9_000_000, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        (None, "model.toml", "no such file"),
+        ("[fitted]", "model.toml", "has no [model]"),
+        ('[model]\nfrom = "other.toml"', "model.toml: model.from", "names a further file"),
+        ('[model]\njoins = "9s"', "model.toml: model.joins", "unknown key 'joins'"),
+        ('[model]\njoin = "long"', "model.toml: model.join", "no duration"),
+    ],
+)
+def test_a_wrong_file_of_constants_is_refused(tmp_path: Path, text: str | None, place: str, says: str) -> None:
+    if text is not None:
+        write(tmp_path, "model.toml", text)
+    path = write(tmp_path, "mine.toml", HEAD + '[model]\nfrom = "model.toml"\n')
+    with pytest.raises(ConfigError) as caught:
+        load_scenario(path)
+    assert caught.value.where == f"{tmp_path}/{place}"
+    assert says in caught.value.what

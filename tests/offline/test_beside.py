@@ -9,6 +9,7 @@ import pytest
 
 from fawkes.offline.beside import NOBODY, beside, turns
 from fawkes.offline.scenario import simulate
+from fawkes.report import history
 from fawkes.store.base import Writer
 from tests.offline.support import demand, jobs, plan, ready, two
 
@@ -61,3 +62,25 @@ def test_jobs_of_one_run_alone_are_left_out(recorded: Writer) -> None:
     assert [row.job for row in found.jobs] == ["a-0", "a-1"]
     nothing = beside(simulate(ready(plan(demand("z", come=jobs("z", 1))))), fewer)
     assert (nothing.jobs, nothing.job_error) == ((), None)
+
+
+def test_of_a_span_only_what_began_in_it_counts(recorded: Writer) -> None:
+    whole = beside(recorded, recorded)
+    last_us = history.last_us(recorded)
+    assert beside(recorded, recorded, (0, last_us + 1)) == whole
+    late = [job for job in history.jobs(recorded) if job.submitted_us >= 5_000_000]
+    part = beside(recorded, recorded, (5_000_000, last_us + 1))
+    assert [row.job for row in part.jobs] == [job.id for job in late]
+    assert 0 < len(part.jobs) < len(whole.jobs)
+    assert part.recorded_makespan_s == pytest.approx(whole.recorded_makespan_s - 5)
+    assert part.turns[0].recorded_s is None or part.turns[0].recorded_s >= 0
+
+
+def test_of_a_span_the_makespan_is_of_the_jobs_that_were_simulated(recorded: Writer) -> None:
+    fewer = simulate(ready(plan(demand("a", come=jobs("a", 1)))))
+    found = beside(recorded, fewer, (0, history.last_us(recorded) + 1))
+    assert (
+        found.recorded_makespan_s
+        == found.jobs[0].recorded_s
+        + next(job.started_us for job in history.jobs(recorded) if job.id == "a-0" and job.started_us) / 1e6
+    )

@@ -11,7 +11,7 @@ import pytest
 from fawkes.config.model import ModelTable
 from fawkes.config.scenarios import TraceFormat
 from fawkes.config.site import Site
-from fawkes.core.model import NodeId
+from fawkes.core.model import Node, NodeId
 from fawkes.errors import ConfigError
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
@@ -148,6 +148,23 @@ def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
     assert plan.constants.spread == 0
     assert (plan.delays.deploy_us, plan.delays.join_us) == (40 * SECOND_US, 9 * SECOND_US)
     assert plan.scenario(CATALOG).delays == plan.delays
+
+
+def test_nodes_can_be_named_one_by_one(tmp_path: Path) -> None:
+    nodes = ", ".join(f"{{ id = 'n{n}', site = 's{n % 2}' }}" for n in range(1, 9))
+    text = HEAD.replace(
+        'nodes = 12\nsites = ["x", "y"]', f"node = [{nodes}, {{ id = 'big', capacity = 2.5, core = false }}]"
+    )
+    plan = read(tmp_path, text)
+    assert [(node.id, node.site) for node in plan.nodes[:2]] == [("n1", "s1"), ("n2", "s0")]
+    assert plan.nodes[-1] == Node(id=NodeId("big"), capacity_milli=2500, may_core=False)
+
+
+def test_another_model_stands_instead_of_that_of_the_file(tmp_path: Path) -> None:
+    read(tmp_path, f'{HEAD}[model]\njoin = "9s"\n')
+    other = ModelTable.model_validate({"clean": "5s"})
+    plan = read_plan(Site(tmp_path), CATALOG, str(tmp_path / "mine.toml"), model=other)
+    assert (plan.delays.join_us, plan.delays.clean_us) == (Delays().join_us, 5 * SECOND_US)
 
 
 LOAD = HEAD + '[[load]]\ncluster = "c-1"\n'

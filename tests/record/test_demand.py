@@ -16,6 +16,7 @@ from fawkes.units import SECOND_US
 from tests.record.support import sleep_job
 
 S = SECOND_US
+FIELDS = tuple(Profile.__dataclass_fields__)
 
 
 def job(spec: JobSpec, run_s: float) -> JobState:
@@ -38,6 +39,18 @@ def test_a_sleep_job_says_it_itself() -> None:
     assert found.known is Known.SPEC
     assert found.profile == Profile(maps=3, map_us=7 * S, reduces=2, reduce_us=S)
     assert (found.told_tasks, found.told_bytes) == (5, 0)
+
+
+def test_a_load_job_says_its_bytes_and_hadoop_its_processor_time() -> None:
+    asked = Profile(maps=4, map_read_bytes=100, reduces=2, map_output_bytes=10, output_bytes=7)
+    spec = replace(JAR, details={"kind": "script", "profile": {name: getattr(asked, name) for name in FIELDS}})
+    said = application(4, 2, CPU_MILLISECONDS=(8000, 3000), HDFS_BYTES_READ=(999, 0))
+    found = asked_of(job(spec, 100), [said], 4.0)
+    assert found.known is Known.HISTORY
+    assert found.profile == replace(asked, map_cpu_us=2 * S, reduce_cpu_us=1_500_000)
+    assert asked_of(job(spec, 100), [], 4.0).known is Known.SPEC
+    asleep = replace(JAR, details={"kind": "script", "profile": {"maps": 3, "map_us": S}})
+    assert asked_of(job(asleep, 100), [said], 4.0).profile == Profile(maps=3, map_us=S)
 
 
 def test_counters_are_divided_by_tasks() -> None:

@@ -75,6 +75,7 @@ def test_a_span_keeps_what_was_submitted_in_it() -> None:
     assert [one.id for one in what.jobs] == ["late"]
     assert (what.span.first_seq, what.span.last_seq) == (3, 3)
     assert "c was there before the span; offline it is requested at its beginning" in what.notes
+    assert "jobs of before the span that went on in it are not there (1)" in what.notes
 
 
 def test_the_rules_are_those_that_held_longest() -> None:

@@ -42,6 +42,25 @@ def _run(script: str, *given: object, **extra: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **extra)
 
 
+def test_a_copy_is_whole_while_the_writer_goes_on(folder: Path, tmp_path: Path) -> None:
+    ledger = Ledger(folder)
+    ledger.append(Woke(at_us=9_000_000), Decision())
+    reader = LedgerReader(folder)
+    (tmp_path / "copy").mkdir()
+    reader.copy_to(tmp_path / "copy")
+    ledger.append(Woke(at_us=10_000_000), Decision())
+    copy = LedgerReader(tmp_path / "copy")
+    assert copy.verify() == 9
+    assert copy.identity() == reader.identity()
+    assert list(copy.texts()) == list(reader.texts())[:9]
+    copy.close()
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == [LEDGER_FILE]
+    with pytest.raises(UserError):
+        reader.copy_to(tmp_path / "nowhere")
+    reader.close()
+    ledger.close()
+
+
 def test_it_goes_on_where_it_ended(folder: Path) -> None:
     ledger = Ledger(folder)
     assert ledger.append(Woke(at_us=9_000_000), Decision()) == 9

@@ -54,7 +54,7 @@ def test_a_job_that_failed_is_kept_and_counted() -> None:
     trace = read(FAILED)
     (job,) = trace.jobs
     assert (job.maps, job.reduces, job.map_us, job.input_bytes, job.run_us) == (3, 1, None, None, 24_098_000)
-    assert trace.mended.counts == {"of a job that did not succeed": 1}
+    assert trace.mended.counts == {"that did not succeed": 1}
 
 
 def test_a_folder_of_histories_is_a_workload(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_folder_of_histories_is_a_workload(tmp_path: Path) -> None:
         ("0002", 50_494_000),
         ("0003", 87_234_000),
     ]
-    assert str(trace.dropped) == "1 file that cannot be read (first: done/2026/broken.jhist)"
+    assert str(trace.dropped) == "1 job that cannot be read (first: done/2026/broken.jhist)"
     assert str(trace.mended).endswith("(first: done/2026/job_1795255534329_0003.jhist.gz)")
     with pytest.raises(ConfigError, match="holds no job"):
         read(_empty(tmp_path))
@@ -111,7 +111,7 @@ def test_the_server_tells_what_its_files_have() -> None:
 
     trace = historyserver.read("http://master:19888/", fetch)
     assert trace.jobs == read(DATA / "history").jobs
-    assert trace.mended.counts == {"of a job that did not succeed": 1}
+    assert trace.mended.counts == {"that did not succeed": 1}
     assert len(asked) == 7
     historyserver.read("http://master:19888", fetch, started_from_ms=7)
     assert asked[7] == f"http://master:19888{JOBS}?startedTimeBegin=7"

@@ -104,7 +104,7 @@ def test_what_is_no_job_is_counted_and_what_is_odd_as_well(between: str, tmp_pat
     ]
     assert trace.dropped.counts == {"without a job's id": 1, "without a submit time": 1}
     assert trace.mended.counts == {
-        "that did not succeed": 1,
+        "with a job that did not succeed": 1,
         "whose time goes back": 1,
         "with the id of an earlier job": 1,
     }

@@ -51,6 +51,7 @@ class CompiledCluster:
         self._replication = replication
         self._data_bytes = data_bytes
         self._nodes: dict[NodeId, int] = {}
+        self._draining: set[NodeId] = set()
         self._stores: Array = np.zeros(0, np.int64)
         self._sites: dict[int, list[int]] = {}
         self._reserved = 0
@@ -114,7 +115,9 @@ class CompiledCluster:
         """A node of a site offers its slots (again)."""
         node = self._nodes.get(name, NONE)
         if node != NONE and _ROLES[self._model.memory.words[node + NODE.ROLE]] is role:
-            self._call(run.UNDRAIN, self._at, node)
+            if name in self._draining:
+                self._draining.remove(name)
+                self._call(run.UNDRAIN, self._at, node)
             return
         self.leave(name)
         node = self._nodes[name] = self._new_node(name, role, self._model.site(site))
@@ -135,7 +138,8 @@ class CompiledCluster:
 
     def drain(self, name: NodeId) -> None:
         """A node gets no more tasks."""
-        if name in self._nodes:
+        if name in self._nodes and name not in self._draining:
+            self._draining.add(name)
             self._call(run.DRAIN, self._at, self._nodes[name])
 
     def leave(self, name: NodeId) -> None:
@@ -145,6 +149,7 @@ class CompiledCluster:
             # Slots of the node may stand in a ring for long, so its address is never used again.
             self._make_room()
             del self._nodes[name]
+            self._draining.discard(name)
             self._count(node, -1)
             self._call(run.LEAVE, self._at, node)
             self._model.slots -= self._slots
@@ -203,25 +208,40 @@ class CompiledCluster:
         if attempt in self.running:
             return self.running[attempt][1]
         model = self._model
-        job, now_us, profile = model.new_job(self, attempt), model.now_us, profile_of(effect.spec)
-        self._write(job, profile, stream_of(model.seed, *attempt))
+        now_us, profile = model.now_us, profile_of(effect.spec)
+        job, serial, kept_sites = model.new_job(self, attempt)
+        self._write(job, profile, stream_of(model.seed, *attempt), serial, kept_sites)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0
         self._call(run.SUBMIT, job)
         return now_us
 
-    def _write(self, job: int, profile: Profile, stream: int) -> None:
-        words, floats = self._model.memory.words, self._model.memory.floats
-        words[job + JOB.CLUSTER] = self._at
-        words[job + JOB.STREAM] = stream - (1 << 64) if stream >> 63 else stream
-        words[job + JOB.MAPS] = words[job + JOB.MAPS_WAITING] = profile.maps
-        words[job + JOB.REDUCES] = words[job + JOB.REDUCES_WAITING] = profile.reduces
-        words[job + JOB.OUTPUT], words[job + JOB.NOTED] = profile.output_bytes, profile.noted_bytes
-        floats[job + JOB.MAP_US], floats[job + JOB.MAP_CPU_US] = profile.map_us, profile.map_cpu_us
-        floats[job + JOB.MAP_READ], floats[job + JOB.MAP_OUTPUT] = profile.map_read_bytes, profile.map_output_bytes
-        floats[job + JOB.REDUCE_US], floats[job + JOB.REDUCE_CPU_US] = profile.reduce_us, profile.reduce_cpu_us
-        floats[job + JOB.SHUFFLE] = profile.shuffle_bytes
-        floats[job + JOB.SLOW_START] = self._model.constants.slow_start * profile.maps
+    def _write(self, job: int, profile: Profile, stream: int, serial: int, kept_sites: int) -> None:
+        memory, maps, reduces = self._model.memory, profile.maps, profile.reduces
+        # In the order of the record: a slice costs as much as a word.
+        memory.words[job : job + JOB.MAP_US] = (
+            self._at,
+            serial,
+            0,
+            stream - (1 << 64) if stream >> 63 else stream,
+            maps,
+            reduces,
+            maps,
+            reduces,
+            profile.output_bytes,
+            profile.noted_bytes,
+            kept_sites,
+        )
+        memory.floats[job + JOB.MAP_US : job + JOB.MAPS_DONE] = (
+            profile.map_us,
+            profile.map_cpu_us,
+            profile.map_read_bytes,
+            profile.map_output_bytes,
+            profile.reduce_us,
+            profile.reduce_cpu_us,
+            profile.shuffle_bytes,
+            self._model.constants.slow_start * maps,
+        )
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
         """An attempt fails before its first task."""

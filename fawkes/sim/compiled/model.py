@@ -30,9 +30,10 @@ class CompiledModel:
         self.constants = constants
         self.seed = seed
         self.memory = Memory(keep_events=keep_events)
+        self._keep_events = keep_events
         self.sites: dict[str, int] = {}
         self.site_room = 1
-        self.slots = self.kept_maps = 0
+        self.slots = self.kept_maps = self._reserved = 0
         self.copies: dict[int, CompiledCopy] = {}
         self.jobs: dict[int, tuple[CompiledCluster, JobAttempt]] = {}
         self.node_names: list[NodeId] = []
@@ -122,6 +123,8 @@ class CompiledModel:
         return list(self._told(np.concatenate(self._log).tolist() if self._log else []))
 
     def _empty_log(self) -> None:
+        if not self._keep_events:
+            return
         words, count = self.memory.words, int(self.memory.words[HEADER.LOGGED])
         if count:
             at = int(words[HEADER.LOG])
@@ -138,30 +141,32 @@ class CompiledModel:
     def make_room(self) -> None:
         """For all that may happen until the next change from outside."""
         self._empty_log()
-        need = self.slots + len(self.jobs) + len(self.copies) + 2
-        self.memory.for_owners(need)
         self.memory.for_cells(self.kept_maps)
-        for pool in (self.storage, self.link, self.cores):
-            if pool != NONE:
-                self.memory.for_heap(pool, 2 * need)
+        need = self.slots + len(self.jobs) + len(self.copies) + 2
+        if need > self._reserved:
+            self._reserved = max(need, 2 * self._reserved)
+            self.memory.for_owners(self._reserved)
+            for pool in (self.storage, self.link, self.cores):
+                if pool != NONE:
+                    self.memory.for_heap(pool, 2 * self._reserved)
 
     def for_pools(self) -> None:
         """Of one more MR-cluster."""
         self.memory.for_pools(3 + CompiledCluster.POOLS * (len(self._clusters) + 1))
 
-    def new_job(self, cluster: CompiledCluster, attempt: JobAttempt) -> int:
-        """The record of a job, with the number by which the log knows it."""
-        address = self.memory.take(JOB.SIZE)
-        self.memory.words[address + JOB.SERIAL] = len(self._job_names)
-        self.memory.words[address + JOB.KEPT_SITES] = self.memory.take(self.site_room)
+    def new_job(self, cluster: CompiledCluster, attempt: JobAttempt) -> tuple[int, int, int]:
+        """The record of a job, the number by which the log knows it, and a block with a word for each site."""
+        address, serial = self.memory.take(JOB.SIZE), len(self._job_names)
         self._job_names.append(attempt)
         self.jobs[address] = (cluster, attempt)
-        return address
+        return address, serial, self.memory.take(self.site_room)
 
     def settle(self) -> None:
         """The jobs whose first task has started are known."""
         words = self.memory.words
         job = int(words[HEADER.FRESH])
+        if job == NONE:
+            return
         while job != NONE:
             cluster, attempt = self.jobs[job]
             cluster.waiting.pop(attempt, None)

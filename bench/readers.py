@@ -1,0 +1,136 @@
+"""Reading workloads, in processor time of fresh processes: SWIM, a large log of rigid jobs, Rumen beside json alone.
+
+The SWIM and Rumen files are made from what the tests have; with FAWKES_TRACES, a folder, Facebook's own file and
+Hadoop's 59 jobs are taken from it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.figures import Figure, Say
+from fawkes.workload.facebook import like_facebook
+from fawkes.workload.formats import read_workload
+from fawkes.workload.objects import objects
+from fawkes.workload.writers import write
+
+GROUP = "Reading workloads"
+FACEBOOK_JOBS = 5_894
+SWF_JOBS = 1_000_000
+RUMEN_BYTES = 50_000_000
+_DATA = Path(__file__).parents[1] / "tests" / "workload" / "data"
+_MB = 1_000_000
+
+
+def figures(rounds: int, say: Say) -> list[Figure]:
+    """Measure; ``rounds`` fresh processes for each figure."""
+    given = os.environ.get("FAWKES_TRACES")
+    with tempfile.TemporaryDirectory() as folder:
+        say("readers: making the files")
+        swim, swf, rumen = (Path(folder) / name for name in ("swim.tsv", "log.swf", "rumen.json"))
+        swim = _swim(swim, given)
+        _write_swf(swf)
+        _write_rumen(rumen, _rumen_source(given))
+        found = {name: [_fresh(name, path, say) for _ in range(rounds)] for name, path in
+                 (("swim", swim), ("swf", swf), ("rumen", rumen), ("json", rumen))}  # fmt: skip
+
+    def values(name: str, key: str) -> list[float]:
+        return [one[key] for one in found[name]]
+
+    megabytes = RUMEN_BYTES // _MB
+    return [
+        Figure(
+            group=GROUP, what=f"SWIM, {FACEBOOK_JOBS:,} jobs", unit="s", ours=values("swim", "seconds"), at_most=0.2
+        ),
+        Figure(group=GROUP, what=f"SWF, {SWF_JOBS:,} jobs", unit="s", ours=values("swf", "seconds"), at_most=10),
+        Figure(
+            group=GROUP, what=f"SWF, {SWF_JOBS:,} jobs: memory", unit="MB", ours=values("swf", "megabytes"), at_most=500
+        ),
+        Figure(
+            group=GROUP,
+            what=f"Rumen, {megabytes} MB of JSON",
+            unit="s",
+            ours=values("rumen", "seconds"),
+            other=values("json", "seconds"),
+            than="Python's json alone",
+            at_most=1,
+        ),
+        Figure(
+            group=GROUP, what=f"Rumen, {megabytes} MB of JSON: memory", unit="MB", ours=values("rumen", "megabytes")
+        ),
+    ]
+
+
+def _swim(path: Path, given: str | None) -> Path:
+    found = sorted(Path(given).rglob("FB-2009*_0.tsv")) if given else []
+    if found:
+        return found[0]
+    write(like_facebook(FACEBOOK_JOBS), path, "swim")
+    return path
+
+
+def _write_swf(path: Path) -> None:
+    chance = random.Random(1)
+    at = 0
+    with path.open("w") as out:
+        out.write("; Version: 2.2\n; MaxProcs: 512\n")
+        for number in range(1, SWF_JOBS + 1):
+            at += chance.randint(0, 60)
+            run, processors, user = chance.randint(1, 99_999), chance.randint(1, 512), chance.randint(1, 300)
+            asked = 3600 * chance.randint(1, 48)
+            out.write(
+                f"{number} {at} {chance.randint(0, 9999)} {run} {processors} {run} -1 {processors} {asked} -1 1 "
+                f"{user} 1 {user % 40} 1 -1 -1 -1\n"
+            )
+
+
+def _rumen_source(given: str | None) -> bytes:
+    found = sorted(Path(given).rglob("folder-input-trace.json.gz")) if given else []
+    return gzip.decompress((found[0] if found else _DATA / "rumen-5jobs.json.gz").read_bytes())
+
+
+def _write_rumen(path: Path, jobs: bytes) -> None:
+    """The jobs again and again, each time with ids of their own."""
+    with path.open("wb") as out:
+        number = 0
+        while out.tell() < RUMEN_BYTES:
+            out.write(jobs.replace(b'"job_', b'"job_%d_' % number))
+            number += 1
+
+
+def _fresh(name: str, path: Path, say: Say) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.readers", name, str(path)], capture_output=True, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    say(f"readers: {name} {found['seconds']:.2f} s")
+    return found
+
+
+# --- in the fresh process
+
+
+def _measured(name: str, path: Path) -> dict[str, float]:
+    began = time.process_time()
+    if name == "json":
+        count = sum(1 for _ in objects(path))
+    else:
+        trace = read_workload(path)
+        assert trace.format == name
+        count = len(trace.jobs)
+    seconds = time.process_time() - began
+    assert count >= FACEBOOK_JOBS or name in ("rumen", "json")
+    return {"seconds": seconds, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB}
+
+
+if __name__ == "__main__":
+    json.dump(_measured(sys.argv[1], Path(sys.argv[2])), sys.stdout)
