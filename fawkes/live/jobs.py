@@ -182,9 +182,13 @@ class Jobs:
         elif not known:
             self._end(one, Progress.FAILED, error="its launcher is gone, and YARN knows nothing of it")
         else:
-            progress = Progress.SUCCEEDED if all(a.succeeded for a in known) else Progress.FAILED
             last = known[-1]
-            self._end(one, progress, applications=known, error="" if last.succeeded else last.diagnostics)
+            error = last.diagnostics
+            if one.own and last.succeeded:
+                # It may have had more MR-jobs to run.
+                error = f"its client is gone; the {len(known)} applications that it ran have ended"
+            progress = Progress.SUCCEEDED if all(a.succeeded for a in known) and not one.own else Progress.FAILED
+            self._end(one, progress, applications=known, error="" if progress is Progress.SUCCEEDED else error)
 
     def _runs(self, one: _Watched, known: tuple[Application, ...], *, client_gone: bool) -> None:
         """Report the start, once; without it the job has no time limit and keeps the next one waiting."""
@@ -218,7 +222,7 @@ class Jobs:
             return
         progress = Progress.CANCELLED if cancelled else Progress.FAILED
         if not cancelled and known and all(application.succeeded for application in known):
-            blind = _killed(facts) or (one.single and any(_lost_sight(stderr, a.id) for a in known))
+            blind = (_killed(facts) and not one.own) or (one.single and any(_lost_sight(stderr, a.id) for a in known))
             progress = Progress.SUCCEEDED if blind else Progress.FAILED
         error = "" if progress is Progress.SUCCEEDED else self._why(cluster, facts, known, stderr)
         self._end(one, progress, applications=known, facts=facts, error=error)

@@ -49,6 +49,22 @@ def test_pig_that_lacks_its_input_says_which(master: Stub) -> None:
     )
 
 
+@pytest.mark.parametrize("launcher", [{"state": "lost"}, {"state": "finished", "exit": "137"}])
+@pytest.mark.parametrize(("kind", "wanted"), [("pig", "failed"), ("script", "failed"), ("class", "succeeded")])
+def test_a_client_that_was_lost_may_have_had_more_to_run(
+    master: Stub, launcher: dict[str, str], kind: str, wanted: str
+) -> None:
+    bench = Bench(master, kind)
+    bench.yarn("FINISHED", "FINISHED")
+    bench.jobs.start(bench.start)
+    bench.launcher = launcher
+
+    events = bench.seen()
+
+    assert events[-1].progress.value == wanted
+    assert bool(events[-1].error) == (wanted == "failed")
+
+
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
     ground = SimpleNamespace(nodes={"m": SimpleNamespace(software_dir=str(place))})
     return Setup(cast(Ground, ground), LocalShell()), cast(Any, SimpleNamespace(master="m"))
