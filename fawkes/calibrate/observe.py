@@ -19,9 +19,13 @@ from fawkes.record.measured import Seen, job_starts, seen_in
 from fawkes.report import history
 from fawkes.sim.constants import DAS4
 from fawkes.sim.profile import profile_of
+from fawkes.units import SECOND_US
 
 #: jobs with fewer maps say little of how much tasks differ
 _LEAST_MAPS = 6
+#: maps that use and read less than this do little but start
+_LITTLE_US = SECOND_US
+_LITTLE_BYTES = 10_000_000
 
 
 @dataclass(slots=True)
@@ -112,14 +116,15 @@ def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
 
 
 def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared: bool) -> None:
-    starts = [start for run in runs if run.known is Known.SPEC for start in _starts(run)]
-    busy = [
-        Start(task.start_us, task.finish_us, task.node)
-        for run in runs
-        if run.known is not Known.SPEC
-        for one in run.applications
-        for task in one.tasks
-    ]
+    starts: list[Start] = []
+    busy: list[Start] = []
+    for run in runs:
+        for one in run.applications:
+            own_us = _own_us(run, one)
+            if own_us is None:
+                busy += [Start(task.start_us, task.finish_us, task.node) for task in one.tasks]
+            else:
+                starts += _starts(one, own_us)
     for group in [starts] if shared else by_node(starts):
         here = busy if shared else [one for one in busy if one.node == group[0].node]
         found.add("task_start", [float(us) for us in alone_us(group, here)])
@@ -142,10 +147,18 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
                     yield 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
 
 
-def _starts(run: Run) -> Iterator[Start]:
-    """The starts of the maps of a job that sleeps."""
-    sleep_us = profile_of(run.job.spec).map_us
-    for one in run.applications:
-        for task in one.runs(MAP):
-            if task.took_us >= sleep_us:
-                yield Start(task.start_us, task.finish_us - sleep_us, task.node)
+def _own_us(run: Run, one: Application) -> int | None:
+    """What a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
+    if run.known is Known.SPEC:
+        return profile_of(run.job.spec).map_us
+    each_us = 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / max(1, one.maps)
+    read = one.counter("HDFS_BYTES_READ", of_maps=True) / max(1, one.maps)
+    little = run.known is Known.HISTORY and each_us <= _LITTLE_US and read <= _LITTLE_BYTES
+    return round(each_us) if little else None
+
+
+def _starts(one: Application, own_us: int) -> Iterator[Start]:
+    """The starts of the maps of a job that does ``own_us`` of work in each."""
+    for task in one.runs(MAP):
+        if task.took_us >= own_us:
+            yield Start(task.start_us, task.finish_us - own_us, task.node)
