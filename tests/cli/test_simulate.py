@@ -66,6 +66,12 @@ def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     assert "mean slowdown of the MR-clusters: least" in table
 
 
+def test_checking_at_every_event_changes_nothing(scenario: Path) -> None:
+    said = fawkes("simulate", scenario, "--check", "-o", "json")
+    assert said.exit_code == 0, said.stderr
+    assert said.stdout == fawkes("simulate", scenario, "-o", "json").stdout
+
+
 def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> None:
     none = json.loads(fawkes("simulate", scenario, "--policy", "None", "-o", "json").stdout)
     assert none["total"]["reconfigurations"] == 0
