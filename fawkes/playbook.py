@@ -69,6 +69,8 @@ class Exit(IntEnum):
     """A folder that must be empty is not."""
     DIED = 81
     """A daemon ended soon after its start."""
+    CLOSED = 82
+    """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
 
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
@@ -91,6 +93,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.FENCED: (ElsewhereError, "another controller has taken over the node", "Only one controller may run"),
     Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
     Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),
+    Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed"),
     Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
 }
 
@@ -268,13 +271,13 @@ my_epoch={epoch}; my_controller={controller}
 umask 022
 mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
 flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
-node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; leased=no
+node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; closed=0; leased=no
 if [ -e "$work/lease" ]; then
     leased=yes; pool=
     while IFS='=' read -r key value; do
         case $key in
             node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
-            epoch) epoch=$value ;; controller) controller=$value ;;
+            epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
         esac
     done <"$work/lease"
 fi
@@ -285,8 +288,9 @@ refuse() {
     exit "$1"
 }
 write_lease() {
-    printf 'node=%s\npool=%s\ncluster=%s\ngeneration=%s\nepoch=%s\ncontroller=%s\n' "$my_node" "$my_pool" \
-        "$1" "$2" "$my_epoch" "$my_controller" >"$work/.lease.new" && mv -f "$work/.lease.new" "$work/lease" ||
+    printf 'node=%s\npool=%s\ncluster=%s\ngeneration=%s\nepoch=%s\ncontroller=%s\nclosed=%s\n' "$my_node" \
+        "$my_pool" "$1" "$2" "$my_epoch" "$my_controller" "$closed" >"$work/.lease.new" &&
+        mv -f "$work/.lease.new" "$work/lease" ||
         { echo "cannot write $work/lease" >&2; exit 73; }
 }
 [ "$node" = "$my_node" ] || refuse 74 "the lease in $work is that of node $node"
@@ -296,6 +300,11 @@ write_lease() {
     refuse 78 "controller $controller has the same epoch $epoch"
 mine=no
 [ "$cluster" = "$my_cluster" ] && [ "$generation" = "$my_generation" ] && mine=yes
+# Scripts of an older epoch are refused already: the numbers of a new one may begin anew.
+[ "$epoch" = "$my_epoch" ] || closed=0
+check_open() {
+    [ "$my_generation" -gt "$closed" ] || refuse 82 "$my_cluster was told to leave the node, generation $my_generation"
+}
 """
 
 _GUARD = r"""
@@ -303,6 +312,7 @@ if [ -n "$my_cluster" ] && [ $mine = no ]; then
     [ -n "$cluster" ] || refuse 76 "no MR-cluster holds the node, $my_cluster has not taken it"
     refuse 79 "the node is held by $cluster, generation $generation"
 fi
+[ -z "$my_cluster" ] || [ {wipes} = yes ] || check_open
 [ "$leased $epoch $controller" = "yes $my_epoch $my_controller" ] || write_lease "$cluster" "$generation"
 """
 
@@ -324,12 +334,15 @@ def _lease_values(lease: Lease) -> dict[str, Value]:
     }
 
 
-def changing(lease: Lease, template: str, *, after: Script | None = None, **values: Value) -> Script:
+def changing(
+    lease: Lease, template: str, *, after: Script | None = None, wipes: bool = False, **values: Value
+) -> Script:
     """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
 
     Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*``. A newer epoch is
     written down before the script begins, so that an older controller is shut out from then on. What the script starts
-    in the background does not inherit the lock. ``after`` runs when the script has ended well and the lock is free
+    in the background does not inherit the lock. Once the node was closed (``playbooks/lease.py``) only a script that
+    ``wipes`` runs for the MR-cluster that leaves. ``after`` runs when the script has ended well and the lock is free
     again: for what takes long and needs nobody kept out.
     """
     body = Script.of(template, **values)
@@ -338,6 +351,7 @@ def changing(lease: Lease, template: str, *, after: Script | None = None, **valu
         _READ_LEASE + _GUARD + "(\n{body}\n) 9>&-\ncode=$?; exec 9>&-\n{rest}\nexit $code\n",
         body=body,
         rest=rest,
+        wipes="yes" if wipes else "no",
         **_lease_values(lease),
     )
 

@@ -2,7 +2,8 @@
 
 The file ``<work_dir>/lease`` names node, pool, MR-cluster, generation, epoch and controller. Every script that changes
 anything checks it under the lock ``<work_dir>/.lock``; so a controller that was replaced, a second state folder or
-a restored backup is refused by the node itself.
+a restored backup is refused by the node itself. ``closed`` in it is the latest generation that was told to leave:
+what was begun for that and comes late, a step of a deployment that was called off, is refused as well.
 """
 
 from __future__ import annotations
@@ -16,14 +17,33 @@ from fawkes.playbook import Lease, Script, Value, hand_lease, lease_change, play
 def take(lease: Lease) -> Script:
     """Hold a free node for the lease's MR-cluster; taking it again changes nothing.
 
-    Exit HELD where another MR-cluster or generation holds it. Fact ``lease`` is ``taken`` or ``kept``.
+    Exit HELD where another MR-cluster or generation holds it, CLOSED for one that was told to leave. Fact ``lease``
+    is ``taken`` or ``kept``.
     """
     return lease_change(
         lease,
         r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
+check_open
 write_lease "$my_cluster" "$my_generation"
 if [ $mine = yes ]; then fact lease kept; else fact lease taken; fi
+""",
+    )
+
+
+def close(lease: Lease) -> Script:
+    """Let nothing more be begun for the lease's MR-cluster: it leaves the node, only the wipe is to follow.
+
+    A free node is held for it until it was wiped. Exit HELD where another MR-cluster or generation holds it. Fact
+    ``lease`` is ``closed``.
+    """
+    return lease_change(
+        lease,
+        r"""
+[ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
+[ "$closed" -ge "$my_generation" ] || closed=$my_generation
+write_lease "$my_cluster" "$my_generation"
+fact lease closed
 """,
     )
 

@@ -173,6 +173,7 @@ left=$(marked "$my_pool" "$my_cluster" "$work")
 [ ! -e {root} ] && [ ! -e "$trash" ] || { echo "folders of $my_cluster are left" >&2; exit 70; }
 fact clean yes
 """,
+        wipes=True,
         root=lease.folders.root,
         grace_tenths=round(grace_s * 10),
     )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 #: MR-clusters without nodes; released first, or they would be admitted to the nodes that the others give back
 _WITHOUT_NODES = ("dormant", "waiting")
-_BETWEEN = ("deploying", "loading", "retiring")
 
 
 @click.command()
@@ -106,8 +105,8 @@ def _release_all(client: Client, discard: bool, force: bool, limit_us: int | Non
 
 
 def _can_be_released(row: dict[str, Any], discard: bool) -> bool:
-    """Not in the middle of coming up, and not when it goes already; only its saving can still be given up."""
-    return row["life"] not in _BETWEEN and (discard or row["life"] != "saving")
+    """Not when it goes already; only its saving can still be given up."""
+    return row["life"] != "retiring" and (discard or row["life"] != "saving")
 
 
 def _wait_for_nodes(client: Client, limit_us: int | None) -> None:

@@ -35,6 +35,8 @@ def release(
 ) -> None:
     """Give CLUSTER back: save its outputs, verify them, then release its nodes.
 
+    One that still waits, is deployed or loaded is called off: there is nothing to save yet.
+
     Lists the data at stake first and asks for the name of the MR-cluster to be typed.
     """
     from fawkes.cli.acting import confirm, tell, tell_at_stake, the_cluster, wait_for_clusters

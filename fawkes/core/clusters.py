@@ -8,7 +8,7 @@ from fawkes.core import jobs
 from fawkes.core.admission import admit
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
-from fawkes.core.effects import Load, Save
+from fawkes.core.effects import Load, Retire, Save
 from fawkes.core.events import Done, Failed
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, NodeLife
@@ -23,6 +23,7 @@ def nodes_changed(draft: Draft) -> None:
     """
     for cluster in draft.emptied():
         if cluster.life is ClusterLife.RETIRING:
+            draft.settle(f"cluster:{cluster.id}")
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
             draft.say("gone", cluster=cluster.id, failed=cluster.failed)
     if draft.moves_nodes:
@@ -91,7 +92,6 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
 
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
-    draft.settle(f"cluster:{cluster.id}")
     for job in draft.jobs_of(cluster.id):
         jobs.cancel(draft, job, f"{cluster.id} could not be brought up: {error}")
     draft.say("gave-up", cluster=cluster.id, error=error)
@@ -101,16 +101,24 @@ def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:
     """A deadline of a MR-cluster has passed: what should be is said again; its members as they are by now."""
     cluster = draft.cluster(ClusterId(pending.key.partition(":")[2]))
-    if cluster is None or cluster.life not in WITH_MASTERS or pending.effect is None:
+    if cluster is None or pending.effect is None or not _has_goal(cluster, pending):
         draft.settle(pending.key)
         return
     draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
     if pending.key.startswith("membership:"):
         draft.touch(cluster.id)
         return
-    deploys = cluster.life is ClusterLife.DEPLOYING
-    within_us = draft.settings.deploy_us if deploys else draft.settings.transfer_us
+    within_us = {
+        ClusterLife.DEPLOYING: draft.settings.deploy_us,
+        ClusterLife.RETIRING: draft.settings.membership_us * 2 ** min(pending.tries, 5),
+    }.get(cluster.life, draft.settings.transfer_us)
     draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)
+
+
+def _has_goal(cluster: ClusterState, pending: PutPending) -> bool:
+    """Whether what is pending is still wanted of a MR-cluster: one that retires has masters no more."""
+    retires = cluster.life is ClusterLife.RETIRING and isinstance(pending.effect, Retire)
+    return retires or cluster.life in WITH_MASTERS
 
 
 def save(draft: Draft, cluster: ClusterState) -> None:
@@ -126,11 +134,18 @@ def save(draft: Draft, cluster: ClusterState) -> None:
 
 
 def retire(draft: Draft, cluster: ClusterState) -> None:
-    """Stop and wipe all nodes of a MR-cluster, with what still runs there; it is gone when all were seen clean."""
+    """Stop and wipe all nodes of a MR-cluster, with what still runs there; it is gone when all were seen clean.
+
+    A stage that is under way is stopped first: it must not start anything on a node that was wiped.
+    """
     for job in draft.jobs_of(cluster.id):
         jobs.end_with_cluster(draft, job)
-    draft.put_cluster(replace(cluster, life=ClusterLife.RETIRING))
-    draft.settle(f"cluster:{cluster.id}")
+    stage = draft.pending(f"cluster:{cluster.id}")
+    cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
+    draft.put_cluster(cluster)
+    if stage is not None:
+        stop = Retire(cluster.id, cluster.version)
+        draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
     draft.settle(f"membership:{cluster.id}")
     why = draft.say("retire", cluster=cluster.id)
     for node in draft.nodes_of(cluster.id):

@@ -112,6 +112,22 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True)
+class Retire:
+    """Nothing of a MR-cluster is to be brought up, loaded or saved any more; Done once nothing is under way for that.
+
+    Its nodes have goals of their own and do not wait for this: a step that comes late finds its node closed.
+    """
+
+    cluster: ClusterId
+    version: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class StartJob:
     """Run a job exactly once for each attempt; ends as `JobObserved`."""
 
@@ -166,5 +182,16 @@ class Reply:
         return f"reply:{self.to}"
 
 
-Effect = Membership | Host | Deploy | Load | Save | StartJob | CancelJob | WakeAt | Reply
-EFFECTS: tuple[type[Effect], ...] = (Membership, Host, Deploy, Load, Save, StartJob, CancelJob, WakeAt, Reply)
+Effect = Membership | Host | Deploy | Load | Save | Retire | StartJob | CancelJob | WakeAt | Reply
+EFFECTS: tuple[type[Effect], ...] = (
+    Membership,
+    Host,
+    Deploy,
+    Load,
+    Save,
+    Retire,
+    StartJob,
+    CancelJob,
+    WakeAt,
+    Reply,
+)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import jobs
-from fawkes.core.clusters import save
+from fawkes.core.clusters import retire, save
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
 from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, ResumeAsked, UndrainAsked
 from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import shrink
+
+#: lives of a MR-cluster that was given back and has nodes
+_GOING = frozenset({ClusterLife.SAVING, ClusterLife.RETIRING})
 
 
 def requested(draft: Draft, event: Requested) -> None:
@@ -42,13 +45,13 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
 
 
 def release_asked(draft: Draft, event: ReleaseAsked) -> None:
-    """A MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced."""
+    """A MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
+
+    One that is still coming up has nothing to save: no job ran on it, and its input is a copy.
+    """
     cluster = draft.cluster(event.cluster)
     if cluster is None:
         draft.reply(event.ask, Reason("no-such-cluster", {"cluster": event.cluster}))
-        return
-    if cluster.life in (ClusterLife.DEPLOYING, ClusterLife.LOADING):
-        draft.reply(event.ask, Reason("not-yet", {"cluster": cluster.id, "life": cluster.life}))
         return
     unfinished = draft.jobs_of(cluster.id)
     if unfinished and not event.force:
@@ -58,13 +61,16 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
         jobs.cancel(draft, job, "its MR-cluster is given back")
     draft.say("released", cluster=cluster.id, by=event.by, discard=event.discard)
     draft.reply(event.ask, cluster=cluster.id)
-    if cluster.life in (ClusterLife.DORMANT, ClusterLife.WAITING, ClusterLife.ADMITTED):
-        draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
-    elif cluster.life is ClusterLife.RUNNING:
-        save(draft, replace(cluster, discard=event.discard))
-    elif cluster.life is ClusterLife.SAVING and event.discard:
-        draft.settle(f"cluster:{cluster.id}")
-        save(draft, replace(cluster, discard=True))
+    match cluster.life:
+        case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:
+            draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
+        case ClusterLife.DEPLOYING | ClusterLife.LOADING:
+            draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
+            retire(draft, replace(cluster, alert=""))
+        case ClusterLife.RUNNING:
+            save(draft, replace(cluster, discard=event.discard))
+        case ClusterLife.SAVING if event.discard:
+            save(draft, replace(cluster, discard=True))
 
 
 def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:
@@ -82,12 +88,25 @@ def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
         draft.reply(event.ask, Reason("no-such-node", {"node": event.node}))
     elif isinstance(event, UndrainAsked):
         _undrain_asked(draft, event, state)
-    elif state.role is Role.CORE:
-        draft.reply(event.ask, Reason("core-node", {"node": event.node, "cluster": state.owner}))
+    elif (stays := _stays(draft, state)) is not None:
+        draft.reply(event.ask, stays)
     else:
         draft.say("drain-asked", node=event.node, reason=event.reason, by=event.by)
         draft.reply(event.ask, node=event.node)
         keep_out(draft, replace(state, back_us=None), event.reason or "by an operator")
+
+
+def _stays(draft: Draft, state: NodeState) -> Reason | None:
+    """Why a node cannot leave, and what would have to end first; None when it can.
+
+    A core node leaves with its MR-cluster: one that is being given back already takes it along.
+    """
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    if cluster is None or state.role is not Role.CORE or cluster.life in _GOING:
+        return None
+    unfinished = [job.id for job in draft.jobs_of(cluster.id)]
+    facts = {"node": state.node.id, "cluster": cluster.id, "life": cluster.life, "jobs": unfinished}
+    return Reason("core-node", facts)
 
 
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:

@@ -11,7 +11,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from time import sleep
 
 from fawkes.config.details import JobDetails
 from fawkes.errors import FawkesError, UserError
@@ -109,7 +110,8 @@ class Loaded:
 class Load:
     """How to load one input set; ``core`` are the nodes that it is spread over.
 
-    ``progress`` is told of bytes as they are written; ``stop`` ends the work between two pieces (StoppedError).
+    ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
+    (StoppedError).
     """
 
     masters: MasterAddresses
@@ -121,7 +123,7 @@ class Load:
     writers: int = 4
     skew_limit: float = 1.25
     progress: Callable[[int], None] = lambda size: None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: Callable[[], bool] = lambda: False
 
     def run(self, source: Source) -> Loaded:
         """Load it; FawkesError says which file could not be, and nothing has a final name that is not whole.
@@ -130,6 +132,7 @@ class Load:
         """
         hdfs = Hdfs.of(self.masters)
         files = source.files()
+        self.check(0)
         if not files:
             raise UserError("the input set has no file", where=self.target, hint="Put the input there first")
         hdfs.mkdir(self.target)
@@ -146,6 +149,12 @@ class Load:
         hdfs.delete(f"{self.target}/{_LOADING}")
         extra = len(there.keys() - {self._path(file) for file in files})
         return self._loaded(hdfs, files, kept=len(files) - len(todo), extra=extra)
+
+    def check(self, size: int) -> None:
+        """Between two pieces: tell of the progress, and stop when somebody asks for it."""
+        if self.stop():
+            raise StoppedError("the load was stopped", where=self.target)
+        self.progress(size)
 
     def _path(self, file: SourceFile) -> str:
         return f"{self.target}/{file.name}"
@@ -188,7 +197,8 @@ class Load:
         with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="spread") as pool:
             found = dict(zip(files, pool.map(lambda file: hdfs.blocks(self._path(file)), files), strict=True))
             while (late := [f for f, blocks in found.items() if _thin(blocks, want)]) and patience.left() > 0:
-                self.stop.wait(_REPLICAS_EVERY_S)
+                self.check(0)
+                sleep(_REPLICAS_EVERY_S)
                 found |= zip(late, pool.map(lambda file: hdfs.blocks(self._path(file)), late), strict=True)
         held: Counter[str] = Counter(dict.fromkeys(self.core, 0))
         for blocks in found.values():
@@ -263,6 +273,8 @@ class _Copy:
     def run(self, file: SourceFile) -> None:
         """Copy one file; a DataNode that does not answer is avoided from then on."""
         for rest in reversed(range(_TRIES)):
+            # Its nodes may be somebody else's by now, whose NameNode would take what a try begins with.
+            self.check(0)
             stream = _Stream(self, file)
             try:
                 return self._once(file, stream)
@@ -286,9 +298,9 @@ class _Copy:
 
     def check(self, size: int) -> None:
         """Between two pieces: tell of the progress, and stop when somebody asks for it."""
-        if self.halt.is_set() or self._load.stop.is_set():
+        if self.halt.is_set():
             raise StoppedError("the load was stopped", where=self._load.target)
-        self._load.progress(size)
+        self._load.check(size)
 
     def node_for(self, size: int) -> str:
         """The DataNode for the next block."""

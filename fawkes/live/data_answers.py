@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fawkes.config.details import ClusterDetails
-from fawkes.core.model import ClusterId, JobId, NodeId, Plain
+from fawkes.core.model import ClusterId, ClusterLife, JobId, NodeId, Plain
 from fawkes.core.state import View
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import dist_dir
@@ -30,6 +30,8 @@ from fawkes.live.stages import Stages
 
 _LOGS_S = 120.0
 _HISTORY_S = 60.0
+#: lives of a MR-cluster in which it may have outputs that nobody else has
+_AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
 
 
 class DataAnswers:
@@ -51,9 +53,11 @@ class DataAnswers:
         return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
     def _at_stake(self, asked: Mapping[str, str]) -> Plain:
+        """Nothing of a MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
         rows: list[dict[str, Plain]] = []
         for cluster in self._clusters.all():
-            if asked.get("cluster") not in (None, cluster.id):
+            state = self._view.clusters.get(cluster.id)
+            if asked.get("cluster") not in (None, cluster.id) or state is None or state.life not in _AT_STAKE:
                 continue
             try:
                 rows += self._stages.at_stake(cluster)

@@ -45,12 +45,18 @@ class Deployer:
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
         """Which version runs on which nodes, once the first job would be accepted; None when a newer goal came."""
         cluster = self._clusters.deploying(effect)
-        self._setup.spread(cluster, list(effect.members))
-        self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n)))
-        self._on_all(cluster, "making folders", lambda n: node.prepare(self._lease(cluster, n)))
-        self._on_all(cluster, "configuring", self._configure(cluster))
-        self._write_members(cluster, effect)
-        self._start(cluster)
+        steps: tuple[Callable[[], None], ...] = (
+            lambda: self._setup.spread(cluster, list(effect.members)),
+            lambda: self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))),
+            lambda: self._on_all(cluster, "making folders", lambda n: node.prepare(self._lease(cluster, n))),
+            lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
+            lambda: self._write_members(cluster, effect),
+            lambda: self._start(cluster),
+        )
+        for step in steps:
+            if not current():
+                return None
+            step()
         if not self._wait(cluster, current):
             return None
         self._clusters.mark(effect.cluster, ready=True)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.config.details import Output
@@ -66,7 +66,8 @@ class _Digests:
 class Save:
     """How to save one output folder of HDFS to a folder of the controller's file system.
 
-    ``progress`` is told of bytes as they are written; ``stop`` ends the work between two pieces (StoppedError).
+    ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
+    (StoppedError).
     """
 
     hdfs: Hdfs
@@ -74,7 +75,7 @@ class Save:
     target: Path
     readers: int = 4
     progress: Callable[[int], None] = lambda size: None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: Callable[[], bool] = lambda: False
 
     def run(self) -> Saved:
         """Save it; RefusedError when other data is there, FawkesError when it cannot be written or read whole.
@@ -181,7 +182,7 @@ class Save:
         """What is done with each piece: stop if somebody asked for it, write it, tell of the progress."""
 
         def check(piece: bytes) -> None:
-            if halt.is_set() or self.stop.is_set():
+            if halt.is_set() or self.stop():
                 raise StoppedError("the save was stopped", where=self.output)
             if write is not None:
                 write(piece)
@@ -190,7 +191,7 @@ class Save:
         return check
 
 
-def verify(hdfs: Hdfs, output: str, target: Path, *, stop: threading.Event | None = None) -> None:
+def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = lambda: False) -> None:
     """Compare a saved folder with its manifest and with HDFS, byte for byte; nothing happens when all agree.
 
     RefusedError names the first file that differs, is missing or is too much.
@@ -199,7 +200,7 @@ def verify(hdfs: Hdfs, output: str, target: Path, *, stop: threading.Event | Non
         manifest = _read_manifest(target)
         files = {file.path.removeprefix(f"{output}/"): file for file in _below(hdfs, output) if not file.folder}
         for name in sorted(files.keys() | manifest.keys()):
-            if stop is not None and stop.is_set():
+            if stop():
                 raise StoppedError("the comparison was stopped", where=output)
             if why := _difference(hdfs, files.get(name), target / name, manifest.get(name)):
                 raise RefusedError(

@@ -20,6 +20,8 @@ from fawkes.live.sources import source_of
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 
+Stop = Callable[[], bool]
+
 _HDFS = "hdfs://"
 _LOOK_EVERY_S = 1.0
 
@@ -40,8 +42,9 @@ class Stages:
         """Files, bytes and skew of what was loaded; from then on the MR-cluster works. None: a newer goal came."""
         cluster = self._known(effect.cluster)
         masters = self._setup.masters(cluster)
+        stop = self._unless(current)
         data.lay_out(masters, [output.path for output in cluster.details.outputs])
-        found = [self._load_set(cluster, number, one) for number, one in enumerate(cluster.details.data)]
+        found = [self._load_set(cluster, number, one, stop) for number, one in enumerate(cluster.details.data)]
         if not current():
             return None
         data.mark_active(masters)
@@ -58,7 +61,7 @@ class Stages:
             if hdfs.summary(output.path) is None:
                 found.append({"path": output.path, "files": 0, "size": 0})
             else:
-                found.append(self._save_folder(cluster, hdfs, number, output))
+                found.append(self._save_folder(cluster, hdfs, number, output, self._unless(current)))
         return {"outputs": found} if current() else None
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, object]]:
@@ -76,9 +79,13 @@ class Stages:
             for stake in saving.at_stake(hdfs, details.outputs)
         ]
 
-    def _load_set(self, cluster: LiveCluster, number: int, one: DataSet) -> Mapping[str, object]:
+    def _unless(self, current: Callable[[], bool]) -> Stop:
+        """Whether work is to stop: the controller ends, or a newer goal came."""
+        return lambda: self._stopping.is_set() or not current()
+
+    def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
         if one.source.startswith(_HDFS):
-            self._copy(cluster, f"load-{number}", data.copy_job(one.source, one.to))
+            self._copy(cluster, f"load-{number}", data.copy_job(one.source, one.to), stop)
             return {"to": one.to, "source": one.source}
         loaded = data.Load(
             masters=self._setup.masters(cluster),
@@ -86,21 +93,23 @@ class Stages:
             target=one.to,
             block_bytes=cluster.details.block_size_bytes,
             replication=cluster.spec.replication,
-            stop=self._stopping,
+            stop=stop,
         ).run(source_of(one.source, self._ground.nodes[cluster.master].user))
         return {"to": one.to, **asdict(loaded)}
 
-    def _save_folder(self, cluster: LiveCluster, hdfs: Hdfs, number: int, output: Output) -> Mapping[str, object]:
+    def _save_folder(
+        self, cluster: LiveCluster, hdfs: Hdfs, number: int, output: Output, stop: Stop
+    ) -> Mapping[str, object]:
         if output.save_to.startswith(_HDFS):
-            self._copy(cluster, f"save-{number}", data.copy_job(self._url(cluster, output.path), output.save_to))
+            self._copy(cluster, f"save-{number}", data.copy_job(self._url(cluster, output.path), output.save_to), stop)
             return {"path": output.path, "save_to": output.save_to}
-        saved = saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=self._stopping).run()
+        saved = saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop).run()
         return {"path": output.path, **asdict(saved)}
 
     def _url(self, cluster: LiveCluster, path: str) -> str:
         return f"{self._setup.default_fs(cluster)}{path}"
 
-    def _copy(self, cluster: LiveCluster, name: str, details: JobDetails) -> None:
+    def _copy(self, cluster: LiveCluster, name: str, details: JobDetails, stop: Stop) -> None:
         """Run a copy by the MR-cluster itself to its end; begun before, it is only waited for."""
         node, generation = cluster.master, cluster.members[cluster.master].generation
         right = self._ground.lease(node, cluster.id, generation)
@@ -111,7 +120,7 @@ class Stages:
             command = self._setup.job_command(cluster, effect, details)
             self._upload.job_files(node, right, effect, details, command.conf)
             self._ground.run(node, book.start(right, name, attempt, command.argv, env=command.env), "starting a copy")
-            facts, result = self._wait(cluster, name, attempt)
+            facts, result = self._wait(cluster, name, attempt, stop)
             if facts.get("exit") == "0":
                 return
             if facts.get("state") == "finished" and attempt > 1:
@@ -119,14 +128,14 @@ class Stages:
                 raise HostError(f"{details.title} failed: {words[-1]}", host=node)
             attempt += 1
 
-    def _wait(self, cluster: LiveCluster, name: str, attempt: int) -> tuple[Mapping[str, str], str]:
+    def _wait(self, cluster: LiveCluster, name: str, attempt: int, stop: Stop) -> tuple[Mapping[str, str], str]:
         script = book.look(self._ground.folders(cluster.master, cluster.id), name, attempt)
-        while not self._stopping.is_set():
+        while not stop():
             facts, result = self._ground.look(cluster.master, script)
             if facts.get("state") != "running":
                 return facts, result.stderr
             self._stopping.wait(_LOOK_EVERY_S)
-        raise data.StoppedError("the controller stops")
+        raise data.StoppedError("the copy was stopped", where=cluster.id)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((one for one in self._clusters.all() if one.id == name), None)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Reply, Save, StartJob, WakeAt
+from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Reply, Retire, Save, StartJob, WakeAt
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.model import Facts
 from fawkes.errors import ElsewhereError, FawkesError
@@ -126,6 +126,10 @@ class LiveWorld:
                 self._done(effect, hands.stages.load(effect, current))
             case Save():
                 self._done(effect, hands.stages.save(effect, current))
+            case Retire():
+                # Not before the stage that it ends has let go: that would make the MR-cluster known again.
+                self.clusters.remove(effect.cluster)
+                self._done(effect, {})
             case Membership():
                 if self.clusters.get(effect.cluster) is None:
                     raise FawkesError("it has no masters (any more)", where=effect.cluster)
@@ -137,9 +141,13 @@ class LiveWorld:
             case CancelJob():
                 hands.jobs.cancel(effect)
 
-    def _done(self, effect: Deploy | Load | Save | Membership, facts: Facts | None) -> None:
-        """``facts`` None: the goal was overtaken by a newer one."""
-        if facts is not None:
+    def _done(self, effect: Deploy | Load | Save | Retire | Membership, facts: Facts | None) -> None:
+        """``facts`` None: the goal was overtaken by a newer one.
+
+        What was reached when nobody wanted it any more is not told: a MR-cluster of the same name, whose versions
+        begin anew, may be under way by then.
+        """
+        if facts is not None and self.goals.is_current(effect):
             self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=effect.version, facts=facts))
 
     def _seen(self, effect: Host, condition: Condition | None) -> None:
@@ -163,7 +171,7 @@ class LiveWorld:
                         error=str(error),
                     )
                 )
-            case Deploy() | Load() | Save() | Membership():
+            case Deploy() | Load() | Save() | Retire() | Membership():
                 self.mailbox.tell(
                     lambda at: Failed(
                         at_us=at,

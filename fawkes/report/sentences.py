@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from fawkes.core.model import Facts, Reason, Role
+from fawkes.core.model import ClusterLife, Facts, Reason, Role
 from fawkes.units import show_bytes, show_duration, show_time
 
 Template = str | Callable[[Facts], str]
 
 _MOMENTS = frozenset({"until_us", "since_us", "at_us"})
+_COMING_UP = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING})
 
 
 def sentence(reason: Reason, nodes: tuple[str, ...] = ()) -> str:
@@ -161,6 +162,16 @@ def _released(facts: Facts) -> str:
     return f"{{cluster}} is given back{by}" + (" and its outputs are given up" if facts.get("discard") else "")
 
 
+def _core_node(facts: Facts) -> str:
+    """What has to end before a core node can leave, and how: an administrator goes on from here."""
+    jobs = ", once {jobs} ended or with --force" if facts.get("jobs") else ""
+    saves = "" if facts.get("life") in _COMING_UP else ", which saves its outputs"
+    return (
+        "{node} is a core node of {cluster}: its data is there, so it stays as long as {cluster} lives; "
+        f"give {{cluster}} back first (`fawkes release {{cluster}}`{jobs}{saves}), then drain {{node}} again"
+    )
+
+
 def _job_ended(text: str) -> Template:
     def said(facts: Facts) -> str:
         why = ": {error}" if facts.get("error") else ""
@@ -223,6 +234,7 @@ SENTENCES: Mapping[str, Template] = {
     "discarded": "The outputs of {cluster} are given up, as was asked",
     "idle": "{cluster} has had nothing to do since {since_us}: its outputs are saved and its nodes given back",
     "released": _released,
+    "called-off": "{cluster} was {life} for {took_us}: that stops; no job ran, so that there is nothing to save",
     "retire": "{cluster} ends: its nodes are stopped and wiped",
     "gone": _because("{cluster} is gone", "failed"),
     "gave-up": "{cluster} is given up: {error}",
@@ -270,9 +282,8 @@ SENTENCES: Mapping[str, Template] = {
     "no-such-node": "There is no node {node} in the pool",
     "no-such-job": "There is no job {job} that has not ended",
     "job-exists": "There is a job {job} already",
-    "not-yet": "{cluster} is {life}: give it back once it runs",
     "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them, or force it",
-    "core-node": "{node} is a core node of {cluster} and stays as long as {cluster} lives",
+    "core-node": _core_node,
     "not-drained": "{node} is not out of service",
     "not-in-inventory": "{node} is no longer in the inventory: put it back there and start the controller again",
     "shadow": "The controller runs in shadow: it decides and does nothing, so that {asked} has no effect",

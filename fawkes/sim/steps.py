@@ -28,7 +28,7 @@ class Delays:
 
 
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
-#: Kinds: deploy, load, save, join, clean, membership, evacuate, job, read
+#: Kinds: deploy, load, save, retire, join, clean, membership, evacuate, job, read
 Faults = Callable[[str, str], str | None]
 
 

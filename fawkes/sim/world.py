@@ -21,6 +21,7 @@ from fawkes.core.effects import (
     Load,
     Membership,
     Reply,
+    Retire,
     Save,
     StartJob,
     WakeAt,
@@ -121,6 +122,8 @@ class SimWorld:
                 case Load() | Save() if self._copies_bytes(effect.cluster):
                     self._begin_copy(self.clusters[effect.cluster], effect)
                 case _:
+                    if isinstance(effect, Retire):
+                        self._stop_stage(effect.cluster)
                     self._push(self.now_us + self._takes_us(effect), _COMPLETION, effect)
 
     def task_events(self) -> list[TaskEvent]:
@@ -191,6 +194,17 @@ class SimWorld:
             self.clusters[of.cluster].loaded = True
         return self._reach(of) if self._goals.get(of.key) == of else None
 
+    def _stop_stage(self, cluster: ClusterId) -> None:
+        """Loads and saves of a MR-cluster end where they are, and nothing of it comes up.
+
+        Off the heap as well: a later MR-cluster of the name may have a goal that is equal.
+        """
+        for of in [of for of in self._copies if isinstance(of, Load | Save) and of.cluster == cluster]:
+            self._model.drop(self._copies.pop(of))
+        kept = [e for e in self._heap if not (isinstance(e[3], Deploy | Load | Save) and e[3].cluster == cluster)]
+        heapq.heapify(kept)
+        self._heap = kept
+
     def _new_cluster(self, effect: Deploy) -> Cluster:
         data = effect.spec.details.get("data", ())
         sizes = (
@@ -241,7 +255,7 @@ class SimWorld:
             case WakeAt():
                 del self._goals[effect.key]
                 return Woke(at_us=self.now_us)
-            case Deploy() | Load() | Save():
+            case Deploy() | Load() | Save() | Retire():
                 return self._stage(effect)
             case Membership():
                 return self._membership(effect)
@@ -257,7 +271,7 @@ class SimWorld:
         error = self.faults("read", cluster)
         return self.clusters[cluster].read() if error is None else Reading(cluster=cluster, error=error or "no answer")
 
-    def _stage(self, effect: Deploy | Load | Save) -> Event | None:
+    def _stage(self, effect: Deploy | Load | Save | Retire) -> Event | None:
         error = self.faults(type(effect).__name__.lower(), effect.cluster)
         if error is not None:
             return self._failed(effect, error)
@@ -276,7 +290,7 @@ class SimWorld:
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
-    def _failed(self, effect: Deploy | Load | Save | Membership, error: str) -> Event | None:
+    def _failed(self, effect: Deploy | Load | Save | Retire | Membership, error: str) -> Event | None:
         return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error) if error else None
 
     def _membership(self, effect: Membership) -> Event | None:

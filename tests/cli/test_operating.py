@@ -72,15 +72,15 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 
 
-def test_down_waits_for_one_that_is_coming_up_and_for_the_wiping(run: Run, loaded: World) -> None:
+def test_down_calls_off_what_is_coming_up_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
     loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
-    loaded.later("c-1", {}, {}, {"life": "running"}, {}, {"life": "gone"})
+    loaded.later("c-1", {}, {}, {"life": "retiring"}, {}, {"life": "gone"})
     loaded.nodes["node01"].update(life="cleaning")
     loaded.later("node01", {}, {"life": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
     assert [type(event) for event in loaded.events] == [ReleaseAsked]
-    assert "c-1: deploying\nc-1: running\n" in result.stderr
+    assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
 def test_down_with_jobs_does_nothing_unless_forced(run: Run, loaded: World) -> None:

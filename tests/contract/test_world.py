@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
+from fawkes.config.details import ClusterDetails, DataSet, JobDetails
+from fawkes.core.effects import (
+    CancelJob,
+    Deploy,
+    Effect,
+    Goal,
+    Host,
+    Load,
+    Member,
+    Membership,
+    Retire,
+    StartJob,
+    WakeAt,
+)
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.lab import LabSpec, up
@@ -25,6 +39,9 @@ from tests.support.far_world import FarWorld
 
 LIMIT_S = 300.0
 C = ClusterId("c")
+#: a MR-cluster that somebody gives back before it works
+D = ClusterId("d")
+INPUT_BYTES = 1 << 30
 CORE = NodeId("node01")
 #: nobody can reach it in either world
 DEAD = NodeId("node04")
@@ -40,8 +57,10 @@ E = TypeVar("E", bound=Event)
 class Bench:
     """A world, what was heard of it, and how many hand-overs and documents there were."""
 
-    def __init__(self, world: World, details: ClusterDetails) -> None:
+    def __init__(self, world: World, details: ClusterDetails, storage: Path) -> None:
         self.world = world
+        self.details = details
+        self.storage = storage
         self.heard: list[Event] = []
         self.versions = count(1)
         self.generations = {NodeId(f"node{i:02d}"): count(1) for i in range(1, 5)}
@@ -89,7 +108,13 @@ class Bench:
             after=after,
         )
 
-    def done(self, effect: Deploy | Membership | Load, *, after: int) -> Done:
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and hear what happens meanwhile."""
+        wake = WakeAt(self.heard[-1].at_us + round(seconds * SECOND_US))
+        after = self.start(wake)
+        self.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
+
+    def done(self, effect: Deploy | Membership | Load | Retire, *, after: int) -> Done:
         """That a goal of the MR-cluster was reached."""
         ended = self.first(
             lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, effect.version),
@@ -105,7 +130,7 @@ def faults(kind: str, name: str) -> str | None:
 
 
 def simulated() -> Bench:
-    return Bench(SimWorld(until_us=10**12, faults=faults), ClusterDetails())
+    return Bench(SimWorld(until_us=10**12, faults=faults), ClusterDetails(), Path("/storage"))
 
 
 @pytest.fixture(scope="module", params=["sim", pytest.param("live", marks=pytest.mark.hadoop)])
@@ -119,9 +144,17 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         lab.kill(DEAD)
         world = FarWorld(lab, LIMIT_S)
         try:
-            yield Bench(world, ClusterDetails(hadoop_version="3.5.0", block_size_bytes=1 << 20))
+            yield Bench(world, ClusterDetails(hadoop_version="3.5.0", block_size_bytes=1 << 20), sparse(site / "in"))
         finally:
             world.close()
+
+
+def sparse(folder: Path) -> Path:
+    """A folder with a file that takes a while to load."""
+    folder.mkdir()
+    with (folder / "zeros").open("wb") as file:
+        file.truncate(INPUT_BYTES)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +265,44 @@ def test_a_stage_of_a_cluster_that_is_not_there_fails(cluster: Bench) -> None:
     after = cluster.start(nobody)
     failed = cluster.hear(Failed, lambda e: e.effect == nobody.key, after=after)
     assert (failed.version, bool(failed.error), failed.final) == (1, True, False)
+
+
+def called_off(bench: Bench, goal: Host, stage: Deploy | Load, *, after: int) -> None:
+    """The stage ends unreached, its node is wiped, and somebody else can have it."""
+    stop, clean = Retire(D, next(bench.versions)), Host(goal.node, D, None, goal.generation)
+    bench.start(stop, clean)
+    bench.done(stop, after=after)
+    bench.seen(clean, Condition.CLEAN, after=after)
+    # A daemon that was started after the wipe would have its ports.
+    wipe(bench, serve(bench, goal.node))
+    assert [e for e in bench.heard[after:] if isinstance(e, Done) and e.version == stage.version] == []
+
+
+def newcomer(bench: Bench) -> tuple[Host, Deploy]:
+    """The goals of a second MR-cluster, with an input of its own."""
+    goal = Host(NodeId("node02"), D, Role.CORE, next(bench.generations[NodeId("node02")]))
+    details = replace(bench.details, data=(DataSet(source=str(bench.storage), to="/in"),))
+    spec = ClusterSpec(id=D, min_nodes=1, replication=1, details=details.plain())
+    members = {goal.node: Member(Goal.SERVING, Role.CORE, goal.generation)}
+    return goal, Deploy(D, next(bench.versions), spec, members, goal.node)
+
+
+@pytest.mark.parametrize("after_s", [0, 1, 3, 7])
+def test_a_deployment_that_is_called_off_leaves_nothing(cluster: Bench, after_s: int) -> None:
+    goal, deploy = newcomer(cluster)
+    after = cluster.start(deploy)
+    if after_s:
+        cluster.wait(after_s)
+    called_off(cluster, goal, deploy, after=after)
+
+
+def test_a_load_that_is_called_off_leaves_nothing(cluster: Bench) -> None:
+    goal, deploy = newcomer(cluster)
+    cluster.done(deploy, after=cluster.start(deploy))
+    load = Load(D, next(cluster.versions))
+    after = cluster.start(load)
+    cluster.wait(1)
+    called_off(cluster, goal, load, after=after)
 
 
 def job(name: str, seconds: int, attempt: int = 1) -> StartJob:

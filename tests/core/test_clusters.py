@@ -234,11 +234,9 @@ def test_a_spec_has_its_own_idle_time() -> None:
     assert state(desk).life is ClusterLife.RUNNING
 
 
-@pytest.mark.parametrize("code", ["no-such-cluster", "not-yet", "has-jobs"])
+@pytest.mark.parametrize("code", ["no-such-cluster", "has-jobs"])
 def test_a_release_that_is_refused_says_why(code: str) -> None:
     desk = Desk(6)
-    if code == "not-yet":
-        desk.request("a")
     if code == "has-jobs":
         desk.up("a")
         desk.submit("a", 1)

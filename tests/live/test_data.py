@@ -113,6 +113,14 @@ def test_what_a_broken_off_load_left_is_made_good(server: FakeHdfs, folder: Path
     assert server.files("/input/set") == contents(folder)
 
 
+def test_a_load_that_is_called_off_asks_for_nothing_more(server: FakeHdfs, folder: Path) -> None:
+    """Another MR-cluster's NameNode may answer where its own did."""
+    before = dict(server.tree)
+    with pytest.raises(StoppedError):
+        run(server, folder, stop=lambda: True)
+    assert server.tree == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2 * BLOCK, 5 * BLOCK, 9 * BLOCK])
 def test_a_load_that_is_stopped_anywhere_goes_on(server: FakeHdfs, folder: Path, stop_after: int) -> None:
@@ -124,7 +132,7 @@ def test_a_load_that_is_stopped_anywhere_goes_on(server: FakeHdfs, folder: Path,
             stop.set()
 
     with pytest.raises(StoppedError):
-        run(server, folder, progress=progress, stop=stop, writers=1)
+        run(server, folder, progress=progress, stop=stop.is_set, writers=1)
     whole = contents(folder)
     for name, stored in server.files("/input/set").items():
         assert name.startswith("_fawkes_loading/") or stored == whole[name]

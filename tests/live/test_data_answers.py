@@ -1,19 +1,23 @@
-"""What the controller answers about the history of a job, asked by a command."""
+"""What the controller answers about the history of a job and the data at stake, asked by a command."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from fawkes.core.model import JobId
+from fawkes.config.details import ClusterDetails, Output
+from fawkes.core.events import ReleaseAsked
+from fawkes.core.model import ClusterId, JobId
 from fawkes.core.state import State
 from fawkes.core.tags import tag_of
 from fawkes.errors import FawkesError, UserError
 from fawkes.live.data_answers import DataAnswers
 from fawkes.live.masters import MasterAddresses
+from tests.support.desk import Desk
 from tests.support.stub import Stub, stub_master
 
 APPS = "/ws/v1/cluster/apps"
@@ -82,3 +86,41 @@ def test_a_mr_cluster_that_is_gone_has_no_history(server: Stub) -> None:
 def test_an_attempt_has_a_number(server: Stub, attempt: str) -> None:
     with pytest.raises(UserError, match="attempt"):
         ask(server, attempt=attempt)
+
+
+class Silent:
+    """Every MR-cluster that there ever was, with an output folder; no NameNode answers."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def all(self) -> list[Any]:
+        details = ClusterDetails(outputs=(Output(path="/out", save_to="/saved"),))
+        return [SimpleNamespace(id=ClusterId(name), details=details) for name in self.names]
+
+    def at_stake(self, cluster: object) -> list[Any]:
+        raise FawkesError("nobody answers")
+
+
+def at_stake(desk: Desk, **asked: str) -> list[str]:
+    silent: Any = Silent("a", "b", "gone")
+    nothing: Any = None
+    answers = DataAnswers(desk.state, silent, nothing, nothing, nothing, silent, Path())
+    rows: Any = answers.queries()["at-stake"](asked)
+    return [row["cluster"] for row in rows]
+
+
+def test_nothing_is_at_stake_before_the_first_job_could_run() -> None:
+    """What is unknown counts as at stake, but only of those that may have it."""
+    desk = Desk(4)
+    desk.request("a")
+    desk.up("b")
+    assert at_stake(desk) == ["b"]
+    desk.done("cluster:a")
+    assert at_stake(desk) == ["b"]
+    desk.done("cluster:a")
+    assert at_stake(desk) == ["a", "b"]
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a")))
+    assert at_stake(desk, cluster="a") == ["a"], "it is being saved"
+    desk.done("cluster:a")
+    assert at_stake(desk) == ["b"]

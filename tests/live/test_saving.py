@@ -226,7 +226,7 @@ def test_a_save_that_is_stopped_anywhere_goes_on(server: FakeHdfs, target: Path,
             stop.set()
 
     with pytest.raises(StoppedError):
-        save(server, target, progress=progress, stop=stop, readers=1)
+        save(server, target, progress=progress, stop=stop.is_set, readers=1)
     assert not target.exists()
     whole = server.files("/out/wc")
     done = {name for name, there in contents(target.with_name(".wc.saving")).items() if there == whole[name] != b""}

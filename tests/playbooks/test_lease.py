@@ -84,6 +84,48 @@ def test_release_wants_a_clean_node_and_keeps_the_epoch(lease_of: LeaseOf) -> No
     assert ok(leases.take(lease_of("beta", epoch=5)))["lease"] == "taken"
 
 
+def test_nothing_is_begun_on_a_node_that_was_closed(lease_of: LeaseOf) -> None:
+    """Steps of a deployment that come late, before and after the wipe."""
+    lease = lease_of(generation=4)
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    assert ok(leases.close(lease))["lease"] == "closed"
+    late = (leases.take(lease), node.prepare(lease), changing(lease, "fact ran yes"))
+    assert [sh(script).exit for script in late] == [Exit.CLOSED] * 3
+    assert isinstance(failure("node01", "taking the node", Exit.CLOSED, ""), RefusedError)
+    for _ in range(2):
+        ok(leases.close(lease))
+        ok(node.wipe(lease))
+        assert ok(leases.release(lease))["lease"] == "free"
+        assert [sh(script).exit for script in late] == [Exit.CLOSED, Exit.NOT_TAKEN, Exit.NOT_TAKEN]
+        assert not Path(lease.folders.root).exists()
+    assert sh(leases.take(lease_of("beta", generation=3))).exit == Exit.CLOSED
+    assert ok(leases.take(lease_of("beta", generation=5)))["lease"] == "taken"
+    assert sh(leases.close(lease)).exit == Exit.HELD
+    assert probe(lease_of("beta", generation=5)) == 0
+
+
+def test_a_node_that_was_never_taken_can_be_closed(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.close(lease))
+    assert sh(leases.take(lease)).exit == Exit.CLOSED
+    ok(node.wipe(lease))
+    ok(leases.release(lease))
+    assert ok(leases.take(lease_of("beta", generation=2)))["lease"] == "taken"
+
+
+def test_a_newer_controller_closes_anew(lease_of: LeaseOf) -> None:
+    """The steps of the older one are refused by their epoch; a ledger that begins anew counts from one again."""
+    old, new = lease_of(generation=7, epoch=3), lease_of(generation=7, epoch=4)
+    ok(leases.take(old))
+    ok(leases.close(old))
+    ok(leases.close(new))
+    assert [sh(leases.take(old)).exit, sh(leases.take(new)).exit] == [Exit.FENCED, Exit.CLOSED]
+    ok(node.wipe(new))
+    ok(leases.release(new))
+    assert ok(leases.take(lease_of("beta", generation=1, epoch=5)))["lease"] == "taken"
+
+
 def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
     lease = lease_of()
     ok(leases.take(lease))

@@ -196,6 +196,10 @@ SAID = [
         Reason("released", {"cluster": "c", "by": "ann", "discard": True}),
         "c is given back by ann and its outputs are given up",
     ),
+    (
+        Reason("called-off", {"cluster": "c", "life": "loading", "took_us": 4_000_000}),
+        "c was loading for 4s: that stops; no job ran, so that there is nothing to save",
+    ),
     (Reason("gone", {"cluster": "c", "failed": "no disk"}), "c is gone: no disk"),
     (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c is given up: no disk"),
     (
@@ -232,12 +236,25 @@ SAID = [
     (Reason("no-such-node", {"node": "n"}), "There is no node n in the pool"),
     (Reason("no-such-job", {"job": "j"}), "There is no job j that has not ended"),
     (Reason("job-exists", {"job": "j"}), "There is a job j already"),
-    (Reason("not-yet", {"cluster": "c", "life": "loading"}), "c is loading: give it back once it runs"),
     (
         Reason("has-jobs", {"cluster": "c", "jobs": ("j1", "j2")}),
         "c has jobs that have not ended (j1, j2): wait for them, or force it",
     ),
-    (Reason("core-node", {"node": "n", "cluster": "c"}), "n is a core node of c and stays as long as c lives"),
+    (
+        Reason("core-node", {"node": "n", "cluster": "c"}),
+        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        "c`, which saves its outputs), then drain n again",
+    ),
+    (
+        Reason("core-node", {"node": "n", "cluster": "c", "life": "running", "jobs": ("j1", "j2")}),
+        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        "c`, once j1, j2 ended or with --force, which saves its outputs), then drain n again",
+    ),
+    (
+        Reason("core-node", {"node": "n", "cluster": "c", "life": "deploying", "jobs": ()}),
+        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        "c`), then drain n again",
+    ),
     (Reason("not-drained", {"node": "n"}), "n is not out of service"),
     (
         Reason("not-in-inventory", {"node": "n"}),

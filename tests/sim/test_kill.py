@@ -15,6 +15,7 @@ import pytest
 from fawkes import engine
 from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
+from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, Role
 from fawkes.policy import compile_policy
 from fawkes.sim.steps import Delays
@@ -193,3 +194,39 @@ def test_a_new_engine_in_what_a_dead_controller_left(role: Role, told: bool) -> 
     for seq in list(steps_of(role))[2 + told :: EVERY]:
         left = copy.deepcopy(run.photographs[seq - 1][told]).orphaned(AWAY_S * SECOND_US)
         check(take_over(run.store, seq, left), expected)
+
+
+def called_off(at_s: int) -> Mortal:
+    """A MR-cluster with a job that waits is given back; another waits for its nodes."""
+    new = SimWorld(300 * SECOND_US)
+    story: list[Event] = [started(3), request("a", 1, 2), submit("a", 1, 2), request("b", 3, 3)]
+    story.append(ReleaseAsked(at_us=at_s * SECOND_US, cluster=ClusterId("a"), force=True))
+    new.script(story)
+    run = Mortal(new, MemoryStore())
+    run.run()
+    return run
+
+
+@pytest.mark.parametrize("at_s", [5, 15], ids=["deploying", "loading"])
+@pytest.mark.parametrize("left", [False, True], ids=["the-same-world", "what-was-left"])
+def test_a_controller_that_dies_while_one_is_called_off(at_s: int, left: bool) -> None:
+    run = called_off(at_s)
+    assert outcome_of(run) == (JobLife.CANCELLED, {"b": "running"})
+    entries = list(run.store.entries())
+    for seq in (entry.seq for entry in entries[3:] if entry.decision.effects):
+        for told in (False, True):
+            found = copy.deepcopy(run.photographs[seq - 1][told])
+            again = take_over(run.store, seq, found.orphaned(AWAY_S * SECOND_US) if left else found)
+            assert outcome_of(again) == (JobLife.CANCELLED, {"b": "running"})
+            assert again.state.counts.moving == again.state.counts.lost == 0
+
+
+def outcome_of(run: Checked) -> tuple[JobLife, dict[str, str]]:
+    """How the job ended, and how the MR-clusters stand that are there."""
+    (job,) = {
+        change.state.life
+        for entry in run.store.entries()
+        for change in entry.decision.changes
+        if isinstance(change, PutJob) and change.state.life in ENDED_JOBS
+    }
+    return job, {name: state.life.value for name, state in run.state.clusters.items()}

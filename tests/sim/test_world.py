@@ -6,11 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Member, Membership, StartJob, WakeAt
+from fawkes.core.effects import (
+    CancelJob,
+    Deploy,
+    Effect,
+    Goal,
+    Host,
+    Load,
+    Member,
+    Membership,
+    Retire,
+    StartJob,
+    WakeAt,
+)
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import DAS4
+from fawkes.sim.model import Engine
 from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
 from tests.support.scripts import Mishaps
@@ -240,3 +253,42 @@ def test_a_mr_cluster_is_gone_with_its_last_node_and_a_new_one_has_no_past() -> 
     answer(found)
     assert found.clusters[A].tasks_done == 0
     assert not found.clusters[A].jobs
+
+
+def test_a_deployment_that_is_called_off_brings_nothing_up() -> None:
+    found = world()
+    members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    found.start([Retire(A, 2), Host(N1, A, None, 1)])
+    assert answer(found) == Done(at_us=750_000, effect="cluster:a", version=2)
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert (event.node, event.condition) == (N1, Condition.CLEAN)
+    assert answer(found) is None
+    assert (found.clusters, found.hosts) == ({}, {})
+
+
+@pytest.mark.parametrize("engine", ["readable", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) -> None:
+    """Two loads at once, one of which is given up in the middle: the other is done as if it were alone."""
+    found = SimWorld(until_us=1000 * SECOND_US, constants=DAS4, engine=engine)
+    details = {"data": [{"size_bytes": 10**10}]}
+    names = {A: N1, ClusterId("b"): N2}
+    for name, node in names.items():
+        spec = ClusterSpec(id=name, min_nodes=1, replication=1, details=details)
+        found.start([Deploy(name, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)])
+        answer(found)
+    found.start([Load(name, 2) for name in names])
+    found.start([WakeAt(found.now_us + SECOND_US)])
+    assert isinstance(answer(found), Woke)
+    found.start([Retire(A, 3), Host(N1, A, None, 1)])
+    stopped, event = answer(found), answer(found)
+    assert isinstance(stopped, Done)
+    assert (stopped.effect, stopped.version) == ("cluster:a", 3)
+    assert isinstance(event, NodeObserved)
+    assert event.condition is Condition.CLEAN
+    assert set(found.clusters) == {"b"}
+    done = answer(found)
+    assert isinstance(done, Done)
+    assert done.effect == "cluster:b"
+    assert answer(found) is None

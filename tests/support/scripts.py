@@ -35,7 +35,7 @@ NAMES = ("a", "b", "c", "d")
 ACTED_S = 400
 UNTIL_S = 4000
 BACK_US = 30 * SECOND_US
-KINDS = ("deploy", "load", "save", "join", "clean", "membership", "evacuate", "job", "read")
+KINDS = ("deploy", "load", "save", "retire", "join", "clean", "membership", "evacuate", "job", "read")
 
 
 def preset(name: str, **changes: object) -> Settings:

@@ -16,7 +16,12 @@ replication = 1
 max_nodes = 1
 hadoop_version = "3.5.0"
 """
-
+SLOW_BYTES = 2 << 30
+SLOW = f"""{ONE}
+block_size = "1MiB"
+data = [{{ from = "zeros", to = "/zeros" }}]
+outputs = [{{ path = "/output", save_to = "../saved/delta" }}]
+"""
 
 #: a line for each process of a daemon: its name, its pid, its parent's pid
 DAEMONS = r"""
@@ -118,4 +123,42 @@ def test_while_a_cluster_is_deployed(site: RealSite) -> None:
     site.until_life(ClusterLife.RUNNING, "gamma")
     assert daemons_on(site, name) == ["datanode", "historyserver", "namenode", "nodemanager", "resourcemanager"]
     site.fawkes("release", "gamma", "--yes", "--wait", "--timeout", f"{LIMIT_S:.0f}s")
+    agree(site)
+
+
+def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> None:
+    """Two at once: the controller is killed while the one is called off, the other has begun to load by then."""
+    zeros = site.root / "clusters" / "zeros" / "part"
+    zeros.parent.mkdir()
+    with zeros.open("wb") as file:
+        file.truncate(SLOW_BYTES)
+    site.write("clusters/delta.toml", SLOW)
+    site.write("clusters/gamma.toml", ONE)
+    begin = site.now()
+    site.fawkes("request", "delta", "gamma")
+    site.fawkes("submit", "gamma", site.job("never", NAP.format(seconds=1)))
+    refused = site.command("release", "gamma", "--yes", code=6)
+    assert "gamma has jobs that have not ended (never)" in refused.stderr
+    (core,) = site.until(
+        "gamma to be deployed",
+        lambda: site.nodes_of("gamma") if site.ledger.clusters["gamma"].life is ClusterLife.DEPLOYING else None,
+    )
+    name = core.node.id
+    site.until("its first daemons", lambda: "gamma" in site.on_nodes([name])[name].processes)
+    site.fawkes("release", "gamma", "--yes", "--force")
+    site.kill()
+    site.run()
+    site.until_life(ClusterLife.GONE, "gamma")
+    never = site.ledger.jobs["never"]
+    assert (never.life, never.why) == (JobLife.CANCELLED, "its MR-cluster is given back")
+
+    site.until_life(ClusterLife.LOADING, "delta")
+    assert site.rows("release", "delta", "--dry-run") == []
+    refused = site.command("drain", site.nodes_of("delta")[0].node.id, "--reason", "new fans", code=6)
+    assert "give delta back first (`fawkes release delta`)" in refused.stderr
+    site.fawkes("release", "delta", "--yes", "--wait", "--timeout", f"{LIMIT_S:.0f}s")
+    site.ledger.catch_up()
+    lives = [(r.facts["cluster"], r.facts["life"]) for r in site.ledger.reasons("called-off", after=begin)]
+    assert lives == [("gamma", "deploying"), ("delta", "loading")]
+    assert not (site.root / "saved" / "delta").exists()
     agree(site)

@@ -1,0 +1,272 @@
+"""A MR-cluster is given back while it comes up: what was begun stops, its nodes are wiped, nothing is saved."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.effects import Deploy, Effect, Host, Load, Reply, Retire, Save
+from fawkes.core.events import Condition, DrainAsked, PauseAsked, Progress, ReleaseAsked, UndrainAsked
+from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife
+from fawkes.engine import rebuild
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+A = ClusterId("a")
+STAGES = ["deploying", "loading"]
+NODES = ("node01", "node02")
+
+
+def coming_up(stage: str, count: int = 4, **how: object) -> Desk:
+    """`a` on node01 and node02, in the middle of that stage."""
+    desk = Desk(count, how=settings(**how))
+    desk.request("a")
+    if stage == "loading":
+        desk.done("cluster:a")
+    assert desk.state.clusters[A].life.value == stage
+    return desk
+
+
+def release(desk: Desk, **facts: bool) -> None:
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="q", **facts))
+
+
+def wiped(desk: Desk) -> None:
+    for node in NODES:
+        desk.see(node, Condition.CLEAN)
+
+
+def worldly(desk: Desk) -> list[Effect]:
+    """What the latest decision asks of nodes and MR-clusters."""
+    return [e for e in desk.last.effects if isinstance(e, Deploy | Load | Save | Retire | Host)]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_was_begun_stops_and_the_nodes_are_wiped(stage: str) -> None:
+    desk = coming_up(stage)
+    version = desk.state.clusters[A].version
+    generation = desk.node("node01").generation
+    desk.now_s += 3
+    release(desk)
+    assert desk.refusal() == ""
+    assert desk.state.clusters[A].life is ClusterLife.RETIRING
+    # The stage is stopped before anybody begins to wipe.
+    assert worldly(desk) == [Retire(A, version + 1), *(Host(NodeId(n), A, None, generation) for n in NODES)]
+    assert sorted(desk.state.pending) == ["cluster:a", "host:node01", "host:node02", "tick"]
+    assert desk.said("released") == [{"cluster": "a", "by": "ann", "discard": False}]
+    assert desk.said("called-off") == [{"cluster": "a", "life": stage, "took_us": 3 * SECOND_US}]
+    wiped(desk)
+    assert desk.said("gone") == [{"cluster": "a", "failed": ""}]
+    assert desk.state.counts.free == 4
+    assert desk.state.promised == 0
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_answers_of_what_was_stopped_are_history(stage: str) -> None:
+    desk = coming_up(stage)
+    version = desk.state.pending["cluster:a"].version
+    release(desk)
+    desk.done("cluster:a", version=version)
+    assert (desk.codes(), worldly(desk)) == (["late-answer"], [])
+    for condition in (Condition.SERVING, Condition.LOST):
+        desk.see("node01", condition, "late")
+    assert desk.lives("a") == dict.fromkeys(NODES, "cleaning")
+    wiped(desk)
+    desk.done("cluster:a", version=version)
+    assert desk.codes() == ["late-answer"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason(stage: str) -> None:
+    desk = coming_up(stage)
+    desk.submit("a", 1)
+    desk.submit("a", 2)
+    release(desk)
+    assert desk.refusal() == "has-jobs"
+    assert desk.state.clusters[A].life.value == stage
+    release(desk, force=True)
+    assert [(facts["job"], facts["error"]) for facts in desk.said("job-cancelled")] == [
+        ("a-1", "its MR-cluster is given back"),
+        ("a-2", "its MR-cluster is given back"),
+    ]
+    assert not desk.state.jobs
+    desk.submit("a", 3)
+    assert desk.refusal() == "no-such-cluster"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_between_two_tries_it_is_not_tried_again(stage: str) -> None:
+    desk = coming_up(stage, deploy_attempts=3, period_us=10**12)
+    desk.failed("cluster:a", "no such folder")
+    release(desk)
+    assert desk.state.clusters[A].alert == ""
+    assert desk.state.clusters[A].failed == ""
+    for _ in range(3):
+        desk.wake()
+        assert not [e for e in worldly(desk) if isinstance(e, Deploy | Load)]
+    wiped(desk)
+    assert not desk.state.clusters
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_end_of_what_was_begun_is_asked_for_until_it_is_told_or_all_nodes_are_clean(stage: str) -> None:
+    desk = coming_up(stage, period_us=10**12, clean_us=10**12)
+    release(desk)
+    for tries in (2, 3):
+        desk.wake()
+        assert desk.said("asked-again") == [{"effect": "cluster:a", "tries": tries}]
+        assert [type(effect) for effect in worldly(desk)] == [Retire]
+    desk.done("cluster:a")
+    assert sorted(desk.state.pending) == ["host:node01", "host:node02", "tick"]
+    assert desk.state.clusters[A].life is ClusterLife.RETIRING
+    wiped(desk)
+    assert not desk.state.clusters
+
+    other = coming_up(stage)
+    release(other)
+    wiped(other)
+    assert not other.state.clusters
+    assert sorted(other.state.pending) == ["tick"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_second_release_changes_nothing(stage: str) -> None:
+    desk = coming_up(stage)
+    release(desk)
+    nodes = dict(desk.state.nodes)
+    release(desk, discard=True, force=True)
+    assert desk.refusal() == ""
+    assert [type(effect) for effect in desk.last.effects] == [Reply]
+    assert desk.state.nodes == nodes
+    wiped(desk)
+    release(desk)
+    assert desk.refusal() == "no-such-cluster"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_pause_stops_moves_and_no_release(stage: str) -> None:
+    desk = coming_up(stage)
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="benchmark"))
+    release(desk)
+    wiped(desk)
+    assert not desk.state.clusters
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_whoever_waits_gets_the_nodes_and_the_name_is_free_again(stage: str) -> None:
+    desk = coming_up(stage)
+    desk.request("b", 3)
+    assert desk.state.clusters[ClusterId("b")].life is ClusterLife.WAITING
+    release(desk)
+    assert desk.state.clusters[ClusterId("b")].life is ClusterLife.ADMITTED
+    desk.see("node01", Condition.CLEAN)
+    assert desk.state.clusters[ClusterId("b")].life is ClusterLife.DEPLOYING
+    desk.request("a", 1)
+    assert desk.refusal() == "cluster-exists"
+    desk.see("node02", Condition.CLEAN)
+    desk.request("a", 1)
+    assert desk.refusal() == ""
+    assert desk.lives("a") == {"node02": "joining"}
+    assert desk.node("node02").generation == 2, "an answer about the one before is none about this one"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting(stage: str) -> None:
+    desk = coming_up(stage)
+    if stage == "loading":
+        desk.see("node02", Condition.LOST, "no answer")
+    release(desk)
+    desk.see("node01", Condition.CLEAN)
+    desk.see("node02", Condition.FAILED, "no answer")
+    assert not desk.state.clusters
+    assert desk.node("node02").life is NodeLife.LOST
+    while not any(isinstance(effect, Host) for effect in desk.last.effects):
+        desk.wake()
+    assert worldly(desk) == [Host(NodeId("node02"), A, None, 1)]
+    desk.see("node02", Condition.CLEAN)
+    assert desk.state.counts.free == 4
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_core_node_leaves_with_its_mr_cluster_and_not_before(stage: str) -> None:
+    desk = coming_up(stage)
+    desk.submit("a", 1)
+    ask = DrainAsked(at_us=desk.now_us, node=NodeId("node02"), reason="new fans", ask="d")
+    desk.tell(ask)
+    assert desk.said("core-node") == [{"node": "node02", "cluster": "a", "life": stage, "jobs": ["a-1"]}]
+    release(desk, force=True)
+    desk.tell(ask)
+    assert desk.refusal() == ""
+    wiped(desk)
+    assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.FREE, NodeLife.OUT)
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node02"), ask="u"))
+    assert desk.state.counts.free == 4
+
+
+def test_a_core_node_of_one_that_is_being_saved_may_be_drained() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    release(desk)
+    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node02"), reason="new fans", ask="d"))
+    assert desk.refusal() == ""
+    assert desk.lives("a") == dict.fromkeys(NODES, "serving"), "nothing leaves before it is saved"
+    desk.done("cluster:a")
+    wiped(desk)
+    assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.FREE, NodeLife.OUT)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_controller_that_is_killed_right_after_goes_on(stage: str) -> None:
+    desk = coming_up(stage)
+    desk.submit("a", 1)
+    release(desk, force=True)
+    for seen in ((), ("node01",)):
+        for node in seen:
+            desk.see(node, Condition.CLEAN)
+        new = Desk(4, state=rebuild(desk.store.entries()))
+        left = [node for node in NODES if node not in seen]
+        stop = new.state.pending["cluster:a"].effect
+        assert isinstance(stop, Retire), "the world may be one in which the stage still goes on"
+        assert worldly(new) == [stop, *(Host(NodeId(n), A, None, 1) for n in left)]
+        for node in left:
+            new.see(node, Condition.CLEAN)
+        assert not new.state.clusters
+        assert new.state.counts.free == 4
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_shadow_run_refuses_it(stage: str) -> None:
+    desk = Desk(4, shadow=True, state=coming_up(stage).state)
+    release(desk, force=True)
+    assert desk.refusal() == "shadow"
+    assert desk.state.clusters[A].life.value == stage
+
+
+def test_a_save_that_is_not_wanted_any_more_is_stopped() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    release(desk)
+    assert [type(effect) for effect in worldly(desk)] == [Save]
+    release(desk, discard=True)
+    assert [type(effect) for effect in worldly(desk)] == [Retire, Host, Host]
+
+
+def test_what_was_reached_needs_no_stop() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    release(desk)
+    desk.done("cluster:a")
+    assert [type(effect) for effect in worldly(desk)] == [Host, Host]
+
+
+def test_a_job_that_came_too_late_does_not_bring_it_back() -> None:
+    """A forced release of one that runs, whose job answers when the nodes are being wiped."""
+    desk = coming_up("loading")
+    desk.submit("a", 1)
+    desk.done("cluster:a")
+    assert desk.state.jobs[JobId("a-1")].life is JobLife.STARTING
+    release(desk, force=True, discard=True)
+    desk.job("a-1", Progress.RUNNING)
+    assert desk.codes() == ["late-answer"]
+    wiped(desk)
+    assert not desk.state.clusters

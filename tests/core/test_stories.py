@@ -1,0 +1,174 @@
+"""Made-up stories of one pool: whatever is asked and seen, in whatever order, the invariants hold and all comes free.
+
+`tests/sim/test_random_runs.py` plays whole runs in a world that keeps its word. Here nobody does: answers come late,
+twice or never, and a MR-cluster is given back at any moment of its life.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fawkes.core.effects import Deploy, Effect, Host, Load, Retire, Save
+from fawkes.core.events import (
+    Condition,
+    Done,
+    DrainAsked,
+    Event,
+    Failed,
+    PauseAsked,
+    Progress,
+    ReleaseAsked,
+    ResumeAsked,
+    UndrainAsked,
+)
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, Role
+from tests.support.desk import Desk
+from tests.support.pools import settings as how
+
+NAMES = ("a", "b", "c")
+NODES = tuple(f"node{i:02d}" for i in range(1, 6))
+#: longer than any way from a request to the last wipe
+MOST_STEPS = 200
+
+
+class Story:
+    """A desk, and what its world has been asked for so far: the latest goal of each key, and all answers it owes."""
+
+    def __init__(self, growth: Role) -> None:
+        self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2))
+        self.goals: dict[str, Effect] = {}
+        self.stages: list[Deploy | Load | Save | Retire] = []
+        self.reached: list[Effect] = []
+        self.jobs = 0
+
+    def after(self) -> None:
+        """Take the effects of the latest decision over; no stage goes on of what was given back."""
+        for effect in self.desk.last.effects:
+            self.goals[effect.key] = effect
+            if isinstance(effect, Deploy | Load | Save | Retire):
+                self.stages.append(effect)
+        for goal in self.goals.values():
+            if isinstance(goal, Deploy | Load | Save) and goal.key in self.desk.state.pending:
+                assert self.desk.state.clusters[goal.cluster].life in WITH_MASTERS
+        for cluster in self.desk.state.clusters.values():
+            if cluster.life is ClusterLife.RETIRING:
+                self.stopped(cluster.id)
+
+    def stopped(self, cluster: ClusterId) -> None:
+        """Its latest stage was reached, or the world was told that it is not wanted any more."""
+        goal = self.goals[f"cluster:{cluster}"]
+        assert isinstance(goal, Retire) or goal in self.reached, goal
+        pending = self.desk.state.pending.get(goal.key)
+        assert pending is None or pending.effect == goal
+
+    def act(self, draw: st.DrawFn) -> None:
+        """Something is asked for, or seen, or its time comes."""
+        often = (self.ask, self.answer, self.see)
+        draw(st.sampled_from((*often, *often, self.operate, self.pass_time)))(draw)
+        self.after()
+
+    def ask(self, draw: st.DrawFn) -> None:
+        """Users ask for MR-clusters, hand in jobs, and give MR-clusters back whenever they like."""
+        desk = self.desk
+        name = ClusterId(draw(st.sampled_from(NAMES)))
+        kind = draw(st.sampled_from(("request", "release", "force", "submit")))
+        if kind == "submit":
+            self.jobs += 1
+            desk.submit(name, self.jobs)
+        elif kind == "request":
+            desk.request(name, draw(st.integers(1, 3)), deploy_on_first_job=draw(st.sampled_from((False, False, True))))
+        else:
+            discard = draw(st.booleans())
+            desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=name, discard=discard, force=kind == "force", ask="l"))
+
+    def operate(self, draw: st.DrawFn) -> None:
+        """Operators take nodes out of service and back, and stop all moves."""
+        at_us, node = self.desk.now_us, NodeId(draw(st.sampled_from(NODES)))
+        asks: tuple[Event, ...] = (
+            DrainAsked(at_us=at_us, node=node, reason="test", ask="d"),
+            UndrainAsked(at_us=at_us, node=node, ask="u"),
+            PauseAsked(at_us=at_us, reason="test"),
+            ResumeAsked(at_us=at_us),
+        )
+        self.desk.tell(draw(st.sampled_from(asks)))
+
+    def answer(self, draw: st.DrawFn) -> None:
+        """A stage that was begun a while ago ends, well or badly, or for the second time."""
+        if not self.stages:
+            return
+        stage = draw(st.sampled_from(self.stages[-3:]))
+        at_us = self.desk.now_us
+        if draw(st.sampled_from((True, True, False))):
+            self.reached.append(stage)
+            self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version))
+        else:
+            final = draw(st.booleans())
+            self.desk.tell(Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final))
+
+    def see(self, draw: st.DrawFn) -> None:
+        """Something is seen of a node, mostly of one that was asked for something."""
+        desk = self.desk
+        asked = sorted(key.removeprefix("host:") for key in desk.state.pending if key.startswith("host:"))
+        node = draw(st.sampled_from(asked or NODES))
+        generation = max(0, desk.node(node).generation - draw(st.sampled_from((0, 0, 0, 1))))
+        desk.see(node, draw(st.sampled_from(list(Condition))), "seen", generation)
+
+    def pass_time(self, draw: st.DrawFn) -> None:
+        """A deadline passes, or another controller takes over."""
+        rules = self.desk.state.rules
+        if rules is not None and draw(st.sampled_from((False, False, True))):
+            self.desk = Desk(len(NODES), state=self.desk.state, how=rules.settings)
+        else:
+            self.desk.wake()
+
+    def end(self) -> None:
+        """Everything is given back, and from now on the world does what it is asked."""
+        for node in NODES:
+            self.desk.tell(UndrainAsked(at_us=self.desk.now_us, node=NodeId(node)))
+        for _ in range(MOST_STEPS):
+            for name in list(self.desk.state.clusters):
+                self.desk.tell(ReleaseAsked(at_us=self.desk.now_us, cluster=name, discard=True, force=True))
+                self.after()
+            goals = [goal for goal in self.goals.values() if goal.key in self.desk.state.pending]
+            for goal in goals:
+                self.obey(goal)
+            if not self.desk.state.clusters and not goals:
+                return
+            self.desk.wake()
+            self.after()
+
+    def obey(self, goal: Effect) -> None:
+        """The world reaches a goal about a node."""
+        if isinstance(goal, Host):
+            condition = Condition.CLEAN if goal.role is None else Condition.SERVING
+            self.desk.see(goal.node, condition, "", goal.generation)
+            self.after()
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    """A story up to its last free moment."""
+    story = Story(draw(st.sampled_from((Role.TRANSIENT, Role.TRANSIENT_CORE))))
+    for _ in range(draw(st.integers(30, 90))):
+        story.act(draw)
+    return story
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(stories())
+def test_whatever_happens_all_nodes_come_free(story: Story) -> None:
+    story.end()
+    state = story.desk.state
+    assert not state.clusters
+    assert not state.jobs
+    lives = {node: known.life for node, known in state.nodes.items() if known.life is not NodeLife.FREE}
+    assert set(lives.values()) <= {NodeLife.OUT}, lives
+    assert {key.partition(":")[0] for key in state.pending} <= {"tick", "back"}
+    # A job of a MR-cluster that is no more gives no answer that counts.
+    for number in range(story.jobs):
+        story.desk.job(f"a-{number}", Progress.SUCCEEDED)
+        assert story.desk.codes() == ["late-answer"]

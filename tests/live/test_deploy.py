@@ -1,0 +1,150 @@
+"""A deployment that is called off: no step begins any more, wherever it was."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Deploy, Goal, Host, Member, Retire
+from fawkes.core.events import Event
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.live.clusters import Clusters
+from fawkes.live.deploy import Deployer
+from fawkes.live.ground import Ground
+from fawkes.live.hosts import Hosts
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.post import Mailbox
+from fawkes.live.setup import Setup
+from fawkes.live.timers import Clock
+from fawkes.live.world import Hands, LiveWorld
+from fawkes.playbook import Facts, Script
+from tests.lab.support import wait_for
+
+A = ClusterId("a")
+NODES = (NodeId("node01"), NodeId("node02"))
+MEMBERS = {node: Member(Goal.SERVING, Role.CORE, 1) for node in NODES}
+DEPLOY = Deploy(
+    A, 1, ClusterSpec(id=A, min_nodes=2, replication=1, details=ClusterDetails().plain()), MEMBERS, NODES[0]
+)
+STEPS = ("spreading", "taking the node", "making folders", "configuring", "writing the members", "starting daemons")
+
+
+class FakeGround:
+    """Notes what was done; ``reached`` is called before each step."""
+
+    nodes = {node: SimpleNamespace(work_dir="/srv/fawkes") for node in NODES}
+    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
+
+    def __init__(self, reached: Callable[[str], None] = lambda doing: None) -> None:
+        self.done: list[str] = []
+        self.reached = reached
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
+        return Ground.lease(cast(Ground, self), node, cluster, generation)
+
+    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+        self.reached(doing)
+        self.done.append(doing)
+        return Facts([])
+
+    def run_on(self, scripts: Mapping[NodeId, Script], doing: str) -> dict[NodeId, Facts]:
+        return {node: self.run(node, script, doing) for node, script in scripts.items()}
+
+    def all_well(self, outcomes: dict[NodeId, Facts]) -> dict[NodeId, Facts]:
+        return outcomes
+
+    def close(self) -> None:
+        self.done.append("closed")
+
+
+class FakeSetup:
+    """A set-up without files and daemons."""
+
+    def __init__(self, ground: FakeGround) -> None:
+        self._ground = ground
+
+    def spread(self, cluster: object, nodes: list[NodeId]) -> None:
+        self._ground.run(nodes[0], Script(""), "spreading")
+
+    def files(self, *words: object) -> dict[str, str]:
+        return {}
+
+    def daemons(self, *words: object) -> list[Any]:
+        return []
+
+    def format_argv(self, cluster: object) -> list[str]:
+        return ["java", "-format"]
+
+    def environment(self, *words: object) -> dict[str, str]:
+        return {}
+
+
+class FakeMembership:
+    """Lists of nobody."""
+
+    def members(self, document: object) -> Any:
+        from fawkes.live.playbooks import hadoop
+
+        return hadoop.Members(version=1, data=["10.0.0.1"], compute=["10.0.0.1"])
+
+    def documents(self, *words: object) -> dict[str, str]:
+        return {}
+
+    def told(self, *words: object) -> None:
+        return None
+
+
+def deployer(ground: FakeGround, clusters: Clusters) -> Deployer:
+    setup, membership = cast(Setup, FakeSetup(ground)), cast(MembershipKeeper, FakeMembership())
+    return Deployer(cast(Ground, ground), clusters, setup, membership, threading.Event())
+
+
+@pytest.mark.parametrize("last", range(1, len(STEPS)))
+def test_no_step_begins_after_it_was_called_off(last: int) -> None:
+    ground = FakeGround()
+    current = lambda: STEPS[last - 1] not in ground.done  # noqa: E731
+    assert deployer(ground, Clusters()).deploy(DEPLOY, current) is None
+    assert list(dict.fromkeys(ground.done)) == list(STEPS[:last])
+
+
+def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
+    """It is called off while it takes its nodes; a wipe goes on beside it, and only the goals of now are answered."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def reached(doing: str) -> None:
+        if doing == "taking the node":
+            begun.set()
+            assert go_on.wait(60)
+
+    ground, clusters, mailbox = FakeGround(reached), Clusters(), Mailbox(Clock(0))
+    world = LiveWorld(
+        mailbox, cast(Ground, ground), clusters, threads=4, reply=lambda effect: None, refused=lambda error: None
+    )
+    setup = cast(Setup, FakeSetup(ground))
+    hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None)
+    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None, None, None)))
+    heard: list[Event] = []
+    try:
+        world.start([DEPLOY])
+        assert begun.wait(60)
+        assert clusters.get(A) is not None
+        world.start([Retire(A, 2), Host(NODES[1], A, None, 1)])
+        wait_for(lambda: "wiping" in ground.done, "the wipe beside it")
+        assert ground.done[1:] == ["closing the node", "wiping", "giving the node back"]
+        go_on.set()
+        wait_for(lambda: clusters.get(A) is None, "the MR-cluster to be forgotten")
+        while len(heard) < 2:
+            event = world.next_event()
+            assert event is not None
+            heard.append(event)
+    finally:
+        go_on.set()
+        world.close()
+    assert "making folders" not in ground.done
+    assert [type(event).__name__ for event in heard] == ["NodeObserved", "Done"]
+    assert heard[1].version == 2  # type: ignore[union-attr]
