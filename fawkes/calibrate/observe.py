@@ -104,15 +104,26 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
 
 
 def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
+    every = [one for run in runs for one in run.applications if one.tasks]
+    begins = [(one.tasks[0].start_us - one.began_us, one) for one in every]
+    # Beside other jobs it takes longer: what it takes by itself is the constant, where that was seen often enough.
+    alone = [(us, one) for us, one in begins if not _meets(one, every)]
+    found.add("job_begin", [float(max(0, us)) for us, _ in (alone if len(alone) >= LEAST else begins)])
     for run in runs:
         for one in run.applications:
             if one.tasks:
-                found.add("job_begin", [float(max(0, one.tasks[0].start_us - one.began_us))])
                 last_us = max(task.finish_us for task in one.tasks)
                 found.add("job_end", [float(max(0, one.ended_us - last_us))])
             times = [task.took_us for task in one.runs(MAP)]
             if len(times) >= _LEAST_MAPS and fmean(times) > 0:
-                found.add("spread", [pstdev(times) / fmean(times)])
+                # Tasks that sleep do so as long as they are told: their times differ by their starts.
+                found.add("spread", [0.0 if run.known is Known.SPEC else pstdev(times) / fmean(times)])
+
+
+def _meets(one: Application, every: Sequence[Application]) -> bool:
+    """Whether another application was under way before the first task of this one."""
+    first_us = one.tasks[0].start_us
+    return any(it is not one and it.began_us < first_us and one.began_us < it.ended_us for it in every)
 
 
 def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared: bool) -> None:

@@ -65,9 +65,12 @@ class Machine:
         real = [(pool, work) for pool, work in legs if work > 0 and min(pool.capacity, pool.cap) < inf]
         return {self._flows.begin(pool, work, owner): None for pool, work in real or [(self._time, 0.0)]}
 
-    def wait(self, time_us: int, owner: Owner) -> Flow[Owner]:
-        """Time passes, whatever the machine does."""
-        return self._flows.begin(self._time, time_us, owner)
+    def start(self, time_us: int, cpu_us: int) -> list[Leg]:
+        """What starts, of a job or of a task: it takes its time, and longer where the cores are shared by many.
+
+        A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
+        """
+        return [(self._time, time_us), (self._cores, cpu_us / 2), (self._cores, cpu_us / 2)]
 
     def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int]) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
