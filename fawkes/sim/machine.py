@@ -42,9 +42,7 @@ class Machine:
         self._cores: Pool[Owner] = common.cores or Pool(f"cores:{name}", 0.0, cap=1.0)
         self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
         self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
-        self._copies: Pool[Owner] = Pool(
-            f"copies:{name}", 0.0, cap=constants.streams * constants.block_bytes / constants.heartbeat_us
-        )
+        self._copies: Pool[Owner] = Pool(f"copies:{name}", 0.0, cap=copies_of(constants))
 
     def disks(self, role: Role) -> Pool[Owner]:
         """The disks of all nodes of a role."""
@@ -129,6 +127,12 @@ class Machine:
             yield self._disks[Role.CORE], written
         else:
             yield self._disks[task.node.role], written
+
+
+def copies_of(constants: Constants) -> float:
+    """Bytes a microsecond that leave a node which is emptied: what HDFS hands out, and no more than its network."""
+    of = constants
+    return min(of.streams * of.block_bytes / of.heartbeat_us, of.network_bytes_s / SECOND_US)
 
 
 def capacity_of(count: int, amount: float) -> float:

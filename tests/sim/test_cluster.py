@@ -242,3 +242,19 @@ def test_reduces_do_not_wait_for_disks_that_have_left() -> None:
     bench.cluster.leave(NodeId("transient_core-000"))
     bench.run()
     assert bench.took_s() > 41
+
+
+@pytest.mark.parametrize(
+    ("network_bytes_s", "expected_s"),
+    [
+        (1e9, 30.0),  # two blocks of 10 bytes for each heartbeat of 2 s
+        (4.0, 75.0),  # what one node can send, however many take it
+    ],
+)
+def test_a_node_is_emptied_no_faster_than_hdfs_and_its_network_allow(network_bytes_s: float, expected_s: float) -> None:
+    of = replace(PLAIN, block_bytes=10, heartbeat_us=2 * SECOND_US, network_bytes_s=network_bytes_s)
+    bench = Bench(of, core=2, transient_core=1)
+    bench.cluster.stored[NodeId("transient_core-000")] = 300
+    bench.cluster.evacuate(NodeId("transient_core-000"), "of")
+    bench.run()
+    assert bench.flows.now_us == expected_s * SECOND_US

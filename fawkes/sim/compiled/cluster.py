@@ -17,7 +17,7 @@ from fawkes.sim.chance import stream_of
 from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
 from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
-from fawkes.sim.machine import capacity_of
+from fawkes.sim.machine import capacity_of, copies_of
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -68,7 +68,7 @@ class CompiledCluster:
         words[self._at + CLUSTER.CORES_POOL] = model.cores or first + CORES * POOL.SIZE
         words[self._at + CLUSTER.REPLICATION], words[self._at + CLUSTER.FAR] = self._replication, far
         self._far_room = model.site_room
-        caps = {CORES: 1.0, TIME: 1.0, COPIES: of.streams * of.block_bytes / of.heartbeat_us}
+        caps = {CORES: 1.0, TIME: 1.0, COPIES: copies_of(of)}
         for number in range(layout.POOLS):
             capacity = inf if number == TIME else 0.0
             model.new_pool(capacity, caps.get(number, inf), first + number * POOL.SIZE)
