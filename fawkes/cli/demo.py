@@ -180,7 +180,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) 
         _show(site, ended)
     for one in ended.compared:
         if not one.wrong:
-            note(f"{one.job}: {one.total} words, {one.words} of them different: as a local count has it")
+            note(f"{one.job}: {one.what} as computed here")
     note(", ".join(f"{name} {took} s" for name, took in phases.took_s.items()))
     note(f"what happened: fawkes --site {site.root} events; why: fawkes --site {site.root} explain TICK")
     if keep:
