@@ -91,11 +91,11 @@ class _Phases:
 def _read(workload: str) -> tuple[Found, WorkloadTable]:
     """The workload's file, as far as it can be checked without hosts."""
     from fawkes.catalog import Catalog, Kind
-    from fawkes.config.loader import load
+    from fawkes.config.include import load_including
     from fawkes.config.workloads import WorkloadTable
 
     found = Catalog().find(Kind.WORKLOAD, workload)
-    return found, load(WorkloadTable, found.path)
+    return found, load_including(WorkloadTable, found.path)
 
 
 def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None) -> None:
