@@ -56,10 +56,11 @@ def observed(records: Sequence[Record]) -> Observations:
         with record.ledger() as ledger:
             _of_ledger(found, seen_in(ledger, record.span))
             runs = runs_of(record, [job for job in history.jobs(ledger) if job.id in record.known])
-            found.add("job_start", _job_starts(runs, job_starts(ledger)))
+            begun = job_starts(ledger)
+        found.add("job_start", _job_starts(runs, begun))
         _of_runs(found, runs)
         model = load_scenario(record.scenario).model
-        _of_starts(found, runs, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        _of_starts(found, runs, begun, model.cores or DAS4.cores, shared=bool(model.shared_cores))
         if model.shared_cores:
             shared.append((runs, model.cores or DAS4.cores))
     # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
@@ -126,10 +127,15 @@ def _meets(one: Application, every: Sequence[Application]) -> bool:
     return any(it is not one and it.began_us < first_us and one.began_us < it.ended_us for it in every)
 
 
-def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared: bool) -> None:
+def _of_starts(
+    found: Observations, runs: Sequence[Run], begun: Mapping[tuple[str, int], int], cores: float, *, shared: bool
+) -> None:
     starts: list[Start] = []
     busy: list[Start] = []
     for run in runs:
+        # Its client and its ApplicationMaster start as well, and take as much of the cores as tasks do.
+        begin_us = begun.get((run.job.id, run.job.attempt), run.job.started_us or 0)
+        busy += [Start(begin_us, one.tasks[0].start_us) for one in run.applications[:1] if one.tasks]
         for one in run.applications:
             own_us = _own_us(run, one)
             if own_us is None:
