@@ -28,6 +28,7 @@ from fawkes.core.model import (
     ClusterLife,
     ClusterState,
     JobId,
+    JobLife,
     JobState,
     NodeId,
     NodeLife,
@@ -141,6 +142,20 @@ class Draft:
         mine = dict(stored)
         mine.update((j, state) for j, state in self._jobs.items() if state.cluster == cluster)
         return [state for state in mine.values() if state.life not in ENDED_JOBS]
+
+    def busy_of(self, cluster: ClusterId) -> list[JobState]:
+        """Those of the jobs that were handed to YARN, in any order."""
+        stored = [job for job in self.view.backlog(cluster).busy.values() if job.id not in self._jobs]
+        return stored + [job for job in self._changed_jobs(cluster) if job.life is not JobLife.QUEUED]
+
+    def head_of(self, cluster: ClusterId) -> JobState | None:
+        """The first job in the queue of a MR-cluster; None when no job waits."""
+        stored = self.view.backlog(cluster).head(self._jobs)
+        queued = [job for job in self._changed_jobs(cluster) if job.life is JobLife.QUEUED]
+        return min(queued if stored is None else [stored, *queued], key=lambda job: job.order, default=None)
+
+    def _changed_jobs(self, cluster: ClusterId) -> list[JobState]:
+        return [job for job in self._jobs.values() if job.cluster == cluster and job.life not in ENDED_JOBS]
 
     def pending(self, key: str) -> PutPending | None:
         """What is under way for this key."""
