@@ -102,21 +102,27 @@ _IDLE = _Demand(0, 0, 0, 0.0, 0)
 
 
 def _demand(at_us: int, mine: list[JobState], in_yarn: set[str]) -> _Demand:
-    queued = [job for job in mine if job.life is JobLife.QUEUED]
-    waiting = {job.id for job in queued}
-    if in_yarn:
-        waiting |= {job.id for job in mine if tag_of(job.id, job.attempt) in in_yarn}
-    known_bytes = [j.spec.input_bytes for j in mine if j.id in waiting and j.spec.input_bytes is not None]
-    ratios = [
-        (at_us - (job.submitted_us if job.id in waiting or job.started_us is None else job.started_us))
-        / job.spec.reference_us
-        for job in mine
-        if job.spec.reference_us
-    ]
+    jobs = tasks = waiting = known = sized = 0
+    ratios = []
+    for job in mine:
+        spec = job.spec
+        queued = job.life is JobLife.QUEUED
+        waits = queued or (bool(in_yarn) and tag_of(job.id, job.attempt) in in_yarn)
+        if queued:
+            jobs += 1
+            tasks += spec.tasks
+        if waits:
+            waiting += 1
+            if spec.input_bytes is not None:
+                known += 1
+                sized += spec.input_bytes
+        if spec.reference_us:
+            since_us = job.submitted_us if waits or job.started_us is None else job.started_us
+            ratios.append((at_us - since_us) / spec.reference_us)
     return _Demand(
-        len(queued),
-        sum(job.spec.tasks for job in queued),
-        sum(known_bytes) if known_bytes or not waiting else None,
+        jobs,
+        tasks,
+        sized if known or not waiting else None,
         fsum(ratios) / len(ratios) if ratios else None,
         len(mine) - len(ratios),
     )
