@@ -155,19 +155,26 @@ def _percent(value: float) -> str:
     return f"{100 * value:+.1f} %"
 
 
-_COLUMNS = (
+#: columns of any table that compares policies: who, how slow, and against whom
+COMPARED = (
     Column("policy"),
     Column("settings"),
     Column("replays", right=True),
     Column("slowdown_mean", "mean slowdown", number, right=True),
     Column("slowdown_mean_low", "5 %", number, right=True),
     Column("slowdown_mean_high", "95 %", number, right=True),
-    Column("slowdown_least", "least", number, right=True),
-    Column("slowdown_middle", "median", number, right=True),
-    Column("slowdown_most", "most", number, right=True),
-    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
+)
+AGAINST = (
     Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
     Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
     Column("change", text=_percent, right=True),
     Column("p", text=lambda value: f"{value:.3g}", right=True),
+)
+_COLUMNS = (
+    *COMPARED,
+    Column("slowdown_least", "least", number, right=True),
+    Column("slowdown_middle", "median", number, right=True),
+    Column("slowdown_most", "most", number, right=True),
+    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
+    *AGAINST,
 )

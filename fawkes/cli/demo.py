@@ -113,8 +113,11 @@ def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None
 
 def _get_hadoop(table: WorkloadTable) -> None:
     from fawkes.dist import cache
+    from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
     from fawkes.dist.pins import DEFAULT_VERSION, pin
 
+    if any(job.kind == "pig" for job in table.job):
+        cache.provide(PIG_PINS[DEFAULT_PIG], say=note)
     for version in sorted({one.hadoop_version or DEFAULT_VERSION for one in table.cluster if not one.release_dir}):
         cache.get(pin(version), say=note)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.compare import chosen
+from fawkes.cli.compare import AGAINST, COMPARED, chosen
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number
 from fawkes.config.site import Site
@@ -95,28 +95,16 @@ def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {against}, paired")
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:+.1f} %"
-
-
 def _whole(value: float) -> str:
     return f"{value:.0f}"
 
 
 _COLUMNS = (
     Column("rank", right=True),
-    Column("policy"),
-    Column("settings"),
-    Column("replays", right=True),
-    Column("slowdown_mean", "mean slowdown", number, right=True),
-    Column("slowdown_mean_low", "5 %", number, right=True),
-    Column("slowdown_mean_high", "95 %", number, right=True),
+    *COMPARED,
     Column("slowdown_median", "median slowdown", number, right=True),
     Column("makespan_s", "makespan (s)", _whole, right=True),
     Column("makespan_s_low", "5 %", _whole, right=True),
     Column("makespan_s_high", "95 %", _whole, right=True),
-    Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
-    Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
-    Column("change", text=_percent, right=True),
-    Column("p", text=lambda value: f"{value:.3g}", right=True),
+    *AGAINST,
 )

@@ -154,7 +154,8 @@ class Jobs:
     def _begun(self, effect: StartJob | CancelJob, details: JobDetails | None = None) -> _Watched:
         begun = _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us())
         if details is not None:
-            begun.own, begun.single = details.kind in ("script", "pig"), details.one_application
+            begun.single = details.one_application
+            begun.own = details.kind in ("script", "pig") and not begun.single
         return begun
 
     def _kill(self, cluster: LiveCluster, applications: tuple[Application, ...]) -> None:

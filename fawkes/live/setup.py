@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from fawkes.config.details import JobDetails
 from fawkes.core.effects import StartJob
@@ -204,7 +205,7 @@ class Setup:
             case "class":
                 argv = [*_with_class_path(base, jar)[:-1], details.main_class, *details.args]
             case "streaming":
-                argv = [*base, release.streaming_jar, *_streaming(details)]
+                argv = [*base, release.streaming_jar, *_streaming(details, folder)]
             case "pig":
                 pig = self.pig(cluster)
                 argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=LIGHT_FLAGS)
@@ -293,8 +294,8 @@ def _with_class_path(argv: Sequence[str], jar: str) -> list[str]:
     return [*argv[:at], f"{argv[at]}:{jar}", *argv[at + 1 :]]
 
 
-def _streaming(details: JobDetails) -> list[str]:
-    words = ["-files", ",".join(details.files)] if details.files else []
+def _streaming(details: JobDetails, folder: PurePosixPath) -> list[str]:
+    words = ["-files", ",".join(uploaded(folder, name) for name in details.files)] if details.files else []
     for source in details.inputs:
         words += ["-input", source]
     for flag, value in (

@@ -17,7 +17,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.jobs import Jobs
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.post import Mailbox
-from fawkes.live.setup import Setup
+from fawkes.live.setup import Setup, _streaming
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.playbook import Facts, Folders
@@ -31,7 +31,7 @@ APPS = "/ws/v1/cluster/apps"
 class Bench:
     """One job on one MR-cluster; the test says how its launcher and YARN look."""
 
-    def __init__(self, master: Stub, kind: str) -> None:
+    def __init__(self, master: Stub, kind: str, profile: dict[str, int] | None = None) -> None:
         self.master = master
         self.launcher: dict[str, str] = {"state": "absent"}
         self.stderr = ""
@@ -42,7 +42,7 @@ class Bench:
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
         clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, ready=True, working=True))
-        details = JobDetails(kind=kind, command="true", main_class="Main").plain()
+        details = JobDetails(kind=kind, command="true", main_class="Main", profile=profile or {}).plain()
         job = JobSpec(id=JobId("job"), cluster=C, details=details)
         self.start = StartJob(job.id, C, 1, job)
         self.cancel = CancelJob(job.id, C, 1)
@@ -161,6 +161,24 @@ def test_yarn_decides_when_the_history_server_did_not_know_the_only_application(
     bench.launcher = {"state": "finished", "exit": "5"}
     bench.stderr = f"ERROR streaming.StreamJob: Error Launching job : {said}\n"
     assert [event.progress for event in bench.seen()] == [progress]
+
+
+def test_a_load_job_whose_client_was_lost_ended_as_its_application(master: Stub) -> None:
+    bench = Bench(master, "script", {"maps": 1})
+    bench.jobs.start(bench.start)
+    bench.launcher = {"state": "running"}
+    assert bench.seen() == []
+    bench.launcher = {"state": "finished", "exit": "137"}
+    bench.yarn("RUNNING")
+    assert [event.progress for event in bench.seen()] == [Progress.RUNNING]
+    bench.yarn("FINISHED")
+    assert [event.progress for event in bench.seen()] == [Progress.SUCCEEDED]
+
+
+def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
+    details = JobDetails(kind="streaming", mapper="python3 m.py", files=("/home/me/m.py", "/home/me/words.txt"))
+    words = _streaming(details, PurePosixPath("/srv/job.1"))
+    assert words[:2] == ["-files", "/srv/job.1/m.py,/srv/job.1/words.txt"]
 
 
 def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) -> None:

@@ -6,12 +6,12 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fawkes.core.model import JobLife
+from fawkes.errors import ExitStatus
 from fawkes.replay.load import OUTPUT, POOL
 from tests.support.site import LIMIT_S, PROJECT, RealSite
 
@@ -34,11 +34,9 @@ replication = 2
 [[load]]
 cluster = "alpha"
 trace = "bytes.tsv"
-format = "swim"
 [[load]]
 cluster = "beta"
 trace = "times.swf"
-format = "swf"
 """
 
 
@@ -99,32 +97,37 @@ def test_times_are_those_of_the_trace(running: RealSite, replayed: dict[str, Any
     assert all(3000 <= task["elapsedTime"] < 60_000 for task in tasks)
 
 
-def load_job(site: RealSite, name: str, seconds: int) -> Path:
-    """A job file as a replay would submit it."""
-    from fawkes.replay.build import CLIENT, load_jar
-
-    jar = load_jar()
-    command = f"exec sh {CLIENT.name} {jar.name} 600 name={name} pool={POOL} output=/replay/{name} maps=1"
-    return site.job(
-        name,
-        f'kind = "script"\ncommand = "{command} map_ms={seconds * 1000}"\nfiles = ["{CLIENT}", "{jar}"]\n',
-    )
+def replay(site: RealSite, name: str, seconds: int) -> subprocess.Popen[bytes]:
+    """A replay of one job of one task on alpha, begun; its job is ``alpha-NAME``."""
+    job = job_of(name)
+    site.write(f"traces/{name}.swf", SWF.replace("1 1 -1 3", f"{job.partition('-')[2]} 1 -1 {seconds}", 1))
+    head, _, _ = SCENARIO.partition("[[load]]")
+    load = f'[[load]]\ncluster = "alpha"\ntrace = "{name}.swf"\n'
+    scenario = site.write(f"traces/{name}.toml", head + load)
+    words = [sys.executable, "-m", "fawkes", "--site", str(site.root), "replay", str(scenario)]
+    out = ["--out", str(site.root / f"replayed-{name}")]
+    command = subprocess.Popen([*words, *out], cwd=PROJECT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    site.until("its job", lambda: job in site.ledger.jobs and site.ledger.jobs[job].application)
+    return command
 
 
 SUBMITTER = "pgrep -f fawkes.load.Submitter"
 
 
+def job_of(name: str) -> str:
+    return f"alpha-{sum(map(ord, name))}"
+
+
 def test_a_cancelled_job_ends_and_its_submitter_stays(running: RealSite, replayed: dict[str, Any]) -> None:
-    site = running
+    site, job = running, job_of("stopped")
     master = site.ledger.clusters["alpha"].master
     assert master is not None
     before = site.on(master, SUBMITTER)
-    site.fawkes("submit", "alpha", load_job(site, "stopped", 1000))
-    site.until("the job to run", lambda: site.ledger.jobs["stopped"].life is JobLife.RUNNING)
-    site.fawkes("cancel", "stopped", "--wait")
-    site.ledger.catch_up()
+    with replay(site, "stopped", 1000) as command:
+        site.fawkes("cancel", job, "--wait")
+        assert command.wait(LIMIT_S) == ExitStatus.PARTIAL
     assert site.on(master, SUBMITTER) == before
-    (application,) = site.applications("alpha", "stopped")
+    (application,) = site.applications("alpha", job)
     assert application["state"] == "KILLED"
 
 
@@ -132,11 +135,11 @@ def test_a_job_outlives_its_submitter(running: RealSite, replayed: dict[str, Any
     site = running
     master = site.ledger.clusters["alpha"].master
     assert master is not None
-    site.fawkes("submit", "alpha", load_job(site, "orphan", 8))
-    site.until("the job to run", lambda: site.ledger.jobs["orphan"].application)
-    gone = site.on(master, f"{SUBMITTER}; kill -9 $({SUBMITTER})")
-    site.until("the job to end", lambda: site.ledger.jobs["orphan"].life is JobLife.SUCCEEDED, limit_s=LIMIT_S)
-    site.fawkes("submit", "alpha", load_job(site, "next", 1), "--wait")
+    with replay(site, "orphan", 8) as command:
+        gone = site.on(master, f"{SUBMITTER}; kill -9 $({SUBMITTER})")
+        assert command.wait(LIMIT_S) == 0
+    with replay(site, "next", 1) as command:
+        assert command.wait(LIMIT_S) == 0
     site.ledger.catch_up()
-    assert site.ledger.jobs["orphan"].attempt == 1
+    assert site.ledger.jobs[job_of("orphan")].attempt == 1
     assert site.on(master, SUBMITTER) not in ("", gone)
