@@ -55,8 +55,8 @@ def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = Non
     state = draft.cluster(cluster)
     if state is None or not state.active:
         return
-    running, head = draft.busy_of(cluster), draft.head_of(cluster)
-    if head is None or len(running) >= state.spec.max_running_jobs:
+    running = draft.busy_of(cluster)
+    if len(running) >= state.spec.max_running_jobs:
         return
     if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
         return
@@ -66,7 +66,9 @@ def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = Non
             seen = latest.sample.at_us, latest.waiting_in_yarn
         if seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0:
             return
-    _start(draft, head)
+    head = draft.head_of(cluster)
+    if head is not None:
+        _start(draft, head)
 
 
 def _start(draft: Draft, job: JobState) -> None:

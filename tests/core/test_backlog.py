@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.backlog import Backlog
+from fawkes.core.backlog import Backlog, Waiting
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
 
@@ -13,11 +13,19 @@ STEPS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(JobLife)), max_siz
 
 
 def job(number: int, order: int, life: JobLife = JobLife.QUEUED) -> JobState:
-    return JobState(spec=JobSpec(id=JobId(f"j{number}"), cluster=ClusterId("c")), life=life, order=order)
+    """Every second one says how large its input is, every third one how long it takes alone."""
+    spec = JobSpec(
+        id=JobId(f"j{number}"),
+        cluster=ClusterId("c"),
+        tasks=1 + number,
+        input_bytes=None if number % 2 else 10 * number,
+        reference_us=None if number % 3 else 7,
+    )
+    return JobState(spec=spec, life=life, order=order)
 
 
 @given(steps=STEPS, without=st.sets(st.integers(0, 9)))
-def test_its_head_and_its_busy_jobs_are_those_of_a_walk(steps: list[tuple[int, JobLife]], without: set[int]) -> None:
+def test_what_it_keeps_of_its_jobs_is_what_a_walk_finds(steps: list[tuple[int, JobLife]], without: set[int]) -> None:
     """As the core does it: a new job is queued behind all that have not ended; any life may follow."""
     backlog, walked = Backlog(), dict[JobId, JobState]()
     for number, life in steps:
@@ -36,3 +44,6 @@ def test_its_head_and_its_busy_jobs_are_those_of_a_walk(steps: list[tuple[int, J
         assert backlog.head(left_out) == next((one for one in queued if one.id not in left_out), None)
         assert set(backlog.busy) == {one.id for one in walked.values() if one.life is not JobLife.QUEUED}
         assert list(backlog.jobs) == list(walked)
+        sizes = [one.spec.input_bytes for one in queued if one.spec.input_bytes is not None]
+        assert backlog.waiting == Waiting(len(queued), sum(one.spec.tasks for one in queued), len(sizes), sum(sizes))
+        assert backlog.referenced == {one.id: one for one in walked.values() if one.spec.reference_us}
