@@ -90,7 +90,8 @@ def observed(draft: Draft, event: JobObserved) -> None:
         return
     draft.settle(f"job:{job.id}")
     draft.settle(f"limit:{job.id}")
-    job = replace(job, application=event.application or job.application, log=event.log or job.log)
+    if event.application or event.log:
+        job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt <= job.spec.retries:
         draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None))

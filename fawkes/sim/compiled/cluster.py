@@ -214,7 +214,8 @@ class CompiledCluster:
         model = self._model
         now_us, profile = model.now_us, profile_of(effect.spec)
         job, serial, kept_sites = model.new_job(self, attempt)
-        self._write(job, profile, stream_of(model.seed, *attempt), serial, kept_sites)
+        stream = stream_of(model.seed, *attempt) if model.has_chances else 0
+        self._write(job, profile, stream, serial, kept_sites)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0
         self._call(run.SUBMIT, job)
