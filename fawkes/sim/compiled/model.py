@@ -55,7 +55,7 @@ class CompiledModel:
         words[HEADER.TASK_START_US], words[HEADER.TASK_START_CPU_US] = of.task_start_us, of.task_start_cpu_us
         floats[HEADER.SHARE], floats[HEADER.STRAGGLE] = of.stragglers, of.straggle
         floats[HEADER.REMOTE_READ], floats[HEADER.OUTPUT_PASSES] = of.remote_read, of.output_passes
-        if of.spread or of.stragglers:
+        if self.has_chances:
             table = quantiles(of.spread)
             at = memory.take(len(table))
             memory.floats[at : at + len(table)] = table
@@ -66,6 +66,11 @@ class CompiledModel:
         pool = address or self.memory.take(POOL.SIZE)
         self.memory.floats[pool + POOL.CAPACITY], self.memory.floats[pool + POOL.CAP] = capacity, cap
         return pool
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether attempts take longer or shorter than the mean."""
+        return bool(self.constants.spread or self.constants.stragglers)
 
     @property
     def now_us(self) -> int:
