@@ -28,10 +28,11 @@ check: $(VENV)/ready
 bench: ready
 	$(BIN)/python -m bench
 
-# Long runs on real Hadoop: the paper's micro-experiments in small (about 20 minutes).
+# Long runs on real Hadoop: the paper's micro-experiments in small, then calibrating and judging (20 minutes each).
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	$(BIN)/python -m bench.micro
+	$(BIN)/python -m bench.trust
 
 format: $(VENV)/ready
 	$(BIN)/ruff check --fix

@@ -56,10 +56,11 @@ def observed(records: Sequence[Record]) -> Observations:
         with record.ledger() as ledger:
             _of_ledger(found, seen_in(ledger, record.span))
             runs = runs_of(record, [job for job in history.jobs(ledger) if job.id in record.known])
-            found.add("job_start", _job_starts(runs, job_starts(ledger)))
+            begun = job_starts(ledger)
+        found.add("job_start", _job_starts(runs, begun))
         _of_runs(found, runs)
         model = load_scenario(record.scenario).model
-        _of_starts(found, runs, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        _of_starts(found, runs, begun, model.cores or DAS4.cores, shared=bool(model.shared_cores))
         if model.shared_cores:
             shared.append((runs, model.cores or DAS4.cores))
     # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
@@ -104,21 +105,37 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
 
 
 def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
+    every = [one for run in runs for one in run.applications if one.tasks]
+    begins = [(one.tasks[0].start_us - one.began_us, one) for one in every]
+    # Beside other jobs it takes longer: what it takes by itself is the constant, where that was seen often enough.
+    alone = [(us, one) for us, one in begins if not _meets(one, every)]
+    found.add("job_begin", [float(max(0, us)) for us, _ in (alone if len(alone) >= LEAST else begins)])
     for run in runs:
         for one in run.applications:
             if one.tasks:
-                found.add("job_begin", [float(max(0, one.tasks[0].start_us - one.began_us))])
                 last_us = max(task.finish_us for task in one.tasks)
                 found.add("job_end", [float(max(0, one.ended_us - last_us))])
             times = [task.took_us for task in one.runs(MAP)]
             if len(times) >= _LEAST_MAPS and fmean(times) > 0:
-                found.add("spread", [pstdev(times) / fmean(times)])
+                # Tasks that sleep do so as long as they are told: their times differ by their starts.
+                found.add("spread", [0.0 if run.known is Known.SPEC else pstdev(times) / fmean(times)])
 
 
-def _of_starts(found: Observations, runs: Sequence[Run], cores: float, *, shared: bool) -> None:
+def _meets(one: Application, every: Sequence[Application]) -> bool:
+    """Whether another application was under way before the first task of this one."""
+    first_us = one.tasks[0].start_us
+    return any(it is not one and it.began_us < first_us and one.began_us < it.ended_us for it in every)
+
+
+def _of_starts(
+    found: Observations, runs: Sequence[Run], begun: Mapping[tuple[str, int], int], cores: float, *, shared: bool
+) -> None:
     starts: list[Start] = []
     busy: list[Start] = []
     for run in runs:
+        # Its client and its ApplicationMaster start as well, and take as much of the cores as tasks do.
+        begin_us = begun.get((run.job.id, run.job.attempt), run.job.started_us or 0)
+        busy += [Start(begin_us, one.tasks[0].start_us) for one in run.applications[:1] if one.tasks]
         for one in run.applications:
             own_us = _own_us(run, one)
             if own_us is None:

@@ -28,6 +28,8 @@ GOAL, GOAL_90 = 0.05, 0.15
 #: what a site's configuration says, not its machines: it holds for the record that it stands in
 _GIVEN = ("map_slots", "reduce_slots", "slots", "shared_cores", "cores", "network_bytes_s")
 _KINDS = {Known.SPEC: "sleeping", Known.HISTORY: "computing", Known.LEDGER: "by run time"}
+#: kinds of jobs of which more is known than how long they ran
+JUDGED = (_KINDS[Known.SPEC], _KINDS[Known.HISTORY])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +63,8 @@ class Validation:
 
     def summaries(self) -> tuple[Summary, ...]:
         """Sleeping, computing, both, makespans; kinds without any are left out."""
-        judged = [row for row in self.jobs if row.kind != _KINDS[Known.LEDGER]]
-        groups = {kind: [abs(row.error) for row in judged if row.kind == kind] for kind in ("sleeping", "computing")}
+        judged = [row for row in self.jobs if row.kind in JUDGED]
+        groups = {kind: [abs(row.error) for row in judged if row.kind == kind] for kind in JUDGED}
         groups["all jobs"] = [abs(row.error) for row in judged]
         makespans = [abs(simulated / recorded - 1) for _, recorded, simulated in self.makespans if recorded]
         return tuple(_summary(kind, errors) for kind, errors in (*groups.items(), ("makespan", makespans)) if errors)
@@ -89,12 +91,14 @@ def _summary(kind: str, errors: Sequence[float]) -> Summary:
     return Summary(kind=kind, n=len(errors), median=median(errors), q90=float(np.quantile(errors, 0.9)))
 
 
-def validated(records: Sequence[Record], model: ModelTable, step: Callable[[str], None]) -> Validation:
+def validated(
+    records: Sequence[Record], model: ModelTable, step: Callable[[str], None], *, runs_of_each: int = RUNS
+) -> Validation:
     """Simulate each record by the fitted constants alone, and hold it against what happened."""
     jobs: list[JobError] = []
     makespans = []
     for record in records:
-        runs = _simulated(record, model)
+        runs = _simulated(record, model, runs_of_each)
         name = record.folder.name
         times: dict[str, list[float]] = {}
         for row in (row for run in runs for row in run.jobs):
@@ -117,7 +121,7 @@ def validated(records: Sequence[Record], model: ModelTable, step: Callable[[str]
     return Validation(tuple(jobs), tuple(makespans))
 
 
-def _simulated(record: Record, model: ModelTable) -> list[Beside]:
+def _simulated(record: Record, model: ModelTable, count: int) -> list[Beside]:
     catalog = Catalog(site=record.folder)
     given = load_scenario(record.scenario).model
     said = {name: getattr(given, name) for name in _GIVEN if getattr(given, name) is not None}
@@ -128,7 +132,7 @@ def _simulated(record: Record, model: ModelTable) -> list[Beside]:
     scenario = plan.scenario(catalog)
     runs = []
     with record.ledger() as ledger:
-        for replay in range(1, RUNS + 1):
+        for replay in range(1, count + 1):
             one = shaken_scenario(scenario, plan.demands, seed=plan.seed, replay=replay, spread_us=0)
             runs.append(beside(ledger, simulate(one), record.span.times))
     return runs

@@ -91,11 +91,11 @@ class _Phases:
 def _read(workload: str) -> tuple[Found, WorkloadTable]:
     """The workload's file, as far as it can be checked without hosts."""
     from fawkes.catalog import Catalog, Kind
-    from fawkes.config.loader import load
+    from fawkes.config.include import load_including
     from fawkes.config.workloads import WorkloadTable
 
     found = Catalog().find(Kind.WORKLOAD, workload)
-    return found, load(WorkloadTable, found.path)
+    return found, load_including(WorkloadTable, found.path)
 
 
 def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None) -> None:
@@ -180,7 +180,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) 
         _show(site, ended)
     for one in ended.compared:
         if not one.wrong:
-            note(f"{one.job}: {one.total} words, {one.words} of them different: as a local count has it")
+            note(f"{one.job}: {one.what} as computed here")
     note(", ".join(f"{name} {took} s" for name, took in phases.took_s.items()))
     note(f"what happened: fawkes --site {site.root} events; why: fawkes --site {site.root} explain TICK")
     if keep:

@@ -32,6 +32,9 @@ class ModelTable(Strict):
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
     job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
     job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
+    job_begin_cpu_us: DurationUs | None = Field(
+        default=None, alias="job_begin_cpu", description="time on one core that this takes"
+    )
     job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
     block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
     heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")

@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fawkes.config.fields import DurationUs, LocalPath, Name, PositiveDurationUs, SizeBytes
-from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, written
+from fawkes.config.include import load_including
+from fawkes.config.loader import Faults, Strict, did_you_mean, written
 from fawkes.config.model import Count, Positive, completed
 from fawkes.config.workloads import WorkloadTable
 
@@ -91,7 +92,7 @@ def load_scenario(path: Path) -> ScenarioTable:
 
     What needs a pool, such as minimums, ``fawkes.config.workloads.workload_of`` checks.
     """
-    table = check(ScenarioTable, read_toml(path, hint="`fawkes simulate WKLD-D` needs no file"), file=str(path))
+    table = load_including(ScenarioTable, path, hint="`fawkes simulate WKLD-D` needs no file")
     table = table.model_copy(update={"model": completed(table.model, path)})
     faults = Faults(path)
     for number, load in enumerate(table.load, 1):

@@ -12,9 +12,10 @@ from pydantic import Field
 from fawkes.catalog import Catalog
 from fawkes.config.clusters import ClusterTable, cluster_spec
 from fawkes.config.fields import DurationUs, Name, SizeBytes
+from fawkes.config.include import load_including
 from fawkes.config.inventory import Inventory
 from fawkes.config.jobs import JobTable, job_spec
-from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml
+from fawkes.config.loader import Faults, Strict, did_you_mean
 from fawkes.config.model import ModelTable
 from fawkes.config.settings import SiteSettings, settings_of
 from fawkes.core.model import ClusterSpec, JobSpec
@@ -60,6 +61,7 @@ class WorkloadTable(Strict):
     network: SizeBytes | None = Field(default=None, description="the limit of each lab host's network, for each second")
     settings: dict[str, Any] = Field(default={}, description="the keys of fawkes.toml")
     generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
+    include: list[str] = Field(default=[], description="workloads beside this file whose MR-clusters and jobs come too")
     cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
     job: list[JobArrival] = Field(default=[], description="the jobs")
     model: ModelTable = Field(default=ModelTable(), description="for `fawkes simulate`: constants that differ")
@@ -122,9 +124,7 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
     Inputs and jars are relative to the file, saved outputs to the ``site`` folder, which the policy is looked for
     in as well (or ``catalog`` finds it).
     """
-    return workload_of(
-        check(WorkloadTable, read_toml(path), file=str(path)), path, inventory, site=site, catalog=catalog
-    )
+    return workload_of(load_including(WorkloadTable, path), path, inventory, site=site, catalog=catalog)
 
 
 def generated(table: WorkloadTable) -> tuple[Generated, ...]:

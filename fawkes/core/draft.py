@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from fawkes.core.backlog import Waiting
 from fawkes.core.counts import Held
 from fawkes.core.decision import (
     AddSample,
@@ -28,6 +29,7 @@ from fawkes.core.model import (
     ClusterLife,
     ClusterState,
     JobId,
+    JobLife,
     JobState,
     NodeId,
     NodeLife,
@@ -111,13 +113,15 @@ class Draft:
 
     def queue(self) -> list[ClusterState]:
         """The MR-clusters that wait for nodes, first come first."""
+        if not self._clusters and not self.view.queue:
+            return []
         ids = dict.fromkeys(self.view.queue) | dict.fromkeys(self._clusters)
         return [state for state in map(self.cluster, ids) if state is not None and state.life in QUEUED]
 
     def emptied(self) -> list[ClusterState]:
         """The MR-clusters that lost their last node by this decision."""
-        smaller = (self.cluster(c) for c in self._smaller if self.held(c).nodes == 0)
-        return [state for state in smaller if state is not None]
+        empty = [c for c in self._smaller if self.held(c).nodes == 0]
+        return [state for state in map(self.cluster, empty) if state is not None]
 
     def held(self, cluster: ClusterId) -> Held:
         """How many nodes of a MR-cluster are what."""
@@ -141,6 +145,44 @@ class Draft:
         mine = dict(stored)
         mine.update((j, state) for j, state in self._jobs.items() if state.cluster == cluster)
         return [state for state in mine.values() if state.life not in ENDED_JOBS]
+
+    def busy_of(self, cluster: ClusterId) -> list[JobState]:
+        """Those of the jobs that were handed to YARN, in any order."""
+        changed = [job for job in self._changed_jobs(cluster) if job.life is not JobLife.QUEUED]
+        return self._unchanged(self.view.backlog(cluster).busy) + changed
+
+    def referenced_of(self, cluster: ClusterId) -> list[JobState]:
+        """Those of the jobs that have a reference time, in any order."""
+        changed = [job for job in self._changed_jobs(cluster) if job.spec.reference_us]
+        return self._unchanged(self.view.backlog(cluster).referenced) + changed
+
+    def waiting_of(self, cluster: ClusterId) -> Waiting:
+        """Sums over those of the jobs that are in the queue; to be read, never changed."""
+        stored = self.view.backlog(cluster)
+        if not self._jobs:
+            return stored.waiting
+        sums = stored.waiting.copy()
+        for job in self._jobs.values():
+            if job.cluster == cluster:
+                old = stored.jobs.get(job.id)
+                if old is not None:
+                    sums.count(old, -1)
+                sums.count(job, +1)
+        return sums
+
+    def head_of(self, cluster: ClusterId) -> JobState | None:
+        """The first job in the queue of a MR-cluster; None when no job waits."""
+        stored = self.view.backlog(cluster).head(self._jobs)
+        if not self._jobs:
+            return stored
+        queued = [job for job in self._changed_jobs(cluster) if job.life is JobLife.QUEUED]
+        return min(queued if stored is None else [stored, *queued], key=lambda job: job.order, default=None)
+
+    def _unchanged(self, stored: Mapping[JobId, JobState]) -> list[JobState]:
+        return [job for job in stored.values() if job.id not in self._jobs] if self._jobs else list(stored.values())
+
+    def _changed_jobs(self, cluster: ClusterId) -> list[JobState]:
+        return [job for job in self._jobs.values() if job.cluster == cluster and job.life not in ENDED_JOBS]
 
     def pending(self, key: str) -> PutPending | None:
         """What is under way for this key."""
@@ -295,11 +337,10 @@ class Draft:
             self._changes.append(PutWake(due))
             self._effects.append(WakeAt(due))
 
-    def _deadlines(self) -> Iterable[int]:
-        yield from (pending.deadline_us for pending in self._pending.values() if pending is not None)
-        if self.rules.shadow:
-            stored = self.view.pending.get("tick") if "tick" not in self._pending else None
-            yield from () if stored is None else (stored.deadline_us,)
-            return
-        stored_us = self.view.earliest_us(self._pending.keys())
-        yield from () if stored_us is None else (stored_us,)
+    def _deadlines(self) -> list[int]:
+        found = [pending.deadline_us for pending in self._pending.values() if pending is not None]
+        if not self.rules.shadow:
+            stored_us = self.view.earliest_us(self._pending.keys())
+            return found if stored_us is None else [*found, stored_us]
+        stored = self.view.pending.get("tick") if "tick" not in self._pending else None
+        return found if stored is None else [*found, stored.deadline_us]

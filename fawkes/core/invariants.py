@@ -125,15 +125,16 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
     """Whether the effects say what the ledger says."""
     found = []
-    expected = {c.key for c in decision.changes if isinstance(c, PutPending)}
-    for effect in decision.effects:
-        if isinstance(effect, Host):
+    goals = [effect for effect in decision.effects if isinstance(effect, (Host, Membership))]
+    expected = {c.key for c in decision.changes if isinstance(c, PutPending)} if goals else set()
+    for effect in goals:
+        if isinstance(effect, Membership):
+            found += _members(view, effect, nodes)
+        else:
             state = nodes.get(effect.node) or view.nodes[effect.node]
             if state.generation == effect.generation and state.owner not in (None, effect.cluster):
                 found.append(f"{effect.node} belongs to {state.owner}, {effect.cluster} wants it as {effect.role}")
-        if isinstance(effect, Membership):
-            found += _members(view, effect, nodes)
-        if isinstance(effect, (Host, Membership)) and effect.key not in expected and effect.key not in view.pending:
+        if effect.key not in expected and effect.key not in view.pending:
             found.append(f"{effect.key} has no deadline")
     return found
 

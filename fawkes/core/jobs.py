@@ -35,7 +35,7 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if spec.id in draft.view.jobs or draft.view.had_job(spec.cluster, spec.id):
         draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))
         return
-    order = max((j.order for j in draft.view.jobs_of(spec.cluster).values()), default=0) + 1
+    order = draft.view.backlog(spec.cluster).last_order + 1
     draft.put_job(JobState(spec=spec, submitted_us=event.at_us, order=order))
     draft.say("job-queued", job=spec.id, cluster=spec.cluster, by=event.by)
     if cluster.life is ClusterLife.DORMANT:
@@ -55,9 +55,8 @@ def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = Non
     state = draft.cluster(cluster)
     if state is None or not state.active:
         return
-    jobs = draft.jobs_of(cluster)
-    running = [j for j in jobs if j.life is not JobLife.QUEUED]
-    if len(running) == len(jobs) or len(running) >= state.spec.max_running_jobs:
+    running = draft.busy_of(cluster)
+    if len(running) >= state.spec.max_running_jobs:
         return
     if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
         return
@@ -67,7 +66,9 @@ def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = Non
             seen = latest.sample.at_us, latest.waiting_in_yarn
         if seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0:
             return
-    _start(draft, next(j for j in jobs if j.life is JobLife.QUEUED))
+    head = draft.head_of(cluster)
+    if head is not None:
+        _start(draft, head)
 
 
 def _start(draft: Draft, job: JobState) -> None:
@@ -89,7 +90,8 @@ def observed(draft: Draft, event: JobObserved) -> None:
         return
     draft.settle(f"job:{job.id}")
     draft.settle(f"limit:{job.id}")
-    job = replace(job, application=event.application or job.application, log=event.log or job.log)
+    if event.application or event.log:
+        job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt <= job.spec.retries:
         draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None))

@@ -145,7 +145,7 @@ def hand_out(draft: Draft, reserved: int) -> None:
     have = {c: draft.held(c).counted for c in targets}
     free: FreeNodes | None = None
     for c in in_need(targets, have):
-        free = free or FreeNodes(draft, reserved=reserved)
+        free = FreeNodes(draft, reserved=reserved) if free is None else free
         if not len(free):
             return
         grow(draft, c, free.take(home(draft, c)), have[c])

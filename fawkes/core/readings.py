@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
 from fawkes.core import jobs
+from fawkes.core.backlog import Waiting
 from fawkes.core.clusters import tag_of
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
 from fawkes.core.events import Sampled
-from fawkes.core.model import ClusterState, JobLife, JobState, Reading, Sample
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 
 
 def sampled(draft: Draft, event: Sampled) -> None:
@@ -35,9 +37,10 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
 
 
 def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
-    mine = draft.jobs_of(cluster.id)
-    idle_us = _idle_us(draft, cluster, reading, bool(mine))
-    sample = _sample(draft, reading, mine)
+    busy, waiting_here = draft.busy_of(cluster.id), draft.waiting_of(cluster.id)
+    has_jobs = bool(busy or waiting_here.jobs)
+    idle_us = _idle_us(draft, cluster, reading, has_jobs)
+    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here) if has_jobs else _IDLE)
     ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
     waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
@@ -47,7 +50,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
         draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
     elif idle_us != cluster.idle_us:
         draft.put_cluster(replace(cluster, idle_us=idle_us))
-    if mine and not draft.rules.shadow:
+    if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
 
 
@@ -67,9 +70,8 @@ def _differ(before: int | None, now: int | None) -> bool:
     return before is not None and now is not None and before != now
 
 
-def _sample(draft: Draft, reading: Reading, mine: list[JobState]) -> Sample:
+def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
     """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
-    ours = _demand(draft.at_us, mine, set(reading.waiting_tags)) if mine else _IDLE
     return Sample(
         at_us=draft.at_us,
         jobs_waiting=_plus(reading.jobs_waiting, ours.jobs),
@@ -101,25 +103,30 @@ class _Demand(NamedTuple):
 _IDLE = _Demand(0, 0, 0, 0.0, 0)
 
 
-def _demand(at_us: int, mine: list[JobState], in_yarn: set[str]) -> _Demand:
-    queued = [job for job in mine if job.life is JobLife.QUEUED]
-    waiting = {job.id for job in queued}
-    if in_yarn:
-        waiting |= {job.id for job in mine if tag_of(job.id, job.attempt) in in_yarn}
-    known_bytes = [j.spec.input_bytes for j in mine if j.id in waiting and j.spec.input_bytes is not None]
-    ratios = [
-        (at_us - (job.submitted_us if job.id in waiting or job.started_us is None else job.started_us))
-        / job.spec.reference_us
-        for job in mine
-        if job.spec.reference_us
-    ]
+def _demand(draft: Draft, reading: Reading, busy: list[JobState], queued: Waiting) -> _Demand:
+    in_yarn = set(reading.waiting_tags)
+    pending = [job for job in busy if in_yarn and tag_of(job.id, job.attempt) in in_yarn]
+    known = [job.spec.input_bytes for job in pending if job.spec.input_bytes is not None]
+    sized = bool(queued.sized or known) or not (queued.jobs or pending)
+    ratios = _slowdowns(draft, reading.cluster, {job.id for job in pending})
     return _Demand(
-        len(queued),
-        sum(job.spec.tasks for job in queued),
-        sum(known_bytes) if known_bytes or not waiting else None,
+        queued.jobs,
+        queued.tasks,
+        queued.input_bytes + sum(known) if sized else None,
         fsum(ratios) / len(ratios) if ratios else None,
-        len(mine) - len(ratios),
+        queued.jobs + len(busy) - len(ratios),
     )
+
+
+def _slowdowns(draft: Draft, cluster: ClusterId, pending: Container[JobId]) -> list[float]:
+    """Elapsed over reference time of each job that has one: since its start, or its submission while it waits."""
+    found = []
+    for job in draft.referenced_of(cluster):
+        if job.spec.reference_us:
+            waits = job.life is JobLife.QUEUED or job.id in pending
+            since_us = job.submitted_us if waits or job.started_us is None else job.started_us
+            found.append((draft.at_us - since_us) / job.spec.reference_us)
+    return found
 
 
 def _plus(reading: int | None, ours: int) -> int | None:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
+from fawkes.core.backlog import Backlog
 from fawkes.core.counts import Counts, FreeIds, Held, Place, place
 from fawkes.core.decision import (
     AddSample,
@@ -55,6 +56,7 @@ NO_TICK = PutTick(
 )
 
 _NOTHING_HELD = Held()
+_NO_JOBS = Backlog()
 #: when something happened that never did: a simulated run begins at 0, and nothing has to settle then
 _LONG_AGO_US = -(10**18)
 
@@ -101,7 +103,7 @@ class State:
         self.paused = ""
         self.wake_us: int | None = None
         self._holdings: dict[ClusterId, Holding] = {}
-        self._jobs_of: dict[ClusterId, dict[JobId, JobState]] = {}
+        self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, AddSample] = {}
@@ -129,7 +131,11 @@ class State:
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
         """The jobs of a MR-cluster that have not ended, in the order of their submission."""
-        return self._jobs_of.get(cluster, {})
+        return self.backlog(cluster).jobs
+
+    def backlog(self, cluster: ClusterId) -> Backlog:
+        """The same jobs, with the head of their queue."""
+        return self._backlogs.get(cluster, _NO_JOBS)
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
         """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
@@ -222,7 +228,7 @@ class State:
     def _forget(self, cluster: ClusterId) -> None:
         """A later MR-cluster of the same name must not find targets or a memory of this one."""
         self.clusters.pop(cluster, None)
-        for kept in (self._holdings, self._jobs_of, self._job_ids, self._windows, self._latest):
+        for kept in (self._holdings, self._backlogs, self._job_ids, self._windows, self._latest):
             kept.pop(cluster, None)
         last = self.last_tick
         if cluster in last.targets or cluster in last.memory:
@@ -234,13 +240,12 @@ class State:
 
     def put_job(self, new: JobState) -> None:
         """Replace a job; one that has ended leaves, but its id stays taken while its MR-cluster lives."""
-        mine = self._jobs_of.setdefault(new.cluster, {})
+        self._backlogs.setdefault(new.cluster, Backlog()).put(new)
         self._job_ids.setdefault(new.cluster, set()).add(new.id.lower())
         if new.life in ENDED_JOBS:
             self.jobs.pop(new.id, None)
-            mine.pop(new.id, None)
         else:
-            self.jobs[new.id] = mine[new.id] = new
+            self.jobs[new.id] = new
 
     def put_pending(self, new: PutPending) -> None:
         """Note a deadline; the heap forgets older ones of the key when they come up, or when they are too many."""

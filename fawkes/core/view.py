@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Protocol
 
+from fawkes.core.backlog import Backlog
 from fawkes.core.counts import Counts, FreeIds, Held, Place
 from fawkes.core.decision import AddSample, PutPending, PutRules, PutTick
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState
@@ -103,6 +104,10 @@ class View(Protocol):
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
         """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        ...
+
+    def backlog(self, cluster: ClusterId) -> Backlog:
+        """The same jobs, with the head of their queue; to be read, never changed."""
         ...
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:

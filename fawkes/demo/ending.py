@@ -9,6 +9,8 @@ from typing import Any
 
 from fawkes.config.workloads import Workload
 from fawkes.core.model import JobLife, JobState
+from fawkes.demo.results import Compared
+from fawkes.demo.results import compared as compared_of
 from fawkes.report import history
 from fawkes.report.explain import grouped
 from fawkes.report.history import Move
@@ -16,7 +18,6 @@ from fawkes.report.sentences import fold, sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 from fawkes.workload.story import Point, points
-from fawkes.workload.wordcount import Compared, compare_all
 
 Row = dict[str, Any]
 
@@ -41,10 +42,10 @@ def outcome(store: Reader, workload: Workload) -> Outcome:
     start_us = history.first_us(store)
     found = points(store.entries())
     jobs, moves = history.jobs(store), history.moves(store)
-    compared = tuple(compare_all(workload))
+    compared = tuple(compared_of(workload))
     balance = history.balance(store)
-    problems = [*_missing_points(found), *_unhappy_jobs(jobs, workload), *_missing_moves(moves)]
-    problems += [f"the result of {one.job} is not that of a local count: {one.wrong}" for one in compared if one.wrong]
+    problems = [*_missing_points(found), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if found else ())]
+    problems += [f"{one.job}, {one.what}: {one.wrong}" for one in compared if one.wrong]
     return Outcome(
         points=found,
         marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in found if p.at_us is not None),
@@ -76,7 +77,7 @@ def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]
 
 
 def _missing_moves(moves: Sequence[Move]) -> Iterator[str]:
-    """Growing and shrinking are what the demo is there to show, on nodes that really came and went."""
+    """Growing and shrinking are what the story is there to show, on nodes that really came and went."""
     codes = {reason.code for move in moves if move.ended_us is not None for reason in move.reasons}
     if "grow" not in codes:
         yield "no node joined a MR-cluster that grew"

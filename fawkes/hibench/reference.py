@@ -40,7 +40,8 @@ def wordcount(read: Path, written: Path) -> str:
     if not differs:
         return ""
     word = differs[0]
-    return f"{len(differs)} words differ, such as {word!r}: {found[word]} instead of {wanted[word]}"
+    shown = word.decode(errors="replace")
+    return f"{len(differs)} words differ, such as {shown!r}: {found[word]} instead of {wanted[word]}"
 
 
 def sort(read: Path, written: Path) -> str:

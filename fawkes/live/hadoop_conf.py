@@ -212,6 +212,9 @@ def _hdfs(conf: NodeConf) -> dict[str, str]:
         "dfs.block.access.token.enable": "true",
         "dfs.namenode.avoid.read.stale.datanode": "true",
         "dfs.namenode.avoid.write.stale.datanode": "true",
+        # A DataNode with twice the mean load gets no block otherwise. Beside many idle transient-core nodes that is
+        # every core node, and what may lie on core nodes alone (staging, histories) could not be written at all.
+        "dfs.namenode.redundancy.considerLoad": "false",
         # With few DataNodes left, a writer that lost one goes on with the others.
         "dfs.client.block.write.replace-datanode-on-failure.best-effort": "true",
     }

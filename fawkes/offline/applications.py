@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
+from operator import attrgetter
 
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.sim.profile import Profile
@@ -11,6 +13,9 @@ from fawkes.workload.classes import COMPUTE, DISK, STAGES, Stage
 from fawkes.workload.model import TraceJob
 
 MB = 10**6
+
+_FIGURES = tuple(field.name for field in fields(Profile))
+_figures = attrgetter(*_FIGURES)
 
 #: what one reduce fetches when a trace does not know how many there are: Pig's default
 REDUCER_BYTES = 10**9
@@ -71,5 +76,5 @@ def job_spec_of(
         tasks_estimated=False,
         input_bytes=job.input_bytes,
         reference_us=reference_us,
-        details={"profile": {name: getattr(profile, name) for name in Profile.__dataclass_fields__}},
+        details={"profile": dict(zip(_FIGURES, _figures(profile), strict=True))},
     )

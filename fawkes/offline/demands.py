@@ -1,4 +1,4 @@
-"""What one task of each job asks of the machine, as a table beside a trace; and what starting a task costs.
+"""What one task of each job asks of the machine, as a table beside a trace.
 
 A trace says how long tasks take, or how many bytes they move; of processor time it knows nothing. The table has it.
 """
@@ -9,14 +9,12 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 from fawkes.core.model import JobSpec
 from fawkes.errors import ConfigError
-from fawkes.offline.load import Coming, Demand
-from fawkes.sim.constants import Constants
-from fawkes.sim.profile import Profile, profile_of
+from fawkes.offline.load import Coming
+from fawkes.sim.profile import Profile
 
 
 class Known(StrEnum):
@@ -40,14 +38,6 @@ class Asked:
     told_tasks: int | None = None
     told_bytes: int | None = None
     reference_us: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStart:
-    """What starting one task takes: time when it starts alone, and time on one core."""
-
-    wall_us: int = 0
-    cpu_us: int = 0
 
 
 _FIGURES = tuple(one.name for one in fields(Profile))
@@ -116,56 +106,6 @@ def _asking(spec: JobSpec, asked: Asked) -> JobSpec:
         input_bytes=asked.told_bytes,
         reference_us=asked.reference_us,
     )
-
-
-def started(demands: Sequence[Demand], start: TaskStart, constants: Constants) -> tuple[Demand, ...]:
-    """The same demands, with the start of each task in its work."""
-    if start == TaskStart():
-        return tuple(demands)
-
-    def change(nodes: int, jobs: Sequence[Coming]) -> Iterable[Coming]:
-        for one in jobs:
-            yield replace(one, spec=_with_profile(one.spec, with_start(profile_of(one.spec), start, nodes, constants)))
-
-    return tuple(demand.mapped(partial(change, demand.spec.min_nodes)) for demand in demands)
-
-
-def with_start(profile: Profile, start: TaskStart, nodes: int, constants: Constants) -> Profile:
-    """The profile of a job whose tasks have to start first, on that many nodes.
-
-    The time on cores is shared like any other. But a task that sleeps does so after its start, and the model lets time
-    and cores pass side by side: so its time grows by that of a start among all that start with it (`start_us`).
-    """
-    of = constants
-    map_us = start_us(start, profile.maps, nodes, of.map_slots or of.slots, of) if profile.map_us else start.wall_us
-    grown = replace(profile, map_us=profile.map_us + map_us, map_cpu_us=profile.map_cpu_us + start.cpu_us)
-    if not profile.reduces:
-        return grown
-    slots = of.reduce_slots if of.map_slots else of.slots
-    reduce_us = start_us(start, profile.reduces, nodes, slots, of) if profile.reduce_us else start.wall_us
-    return replace(
-        grown,
-        reduce_us=profile.reduce_us + reduce_us,
-        reduce_cpu_us=profile.reduce_cpu_us + start.cpu_us,
-    )
-
-
-def start_us(start: TaskStart, tasks: int, nodes: int, slots: int, constants: Constants) -> int:
-    """How long a start takes among the others of its wave, as the mean over the waves that the tasks make.
-
-    All slots of the nodes begin at once, and their starts share the cores.
-    """
-    full, rest = divmod(tasks, nodes * slots)
-    waves = [*([nodes * slots] if full else []), *([rest] if rest else [])]
-    times = [max(start.wall_us, start.cpu_us * _sharing(wave, nodes, constants) / constants.cores) for wave in waves]
-    if full and rest:
-        return round((full * times[0] + times[1]) / (full + 1))
-    return round(times[0])
-
-
-def _sharing(wave: int, nodes: int, constants: Constants) -> int:
-    """How many starts share one set of cores."""
-    return wave if constants.shared_cores else -(-wave // nodes)
 
 
 def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:

@@ -16,7 +16,7 @@ from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.errors import ConfigError, UserError
-from fawkes.offline.demands import TaskStart, read_demands, started, with_demands
+from fawkes.offline.demands import read_demands, with_demands
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
@@ -76,13 +76,12 @@ def read_plan(
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
     constants = _constants(table.model, said.network_bytes)
-    start = TaskStart(table.model.task_start_us or 0, table.model.task_start_cpu_us or 0)
     return Plan(
         name=found.path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
-        demands=started(demands, start, constants),
+        demands=demands,
         seed=seed,
         constants=constants,
         delays=replace(Delays(), **_said(table.model, Delays)),

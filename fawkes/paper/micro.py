@@ -71,7 +71,8 @@ class Bench:
                 if isinstance(found, Copy) and found not in self._seen:
                     self._seen.add(found)
                     wait_us = next_look_us(self.flows.now_us, self._look_us) - self.flows.now_us
-                    found.flows[cluster.machine.wait(wait_us, (cluster, found))] = None
+                    machine = cluster.machine
+                    found.flows.update(machine.begin(machine.start(wait_us, 0), (cluster, found)))
                 elif found is not None:
                     yield found
 

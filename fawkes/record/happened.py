@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fawkes.core.decision import PutCluster
 from fawkes.core.events import ReleaseAsked, Sampled, Started
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobLife, JobState, NodeLife
 from fawkes.errors import UserError
 from fawkes.report import history
-from fawkes.store.base import Reader
+from fawkes.store.base import CLUSTER, Reader
 from fawkes.units import show_time
 
 _HINT = "Give another --since or --until; `fawkes jobs --all` shows when there were jobs"
@@ -83,8 +84,9 @@ def happened(store: Reader, span: Span) -> Happened:
         )
     busy = {job.cluster for job in jobs}
     there = [state for state in history.clusters(store) if _there(state, span)]
-    clusters = tuple(state for state in there if state.id in busy or not state.failed)
-    left_out |= {f"MR-cluster {state.id}": f"it failed: {state.failed}" for state in there if state not in clusters}
+    idle = {state.id: why for state in there if state.id not in busy and (why := _why_not(store, state, span))}
+    clusters = tuple(state for state in there if state.id not in idle)
+    left_out |= {f"MR-cluster {name}": why for name, why in idle.items()}
     notes += _carried(store, span)
     notes += [f"{job.id} was tried {job.attempt} times; its last attempt counts" for job in jobs if job.attempt > 1]
     slots, node_slots = _slots(store, span, jobs)
@@ -127,6 +129,23 @@ def _why(job: JobState) -> str:
 def _there(state: ClusterState, span: Span) -> bool:
     gone_us = state.since_us if state.life is ClusterLife.GONE else None
     return state.requested_us < span.until_us and (gone_us is None or gone_us > span.since_us)
+
+
+def _why_not(store: Reader, state: ClusterState, span: Span) -> str:
+    """Why a MR-cluster without jobs in the span is no part of what happened in it; empty when it is."""
+    if state.failed:
+        return f"it failed: {state.failed}"
+    before = [entry for entry in history.steps(store, store.mentions(CLUSTER, state.id)) if entry.seq < span.first_seq]
+    lives = [
+        change.state.life
+        for entry in before
+        for change in entry.decision.changes
+        if isinstance(change, PutCluster) and change.state.id == state.id
+    ]
+    return "it was being given back when the span began" if lives[-1:] and lives[-1] in _GIVEN_BACK else ""
+
+
+_GIVEN_BACK = (ClusterLife.SAVING, ClusterLife.RETIRING, ClusterLife.GONE)
 
 
 def _released(store: Reader, span: Span) -> list[str]:

@@ -46,6 +46,7 @@ class SimCluster:
         self._seed = seed
         self._chance = Chance(constants.spread, constants.stragglers, constants.straggle)
         self._shared_slots = constants.map_slots == 0
+        self._starts = bool(constants.task_start_us or constants.task_start_cpu_us)
         self._map_slots: deque[SimNode] = deque()
         self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
         self.machine = Machine(name, flows, constants, common)
@@ -126,9 +127,8 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
-            if self._constants.job_begin_us:
-                job.step = self.machine.wait(self._constants.job_begin_us, (self, job))
-            else:
+            self._step(job, self._constants.job_begin_us, self._constants.job_begin_cpu_us)
+            if not job.steps:
                 self._begin(job)
         return self.jobs[key].since_us
 
@@ -142,9 +142,9 @@ class SimCluster:
         job = self.jobs.pop(attempt, None)
         since_us = self._flows.now_us if job is None else job.since_us
         if job is not None:
-            if job.step is not None:
-                self._flows.drop(job.step)
-                job.step = None
+            for flow in job.steps:
+                self._flows.drop(flow)
+            job.steps.clear()
             for task in list(job.running):
                 self._stop(task)
             self._forget(job)
@@ -155,7 +155,7 @@ class SimCluster:
         """Something of a job or of a copy is over; the job or the copy when that ended with it."""
         if isinstance(owner, SimJob):
             # It was cancelled by what else ended in this microsecond.
-            return self._job_step_ended(owner) if owner.step is flow else None
+            return self._job_step_ended(owner, flow) if flow in owner.steps else None
         if isinstance(owner, Copy):
             wanted = flow in owner.flows
             owner.flows.pop(flow, None)
@@ -255,6 +255,7 @@ class SimCluster:
             node.reduces_free -= 1
         job.started = True
         task = TaskAttempt(job, node, phase, job.attempts, self._chance.factor(job.stream, job.attempts))
+        task.starts = self._starts
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
         self._note(task, "start")
@@ -296,8 +297,15 @@ class SimCluster:
 
     # --- the course of a job and of a task
 
-    def _job_step_ended(self, job: SimJob) -> SimJob | None:
-        job.step = None
+    def _step(self, job: SimJob, time_us: int, cpu_us: int) -> None:
+        """A job is prepared or brought to its end, if that takes anything."""
+        if time_us or cpu_us:
+            job.steps.update(self.machine.begin(self.machine.start(time_us, cpu_us), (self, job)))
+
+    def _job_step_ended(self, job: SimJob, flow: Flow[Owner]) -> SimJob | None:
+        del job.steps[flow]
+        if job.steps:
+            return None
         if not job.ready:
             self._begin(job)
             return None
@@ -320,6 +328,10 @@ class SimCluster:
             node.kept.pop(job, None)
 
     def _phase_ended(self, task: TaskAttempt) -> SimJob | None:
+        if task.starts:
+            task.starts = False
+            self._work(task)
+            return None
         match task.phase:
             case Phase.MAP | Phase.REDUCE:
                 return self._task_ended(task)
@@ -346,9 +358,9 @@ class SimCluster:
             for waiting in [one for one in job.running if one.phase is Phase.WAIT]:
                 self._fetch_rest(waiting)
         if job.ended:
-            if not self._constants.job_end_us:
+            self._step(job, self._constants.job_end_us, 0)
+            if not job.steps:
                 return self._finish(job)
-            job.step = self.machine.wait(self._constants.job_end_us, (self, job))
         self.assign()
         return None
 
@@ -371,7 +383,15 @@ class SimCluster:
     # --- work
 
     def _work(self, task: TaskAttempt) -> None:
-        """Begin the flows of the task's phase."""
+        """Begin the flows of the task's start, or of its phase."""
+        if task.starts:
+            legs = self.machine.start(self._constants.task_start_us, self._constants.task_start_cpu_us)
+        else:
+            legs = self._legs(task)
+        work = [(pool, amount * task.factor) for pool, amount in legs]
+        task.flows.update(self.machine.begin(work, (self, task)))
+
+    def _legs(self, task: TaskAttempt) -> list[Leg]:
         fetched = 0.0
         if task.phase in (Phase.FETCH, Phase.FETCH_REST):
             before, task.share = task.share, task.job.maps_done / max(1, task.job.profile.maps)
@@ -380,9 +400,7 @@ class SimCluster:
         far = 0.0
         if len(self._sites) > 1:
             far = far_bytes(task, self.nodes.values(), fetched, sum(kept.values()), self.replication)
-        legs = [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
-        work = [(pool, amount * task.factor) for pool, amount in legs]
-        task.flows.update(self.machine.begin(work, (self, task)))
+        return [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
         """How many finished maps have their output on nodes of each role."""

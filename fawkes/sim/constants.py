@@ -30,6 +30,9 @@ class Constants:
     - ``slow_start``: share of the maps that have ended before reduces begin (Hadoop's default)
     - ``job_begin_us``, ``job_end_us``: from the submission to the first map, from the last task to the end (measured:
       6 to 8 s and 2 to 10 s in the Rumen and SLS traces)
+    - ``job_begin_cpu_us``: time on one core that the first of these takes; ``task_start_us``, ``task_start_cpu_us``: a
+      task that starts alone takes so long before its work, and so much of one core (none where there are cores enough;
+      `fawkes calibrate` measures them)
     - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
       heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
     - ``decommission_us``: how often the NameNode looks whether a node that leaves has been emptied
@@ -52,6 +55,9 @@ class Constants:
     slow_start: float = 0.05
     job_begin_us: int = 7_000_000
     job_end_us: int = 4_000_000
+    job_begin_cpu_us: int = 0
+    task_start_us: int = 0
+    task_start_cpu_us: int = 0
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
     decommission_us: int = 30_000_000

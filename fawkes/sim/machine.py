@@ -42,9 +42,7 @@ class Machine:
         self._cores: Pool[Owner] = common.cores or Pool(f"cores:{name}", 0.0, cap=1.0)
         self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
         self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
-        self._copies: Pool[Owner] = Pool(
-            f"copies:{name}", 0.0, cap=constants.streams * constants.block_bytes / constants.heartbeat_us
-        )
+        self._copies: Pool[Owner] = Pool(f"copies:{name}", 0.0, cap=copies_of(constants))
 
     def disks(self, role: Role) -> Pool[Owner]:
         """The disks of all nodes of a role."""
@@ -65,9 +63,12 @@ class Machine:
         real = [(pool, work) for pool, work in legs if work > 0 and min(pool.capacity, pool.cap) < inf]
         return {self._flows.begin(pool, work, owner): None for pool, work in real or [(self._time, 0.0)]}
 
-    def wait(self, time_us: int, owner: Owner) -> Flow[Owner]:
-        """Time passes, whatever the machine does."""
-        return self._flows.begin(self._time, time_us, owner)
+    def start(self, time_us: int, cpu_us: int) -> list[Leg]:
+        """What starts, of a job or of a task: it takes its time, and longer where the cores are shared by many.
+
+        A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
+        """
+        return [(self._time, time_us), (self._cores, cpu_us / 2), (self._cores, cpu_us / 2)]
 
     def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int]) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
@@ -126,6 +127,12 @@ class Machine:
             yield self._disks[Role.CORE], written
         else:
             yield self._disks[task.node.role], written
+
+
+def copies_of(constants: Constants) -> float:
+    """Bytes a microsecond that leave a node which is emptied: what HDFS hands out, and no more than its network."""
+    of = constants
+    return min(of.streams * of.block_bytes / of.heartbeat_us, of.network_bytes_s / SECOND_US)
 
 
 def capacity_of(count: int, amount: float) -> float:

@@ -44,7 +44,8 @@ def profile_of(spec: JobSpec) -> Profile:
     """The profile in a job's details, by what is known of it: ``profile``, ``sleep``, or tasks of equal length."""
     given = spec.details.get("profile")
     if isinstance(given, Mapping) and given:
-        return Profile(**{name: _number(value) for name, value in given.items()})
+        whole = set(map(type, given.values())) == {int}
+        return Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
     sleep = spec.details.get("sleep")
     if isinstance(sleep, Mapping):
         names = ("maps", "map_us", "reduces", "reduce_us")

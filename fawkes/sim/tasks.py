@@ -45,7 +45,8 @@ class SimNode:
 class SimJob:
     """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again.
 
-    ``attempts`` of its tasks have started, whose chances begin at ``stream``.
+    ``attempts`` of its tasks have started, whose chances begin at ``stream``. ``steps`` are what is under way
+    before the first and after the last task.
     """
 
     effect: StartJob
@@ -60,7 +61,7 @@ class SimJob:
     stream: int = 0
     attempts: int = 0
     running: dict[TaskAttempt, None] = field(default_factory=dict)
-    step: Flow[Any] | None = None
+    steps: dict[Flow[Any], None] = field(default_factory=dict)
 
     @property
     def attempt(self) -> JobAttempt:
@@ -106,7 +107,7 @@ class TaskAttempt:
     """A task on a node: attempt ``number`` of its job, maps and reduces counted together.
 
     ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
-    it has fetched of the map output.
+    it has fetched of the map output. One that ``starts`` has not come to its work.
     """
 
     job: SimJob
@@ -116,6 +117,7 @@ class TaskAttempt:
     factor: float = 1.0
     flows: dict[Flow[Any], None] = field(default_factory=dict)
     share: float = 0.0
+    starts: bool = False
 
     @property
     def is_map(self) -> bool:

@@ -17,7 +17,7 @@ from fawkes.sim.constants import DAS4
 from fawkes.sim.steps import Delays
 from fawkes.store.base import Writer
 from fawkes.units import SECOND_US
-from tests.record.support import history_of, recorded, run
+from tests.record.support import demand, history_of, recorded, run, sleep_job
 
 S = SECOND_US
 
@@ -48,13 +48,31 @@ def test_a_record_shows_the_constants_that_it_was_made_by(store: Writer, tmp_pat
     assert found["task_start"] == []
 
 
-def test_crowds_of_starts_show_what_a_start_costs(store: Writer, tmp_path: Path) -> None:
+def test_crowds_of_starts_show_what_a_start_costs(tmp_path: Path) -> None:
+    store = run([demand("a", [sleep_job(f"a-{number}", "a") for number in range(3)], every_s=60)])
     found = observed([with_histories(store, tmp_path, begin_us=3 * S)]).values
     took_us = [job.run_us - 7 * S - 12 * S for job in history.jobs(store) if job.cluster == "a" and job.run_us]
     # Four start at once on two cores.
     assert found["task_start_cpu"] == pytest.approx([us / 2 for us in took_us], abs=2000)
     assert "crowd" not in found
     assert found.get("cores", []) == []
+
+
+def test_crowds_that_met_another_job_that_begins_are_left_out(tmp_path: Path) -> None:
+    """Its client and its ApplicationMaster start as well."""
+    one_cluster = run([demand("a", [sleep_job(f"a-{number}", "a") for number in range(3)], every_s=60)])
+    # The second one begins while tasks of the first one start.
+    two_clusters = run([demand(name, [sleep_job(f"{name}-0", name)], at_s=at_s) for name, at_s in (("a", 0), ("b", 8))])
+    for store, each in ((one_cluster, 3), (two_clusters, 1)):
+        jobs = history.jobs(store)
+        histories = {
+            job.id: {"job": job.id, "attempt": 1, "applications": [history_of(job, maps=4, begin_us=3 * S)]}
+            for job in jobs
+        }
+        folder = tmp_path / f"{each}"
+        folder.mkdir()
+        record = recorded(store, folder, histories=histories, platform=Platform(cores=2, shared_cores=True))
+        assert len(observed([record]).values.get("task_start_cpu", [])) == each
 
 
 def test_several_records_are_one_set_of_observations(store: Writer, tmp_path: Path) -> None:

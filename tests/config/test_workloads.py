@@ -134,7 +134,7 @@ def test_wkld_a_in_small_is_what_the_paper_plays(tmp_path: Path) -> None:
     assert [(one.spec.id, one.spec.min_nodes) for one in found.clusters] == [("c-1", 2), ("c-2", 2), ("c-3", 2)]
     assert [one.after for one in found.clusters] == ["", "", "c-1"]
     kinds = Counter("sleep" if JobDetails.of(one.spec.details).sleep else one.spec.id for one in found.jobs)
-    assert kinds == {"sleep": 20, "count": 1}
+    assert kinds == {"sleep": 24, "count": 1}
     assert {one.spec.cluster for one in found.jobs} == {"c-1", "c-2", "c-3"}
     assert found.settings.core.preset == "demo"
     assert ClusterDetails.of(found.clusters[0].spec.details).outputs

@@ -59,6 +59,11 @@ def test_only_core_nodes_have_a_volume_for_input() -> None:
     }
 
 
+def test_busy_core_nodes_get_blocks_beside_idle_others() -> None:
+    """What lies on core nodes alone could not be written while both have more than twice the mean load."""
+    assert settings_of(CONF)["hdfs-site"]["dfs.namenode.redundancy.considerLoad"] == "false"
+
+
 def test_members_are_read_from_the_files_that_a_refresh_writes() -> None:
     sites = settings_of(CONF)
     assert sites["hdfs-site"]["dfs.hosts"] == f"{ROOT}/members/{Folders.DFS_INCLUDE}"

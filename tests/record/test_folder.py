@@ -99,7 +99,7 @@ def test_a_calibrated_model_stands_instead_of_what_the_ledger_tells(happened: Wr
     record = recorded(happened, tmp_path, model=model)
     plan = read_plan(Site(tmp_path), Catalog(site=record.folder), str(record.scenario))
     assert plan.delays.join_us == 9_000_000
-    assert profile_of(plan.demands[0].all_jobs[0].spec).map_us == 14_000_000
+    assert plan.constants.task_start_us == 2_000_000
     assert "deploy" not in record.scenario.read_text().partition("[model]")[2].partition("[[")[0]
 
 

@@ -78,6 +78,23 @@ def test_a_span_keeps_what_was_submitted_in_it() -> None:
     assert "jobs of before the span that went on in it are not there (1)" in what.notes
 
 
+@pytest.mark.parametrize(
+    ("life", "kept"), [(ClusterLife.RUNNING, True), (ClusterLife.SAVING, False), (ClusterLife.RETIRING, False)]
+)
+def test_a_cluster_that_is_being_given_back_when_the_span_begins_is_left_out(life: ClusterLife, kept: bool) -> None:
+    """Offline it would hold its nodes until it has been idle."""
+    other = ClusterState(spec=ClusterSpec(id=ClusterId("other"), min_nodes=2), life=life)
+    store = store_of(
+        (started(0), (CLUSTER, PutCluster(other))),
+        woke(20, job("late", JobLife.SUCCEEDED, 20)),
+        woke(21, PutCluster(replace(other, life=ClusterLife.GONE, since_us=21 * SECOND_US))),
+    )
+    what = happened(store, span_of(store, 15 * SECOND_US))
+    assert [state.id for state in what.clusters] == (["c", "other"] if kept else ["c"])
+    said = {} if kept else {"MR-cluster other": "it was being given back when the span began"}
+    assert what.left_out == said
+
+
 def test_the_rules_are_those_that_held_longest() -> None:
     store = store_of(
         (started(0, tau=1.0), (CLUSTER,)),

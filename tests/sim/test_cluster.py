@@ -90,6 +90,38 @@ def test_a_job_has_a_beginning_and_an_end() -> None:
     assert bench.took_s() == 21
 
 
+@pytest.mark.parametrize(
+    ("maps", "shared", "expected_s"),
+    [
+        (1, True, 1.5 + 10),  # alone: as long as it takes alone
+        (2, True, 2 + 10),  # a core for each
+        (1, False, 1.5 + 10),
+        (8, True, 8 + 10),  # two cores for eight
+        (8, False, 4 + 10),  # two cores for the four of each node
+        (10, True, 8 + 10 + 2 + 10),  # a wave of eight, and one of two
+    ],
+)
+def test_tasks_start_before_their_work_and_longer_in_a_crowd(maps: int, shared: bool, expected_s: float) -> None:
+    of = replace(PLAIN, slots=4, cores=2.0, shared_cores=shared, task_start_us=1_500_000, task_start_cpu_us=2_000_000)
+    bench = Bench(of, core=2)
+    bench.submit(maps=maps, map_us=10 * SECOND_US)
+    bench.run()
+    assert bench.took_s() == pytest.approx(expected_s)
+
+
+def test_reduces_start_as_well_and_jobs_begin_beside_tasks_that_start() -> None:
+    of = replace(PLAIN, slots=2, cores=1.0, shared_cores=True, task_start_cpu_us=2_000_000)
+    bench = Bench(replace(of, job_begin_us=6 * SECOND_US, job_begin_cpu_us=4 * SECOND_US), core=1)
+    bench.submit("first", maps=1, map_us=10 * SECOND_US, reduces=1, reduce_us=3 * SECOND_US)
+    bench.run(until_s=6)
+    bench.flows.now_us = 6 * SECOND_US
+    bench.submit("second", maps=1, map_us=SECOND_US)
+    bench.run()
+    # On one core: the first map starts until 10 s beside a job that begins, which has until 12 s for its other 2.
+    assert bench.took_s("first") == pytest.approx(6 + 4 + 10 + 2 + 3)
+    assert bench.took_s("second") == pytest.approx(6 + 2 + 1)
+
+
 def test_cores_are_shared_by_those_who_compute_and_not_by_those_who_sleep() -> None:
     bench = Bench(replace(PLAIN, slots=4, cores=1.0), core=1)
     bench.submit("sleeps", maps=2, map_us=10 * SECOND_US)
@@ -210,3 +242,19 @@ def test_reduces_do_not_wait_for_disks_that_have_left() -> None:
     bench.cluster.leave(NodeId("transient_core-000"))
     bench.run()
     assert bench.took_s() > 41
+
+
+@pytest.mark.parametrize(
+    ("network_bytes_s", "expected_s"),
+    [
+        (1e9, 30.0),  # two blocks of 10 bytes for each heartbeat of 2 s
+        (4.0, 75.0),  # what one node can send, however many take it
+    ],
+)
+def test_a_node_is_emptied_no_faster_than_hdfs_and_its_network_allow(network_bytes_s: float, expected_s: float) -> None:
+    of = replace(PLAIN, block_bytes=10, heartbeat_us=2 * SECOND_US, network_bytes_s=network_bytes_s)
+    bench = Bench(of, core=2, transient_core=1)
+    bench.cluster.stored[NodeId("transient_core-000")] = 300
+    bench.cluster.evacuate(NodeId("transient_core-000"), "of")
+    bench.run()
+    assert bench.flows.now_us == expected_s * SECOND_US

@@ -16,8 +16,9 @@ from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.sim.chance import stream_of
 from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
-from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
-from fawkes.sim.machine import capacity_of
+from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NODE, NONE, POOL, TIME, Array
+from fawkes.sim.constants import Constants
+from fawkes.sim.machine import capacity_of, copies_of
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from fawkes.sim.compiled.model import CompiledModel
 
 _ROLES = list(Role)
+
+
+def slots_of(of: Constants) -> int:
+    """The slots of a node, for maps and for reduces."""
+    return of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +59,9 @@ class CompiledCluster:
         self._nodes: dict[NodeId, int] = {}
         self._draining: set[NodeId] = set()
         self._stores: Array | None = None
+        self._by_role = [0] * layout.ROLES
         self._sites: dict[int, list[int]] = {}
+        self._slots = slots_of(model.constants)
         self._reserved = 0
         model.for_pools()
         self._at = model.memory.take(CLUSTER.SIZE)
@@ -68,7 +76,7 @@ class CompiledCluster:
         words[self._at + CLUSTER.CORES_POOL] = model.cores or first + CORES * POOL.SIZE
         words[self._at + CLUSTER.REPLICATION], words[self._at + CLUSTER.FAR] = self._replication, far
         self._far_room = model.site_room
-        caps = {CORES: 1.0, TIME: 1.0, COPIES: of.streams * of.block_bytes / of.heartbeat_us}
+        caps = {CORES: 1.0, TIME: 1.0, COPIES: copies_of(of)}
         for number in range(layout.POOLS):
             capacity = inf if number == TIME else 0.0
             model.new_pool(capacity, caps.get(number, inf), first + number * POOL.SIZE)
@@ -88,11 +96,6 @@ class CompiledCluster:
     def _call(self, what: int, a: int, b: int = 0) -> int:
         self._make_room()
         return self._model.call(what, a, b)
-
-    @property
-    def _slots(self) -> int:
-        of = self._model.constants
-        return of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots
 
     @property
     def nodes(self) -> Collection[NodeId]:
@@ -158,16 +161,16 @@ class CompiledCluster:
         """What the pools shall have, and what crosses the link, changes with the nodes."""
         memory, of = self._model.memory, self._model.constants
         role, site = int(memory.words[node + NODE.ROLE]), int(memory.words[node + NODE.SITE])
-        counts = memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES]
-        counts[role] += count
-        by_role, nodes = counts.tolist(), int(counts.sum())
-        wanted = memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME]
-        wanted[: layout.ROLES] = [capacity_of(one, of.disk_bytes_s / SECOND_US) for one in by_role]
-        wanted[CORES], wanted[NETWORK] = (
+        self._by_role[role] += count
+        nodes = sum(self._by_role)
+        memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES] = self._by_role
+        # In the order of the pools: a slice costs as much as a word.
+        memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME] = (
+            *(capacity_of(one, of.disk_bytes_s / SECOND_US) for one in self._by_role),
             capacity_of(nodes, of.cores),
             capacity_of(nodes, of.network_bytes_s / SECOND_US),
+            of.multiplier * nodes * of.block_bytes / of.heartbeat_us,
         )
-        wanted[COPIES] = of.multiplier * nodes * of.block_bytes / of.heartbeat_us
         self._stores = None
         self._count_site(site, role, count)
 
@@ -183,11 +186,12 @@ class CompiledCluster:
         memory.words[self._at + CLUSTER.SITES] = len(self._sites)
         core = sum(counts[layout.CORE] for counts in self._sites.values())
         storing = core + sum(counts[layout.TRANSIENT_CORE] for counts in self._sites.values())
+        far = int(memory.words[self._at + CLUSTER.FAR])
         for near, counts in self._sites.items():
-            far, here = int(memory.words[self._at + CLUSTER.FAR]) + 2 * near, counts[layout.CORE]
-            memory.floats[far] = ((core - here) / max(1, core)) ** self._replication
+            here = counts[layout.CORE]
+            memory.floats[far + 2 * near] = ((core - here) / max(1, core)) ** self._replication
             here += counts[layout.TRANSIENT_CORE]
-            memory.floats[far + 1] = (storing - here) / max(1, storing)
+            memory.floats[far + 2 * near + 1] = (storing - here) / max(1, storing)
 
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
@@ -210,7 +214,8 @@ class CompiledCluster:
         model = self._model
         now_us, profile = model.now_us, profile_of(effect.spec)
         job, serial, kept_sites = model.new_job(self, attempt)
-        self._write(job, profile, stream_of(model.seed, *attempt), serial, kept_sites)
+        stream = stream_of(model.seed, *attempt) if model.has_chances else 0
+        self._write(job, profile, stream, serial, kept_sites)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0
         self._call(run.SUBMIT, job)

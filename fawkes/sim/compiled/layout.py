@@ -46,7 +46,8 @@ def _record(name: str, fields: str, **arrays: int) -> Any:
 HEADER = _record(
     "header",
     "NONE NOW ORDER SEQ EVENTS WHAT FREE_OWNERS FREE_CELLS FRESH DUE DUES DIRTY DIRTIES BATCH BATCH_COUNT BATCH_AT"
-    " LOG LOGGED LOG_ROOM QUANTILES SHARED_SLOTS JOB_BEGIN_US JOB_END_US LINK SHARE STRAGGLE REMOTE_READ OUTPUT_PASSES",
+    " LOG LOGGED LOG_ROOM QUANTILES SHARED_SLOTS JOB_BEGIN_US JOB_BEGIN_CPU_US"
+    " JOB_END_US TASK_START_US TASK_START_CPU_US LINK SHARE STRAGGLE REMOTE_READ OUTPUT_PASSES",
 )
 #: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use, some of flows that have been dropped; ``FLOWS`` are not
 POOL = _record("pool", "CAPACITY CAP CLOCK AT_US FLOWS HEAP COUNT ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY")
@@ -54,10 +55,11 @@ POOL = _record("pool", "CAPACITY CAP CLOCK AT_US FLOWS HEAP COUNT ROOM DUE_US DU
 ENTRY = _record("entry", "ENDS_AT ORDER FLOW")
 #: of an owner. ``ORDER`` is below 0 from the end of the flow until its owner has heard of it
 LEG = _record("leg", "ENDS_AT ORDER POOL")
-#: an attempt of a task, a step of a job or a copy. ``LEFT`` of ``USED`` legs are waited for
+#: an attempt of a task, a step of a job or a copy. ``LEFT`` of ``USED`` legs are waited for; one that ``STARTS`` has
+#: not come to the work of its phase
 OWNER = _record(
     "owner",
-    "PHASE CLUSTER JOB NODE LEFT USED NUMBER FACTOR SHARE NEXT PREV NODE_NEXT NODE_PREV LEG",
+    "PHASE CLUSTER JOB NODE LEFT USED NUMBER STARTS FACTOR SHARE NEXT PREV NODE_NEXT NODE_PREV LEG",
     LEG=LEGS * LEG.SIZE,
 )
 #: free slots, first come first served; ``STALE`` ones of nodes that drain or have left are passed over

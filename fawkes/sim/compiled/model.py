@@ -51,9 +51,11 @@ class CompiledModel:
         words[HEADER.NOW], words[HEADER.LINK] = now_us, self.link
         words[HEADER.SHARED_SLOTS] = of.map_slots == 0
         words[HEADER.JOB_BEGIN_US], words[HEADER.JOB_END_US] = of.job_begin_us, of.job_end_us
+        words[HEADER.JOB_BEGIN_CPU_US] = of.job_begin_cpu_us
+        words[HEADER.TASK_START_US], words[HEADER.TASK_START_CPU_US] = of.task_start_us, of.task_start_cpu_us
         floats[HEADER.SHARE], floats[HEADER.STRAGGLE] = of.stragglers, of.straggle
         floats[HEADER.REMOTE_READ], floats[HEADER.OUTPUT_PASSES] = of.remote_read, of.output_passes
-        if of.spread or of.stragglers:
+        if self.has_chances:
             table = quantiles(of.spread)
             at = memory.take(len(table))
             memory.floats[at : at + len(table)] = table
@@ -64,6 +66,11 @@ class CompiledModel:
         pool = address or self.memory.take(POOL.SIZE)
         self.memory.floats[pool + POOL.CAPACITY], self.memory.floats[pool + POOL.CAP] = capacity, cap
         return pool
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether attempts take longer or shorter than the mean."""
+        return bool(self.constants.spread or self.constants.stragglers)
 
     @property
     def now_us(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from fawkes.sim.compiled.flows import add_leg, at_least_one, begin_flow, compiled, drop_leg, drop_legs, rate, resize
+from fawkes.sim.compiled.flows import add_leg, at_least_one, compiled, drop_leg, drop_legs, rate, resize
 from fawkes.sim.compiled.layout import (
     ALL,
     CELL,
@@ -35,7 +35,6 @@ from fawkes.sim.compiled.layout import (
     ROLES,
     STARTED,
     STEP,
-    TIME,
     TRANSIENT,
     WAIT,
     Array,
@@ -55,7 +54,7 @@ from fawkes.sim.compiled.lists import (
     push_slot,
     remove_attempt,
 )
-from fawkes.sim.compiled.work import chance, work
+from fawkes.sim.compiled.work import chance, start_work, work
 
 # --- what jobs have to start
 
@@ -145,6 +144,7 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
         w[j + JOB.FRESH_NEXT], w[HEADER.FRESH] = w[HEADER.FRESH], j
     o = new_owner(w, phase, c, j)
     w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
+    w[o + OWNER.STARTS] = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
     f[o + OWNER.SHARE], f[o + OWNER.FACTOR] = 0.0, chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS])
     w[j + JOB.ATTEMPTS] += 1
     if phase != MAP:
@@ -194,7 +194,11 @@ def _set_phase(w: Array, o: int, phase: int) -> None:
 
 @compiled
 def phase_ended(w: Array, f: Array, o: int) -> int:
-    """All flows of an attempt's phase have ended; the job when that ended with it."""
+    """All flows of an attempt's start or phase have ended; the job when that ended with it."""
+    if w[o + OWNER.STARTS]:
+        w[o + OWNER.STARTS] = 0
+        work(w, f, o)
+        return NONE
     phase = w[o + OWNER.PHASE]
     if phase in (MAP, REDUCE):
         return _task_ended(w, f, o)
@@ -244,7 +248,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
     if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
         if w[HEADER.JOB_END_US] == 0:
             return _finish(w, f, j)
-        _begin_step(w, f, j, w[HEADER.JOB_END_US])
+        _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
     assign(w, f, c)
     return NONE
 
@@ -257,12 +261,11 @@ def _count_output(w: Array, c: int, n: int, output_bytes: int) -> None:
 
 
 @compiled
-def _begin_step(w: Array, f: Array, j: int, time_us: int) -> None:
+def _begin_step(w: Array, f: Array, j: int, time_us: int, cpu_us: int) -> None:
     """A job is being prepared, or is being brought to its end."""
-    c = w[j + JOB.CLUSTER]
-    o = new_owner(w, STEP, c, j)
+    o = new_owner(w, STEP, w[j + JOB.CLUSTER], j)
     w[j + JOB.STEP] = o
-    begin_flow(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, float(time_us))
+    start_work(w, f, o, float(time_us), float(cpu_us))
 
 
 @compiled
@@ -306,8 +309,8 @@ def submit(w: Array, f: Array, j: int) -> None:
     w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     list_job(w, ALL, j, True)
     reconsider(w, f, j)
-    if w[HEADER.JOB_BEGIN_US]:
-        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US])
+    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
+        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
     else:
         _make_ready(w, f, j)
 

@@ -26,15 +26,27 @@ from fawkes.sim.compiled.layout import (
 
 @compiled
 def work(w: Array, f: Array, o: int) -> None:
-    """Begin the flows of an attempt's phase."""
+    """Begin the flows of an attempt's start, or of its phase."""
     w[o + OWNER.USED], w[o + OWNER.LEFT] = 0, 0
-    if w[o + OWNER.PHASE] == MAP:
+    if w[o + OWNER.STARTS]:
+        factor = f[o + OWNER.FACTOR]
+        start_work(w, f, o, w[HEADER.TASK_START_US] * factor, w[HEADER.TASK_START_CPU_US] * factor)
+    elif w[o + OWNER.PHASE] == MAP:
         _work_map(w, f, o)
     elif w[o + OWNER.PHASE] == REDUCE:
         _work_reduce(w, f, o)
     else:
         _work_fetch(w, f, o)
     at_least_one(w, f, o, w[w[o + OWNER.CLUSTER] + CLUSTER.FIRST_POOL])
+
+
+@compiled
+def start_work(w: Array, f: Array, o: int, time_us: float, cpu_us: float) -> None:
+    """What starts, of a job or of a task: it takes its time, and longer where the cores are shared by many."""
+    c = w[o + OWNER.CLUSTER]
+    add_leg(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, time_us)
+    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2)
+    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2)
 
 
 @compiled

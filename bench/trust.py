@@ -1,0 +1,83 @@
+"""Calibrate on one workload in a lab, predict another: by how much each job was missed, as `fawkes calibrate` says it.
+
+Both workloads lie in workloads/ and run by `fawkes replay`, one after the other, on a lab of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.figures import Say
+from fawkes.config.site import Site
+from fawkes.demo.stage import controller_of, lab_of
+from fawkes.errors import FawkesError
+from fawkes.lab import LabSpec
+
+HOSTS = 6
+WORKLOADS = {"calibration-fit": ("fit", "fit-many"), "calibration-judge": ("judge", "judge-many")}
+"""Each with its MR-clusters; the constants are fitted on the first."""
+
+_SETTINGS = 'preset = "demo"\npolicy = "TD"\nsample_every = "4s"\nidle_time = "10h"\n'
+
+
+def recorded(folder: Path, say: Say) -> list[Path]:
+    """A record of each workload in ``folder``, as `fawkes record` writes it; FawkesError when a command fails."""
+    site = Site(folder / "lab")
+    found = []
+    with lab_of(LabSpec(hosts=HOSTS, site=site.root), say) as lab:
+        site.settings_file.write_text(_SETTINGS)
+        with controller_of(lab, site):
+            for name, clusters in WORKLOADS.items():
+                since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
+                say(f"trust: {name}")
+                _fawkes(site, "replay", name, "--out", str(folder / f"replay-{name}"))
+                found.append(folder / name)
+                _fawkes(site, "record", "--since", since, "--out", str(found[-1]))
+                for cluster in clusters:
+                    _fawkes(site, "release", cluster, "--yes", "--wait", "--discard-data")
+    return found
+
+
+def judged(records: list[Path], model: Path) -> str:
+    """Constants fitted on all records but the last, and how well they predict that: the command's table."""
+    *fitted, last = (str(record) for record in records)
+    return _fawkes(Site(model.parent), "calibrate", *fitted, "--out", str(model), "--force", "--validate", last)
+
+
+def _fawkes(site: Site, *words: str) -> str:
+    command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
+    if done.returncode:
+        raise FawkesError(f"`fawkes {' '.join(words)}` ended with {done.returncode}: {done.stdout[-2000:]}")
+    return done.stdout
+
+
+def main() -> int:
+    """Run, print the table, and keep the records if a folder is named."""
+    parser = argparse.ArgumentParser(prog="python -m bench.trust", description=__doc__)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the records and the model in a new folder")
+    asked = parser.parse_args()
+    try:
+        if asked.keep is not None:
+            asked.keep.mkdir(parents=True)
+            print(_both(asked.keep.absolute()))
+        else:
+            with TemporaryDirectory(prefix="fawkes-trust-") as folder:
+                print(_both(Path(folder)))
+    except (FawkesError, OSError) as error:
+        print(error, file=sys.stderr)
+        return error.exit_status if isinstance(error, FawkesError) else 1
+    return 0
+
+
+def _both(folder: Path) -> str:
+    return judged(recorded(folder, lambda said: print(said, file=sys.stderr)), folder / "model.toml")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""What no record shows by itself is found by simulating with several values of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fawkes.calibrate.fit import NAMES, Fit
+from fawkes.calibrate.search import SHARES, searched
+from fawkes.record.scenario import Platform
+from fawkes.units import SECOND_US
+from tests.record.support import CONSTANTS, demand, recorded, run, sleep_job
+
+LAB = replace(CONSTANTS, spread=0.0, shared_cores=True, cores=1.0, job_begin_us=8 * SECOND_US, job_end_us=4 * SECOND_US)
+
+
+def fits(**values: float) -> tuple[Fit, ...]:
+    return tuple(Fit(name=name, n=9, value=values.get(name)) for name in NAMES)
+
+
+def found(fitted: tuple[Fit, ...]) -> Fit:
+    return next(one for one in fitted if one.name == "job_begin_cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 0.75])
+def test_the_work_of_jobs_that_begin_together_is_found(tmp_path: Path, share: float) -> None:
+    """Jobs of three MR-clusters that begin at once on one core take longer the more of their beginning is work."""
+    three = [demand(name, [sleep_job(f"{name}-0", name, maps=1)]) for name in "abc"]
+    true = replace(LAB, job_begin_cpu_us=round(share * LAB.job_begin_us))
+    record = recorded(run(three, constants=true), tmp_path, platform=Platform(cores=1, shared_cores=True))
+    told: list[str] = []
+    best = found(searched(fits(job_begin=8e6, job_end=4e6, spread=0.0), [record], told.append))
+    assert (best.value, best.n, best.method) == (share * 8e6, 3, "search")
+    assert best.low == best.high == best.value
+    assert len(told) == len(SHARES)
+
+
+def test_without_the_time_there_is_no_share_of_it() -> None:
+    assert found(searched(fits(), [], lambda name: None)).value is None
+
+
+def test_too_few_jobs_say_nothing(tmp_path: Path) -> None:
+    jobs = [sleep_job("a-0", "a", maps=1)]
+    record = recorded(run([demand("a", jobs)], constants=LAB), tmp_path, platform=Platform(cores=1, shared_cores=True))
+    few = found(searched(fits(job_begin=8e6, job_end=4e6), [record], lambda name: None))
+    assert (few.value, few.n) == (None, 1)
