@@ -11,7 +11,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Retire, Save
 from fawkes.core.events import Done, Failed
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, NodeLife
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife
 from fawkes.core.moves import clean
 from fawkes.core.plan import hand_out
 
@@ -151,8 +151,3 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     for node in draft.nodes_of(cluster.id):
         if node.life is not NodeLife.CLEANING:
             clean(draft, node, why)
-
-
-def tag_of(job: JobId, attempt: int) -> str:
-    """The application tag by which YARN knows an attempt of a job; YARN keeps tags in small letters."""
-    return f"fawkes-{job}-{attempt}".lower()

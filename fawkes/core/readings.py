@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from fawkes.core import jobs
 from fawkes.core.backlog import Waiting
-from fawkes.core.clusters import tag_of
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
 from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
+from fawkes.core.tags import tag_of
 
 
 def sampled(draft: Draft, event: Sampled) -> None:

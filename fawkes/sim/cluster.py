@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
-from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.core.tags import tag_of
 from fawkes.sim.between import far_bytes
 from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants

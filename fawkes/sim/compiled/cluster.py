@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fawkes.core.clusters import tag_of
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
+from fawkes.core.tags import tag_of
 from fawkes.sim.chance import stream_of
 from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
