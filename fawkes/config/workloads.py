@@ -61,6 +61,7 @@ class WorkloadTable(Strict):
     network: SizeBytes | None = Field(default=None, description="the limit of each lab host's network, for each second")
     settings: dict[str, Any] = Field(default={}, description="the keys of fawkes.toml")
     generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
+    points: bool = Field(default=False, description="whether points A to E of the paper's section 7.1 are to happen")
     include: list[str] = Field(default=[], description="workloads beside this file whose MR-clusters and jobs come too")
     cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
     job: list[JobArrival] = Field(default=[], description="the jobs")
@@ -105,7 +106,8 @@ class Submission:
 class Workload:
     """A workload: what to make, what arrives. ``hosts`` is None when it fits any pool.
 
-    ``network_bytes`` limits the network of each host of a lab, in bytes a second; None is no limit.
+    ``network_bytes`` limits the network of each host of a lab, in bytes a second; None is no limit. Points A to E of
+    the paper's section 7.1 are to happen where ``points`` says so.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Workload:
     clusters: tuple[Arrival, ...]
     jobs: tuple[Submission, ...]
     network_bytes: int | None = None
+    points: bool = False
 
 
 def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None) -> Workload:
@@ -174,6 +177,7 @@ def workload_of(
         ),
         jobs=tuple(jobs),
         network_bytes=table.network,
+        points=table.points,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def workload(tmp_path: Path) -> Workload:
         for name, count in Plan().jobs.items()
         for n in range(count)
     )
-    (tmp_path / "w.toml").write_text(clusters + jobs)
+    (tmp_path / "w.toml").write_text("points = true\n" + clusters + jobs)
     return load_workload(tmp_path / "w.toml", pool(tmp_path), site=tmp_path)
 
 
@@ -114,3 +115,11 @@ def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
     assert "node[05-06] (transient) leave c-1 to make room for c-3" in lines
     assert sum("succeeded" in line for line in lines) == sum(Plan().jobs.values())
     assert not any("handed to YARN" in line or "within the threshold" in line for line in lines)
+
+
+def test_a_workload_that_tells_no_story_misses_nothing(workload: Workload) -> None:
+    quiet = played(Plan(jobs=dict.fromkeys(Plan().jobs, 0)))
+    told = outcome(quiet.store, replace(workload, jobs=()))
+    silent = outcome(quiet.store, replace(workload, jobs=(), points=False))
+    assert any("point" in line for line in told.problems)
+    assert (silent.problems, silent.point_rows, silent.marks) == ((), (), ())
