@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.config.details import JobDetails
+from fawkes.config.jobs import job_of
 from fawkes.hibench.programs import checkout_program
 from fawkes.hibench.report import HEADER, Row, read
 from fawkes.live.hadoop_conf import to_xml
@@ -230,3 +232,13 @@ def test_without_bc_there_would_be_no_report(site: Site) -> None:
 def test_a_checkout_without_the_workload_is_told(site: Site) -> None:
     assert site.run("kmeans") == 2
     assert "has no bin/workloads/ml/kmeans/prepare/prepare.sh" in site.said()
+
+
+@pytest.mark.parametrize("path", ["", "/opt/python 2/bin"])
+def test_the_table_is_a_job_that_can_be_submitted(path: str) -> None:
+    spec = job_of(checkout_program("/opt/HiBench", "terasort", path=path), cluster="c", file="here", folder=Path())
+    assert spec.id == "hibench-micro-terasort"
+    command = str(JobDetails.of(spec.details).command)
+    assert (
+        command == ("PATH='/opt/python 2/bin':$PATH " if path else "") + "bash checkout.sh /opt/HiBench micro/terasort"
+    )
