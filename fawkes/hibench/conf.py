@@ -2,8 +2,9 @@
 
 ``conf/*.conf`` in the order of their names, then ``conf/workloads/CATEGORY/NAME.conf``: on each line a key, white
 space, a value; the last one of a key counts. ``${other.key}`` stands for that key's value, in keys and in values, one
-in another as well (the profile is spliced into key names); ``${key:-text}`` has a default. A key with stars renames
-what fits it when its value has as many.
+in another as well (the profile is spliced into key names); ``${key:-text}`` has a default, and where ``${key:_}`` has
+nothing to stand for, HiBench leaves out what refers to it. A key with stars renames what fits it when its value has as
+many. A reference to nothing is an error here; HiBench takes an empty text and goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 PROFILE_KEY = "hibench.scale.profile"
 
 _INNERMOST = re.compile(r"\$\{\s*([^\s${}]+?)\s*\}")
-_DEFAULT = re.compile(r":[-_]")
+_DEFAULT = re.compile(r"(:[-_])")
 _MOST_STEPS = 100
 _CSV = Path(__file__).with_name("profiles.csv")
 
@@ -140,8 +141,8 @@ class Conf:
             raise ConfigError(f"refers to itself: {circle}", file=str(self._place(key)), key=key)
         if name in self.values:
             return self._expand(self.values[name], name, (*through, key))
-        if default:
-            return default[0]
+        if default and default != [":_", ""]:
+            return default[1]
         raise ConfigError(
             f"${{{name}}} is nowhere given",
             file=str(self._place(key)),

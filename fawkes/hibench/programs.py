@@ -49,14 +49,19 @@ def programs(chosen: Sequence[Program], *, data: str = DATA_FOLDER, properties: 
     return [{**table, "properties": dict(properties)} if properties else table for table in made]
 
 
-def checkout_program(checkout: str, name: str, profile: str = "") -> Table:
-    """The job that runs prepare.sh and run.sh of a HiBench checkout, which is a folder on the master."""
+def checkout_program(checkout: str, name: str, profile: str = "", *, path: str = "") -> Table:
+    """The job that runs prepare.sh and run.sh of a HiBench checkout, which is a folder on the master.
+
+    ``path`` is the folder on the master with the ``python2`` that HiBench's scripts ask for, when it is not one of
+    those where a job's programs are looked for anyway (/usr/local/bin, /usr/bin, /bin).
+    """
     workload = WORKLOADS.get(name, name)
+    command = shlex.join(word for word in ("bash", "checkout.sh", checkout, workload, profile) if word)
     return {
         "id": f"hibench-{workload.replace('/', '-')}",
         "title": f"HiBench's own {workload}",
         "kind": "script",
-        "command": shlex.join(word for word in ("bash", "checkout.sh", checkout, workload, profile) if word),
+        "command": f"PATH={shlex.quote(path)}:$PATH {command}" if path else command,
         "files": [str(folder() / "checkout.sh")],
     }
 

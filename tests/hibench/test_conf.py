@@ -97,12 +97,12 @@ def test_the_last_one_of_a_key_counts_and_what_is_given_wins(checkout: Path) -> 
 
 
 def test_keys_with_a_profile_spliced_in_defaults_and_rules_with_stars(checkout: Path) -> None:
-    write(checkout, "own.${hibench.scale.profile}.size 7\na ${nothing:-8}\nb ${nothing:_}\n")
+    write(checkout, "own.${hibench.scale.profile}.size 7\na ${nothing:-8}\nb ${nothing:-}\nc ${nothing:_9}\n")
     write(checkout, "old.*.x.*   new.*.y.*\nold.p.x.q 9\nodd.*   text\n")
 
     conf = read_checkout(checkout, "micro/sort")
 
-    assert [conf.text(key) for key in ("own.small.size", "a", "b", "new.p.y.q")] == ["7", "8", "", "9"]
+    assert [conf.text(key) for key in ("own.small.size", "a", "b", "c", "new.p.y.q")] == ["7", "8", "", "9", "9"]
     assert not {"old.p.x.q", "odd.*", "old.*.x.*"} & conf.values.keys()
 
 
@@ -131,6 +131,7 @@ def test_an_unknown_profile_is_refused_with_the_known_ones_and_its_line(checkout
     ("text", "key", "says"),
     [
         ("a ${b}\n", "a", "zz-own.conf:1: a: ${b} is nowhere given"),
+        ("a ${b:_}\n", "a", "zz-own.conf:1: a: ${b} is nowhere given"),
         ("\na ${b}\nb ${a}\n", "a", "zz-own.conf:3: b: refers to itself: a -> b -> a"),
         ("a 12x\n", "a", "zz-own.conf:1: a: '12x' is no whole number"),
         ("\n# x\na ${b\n", "", "zz-own.conf:3: '${b' has a ${ that does not end"),

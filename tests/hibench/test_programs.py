@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,7 @@ from fawkes.config.details import JobDetails
 from fawkes.config.jobs import job_of
 from fawkes.hibench import reference
 from fawkes.hibench.load import COORDINATE_BYTES, PAGE_BYTES, WORKLOADS, of_profile, of_size
-from fawkes.hibench.programs import checkout_program, folder, programs
-from fawkes.live.hadoop_conf import to_xml
+from fawkes.hibench.programs import folder, programs
 from tests.hibench.support import make, streaming
 
 
@@ -146,83 +144,3 @@ def test_programs_know_pages_iterations_and_reduces() -> None:
     commands = {table["id"]: table.get("command", "") for table in programs([of_size("pagerank", 2300, iterations=2)])}
     assert commands["pagerank"] == "sh pagerank.sh /HiBench/Pagerank/Input /HiBench/Pagerank/Output 100 2 8"
     assert commands["pagerank-prepare"].endswith("data.py links --count 100 --seed 1 --parts 4")
-
-
-PREPARE = """#!/bin/bash
-root=$(cd "$(dirname "$0")/../../../../.."; pwd)
-echo "prepared $1" >>"$root/done"; cat "$root/conf/zz-fawkes.conf" >>"$root/done"
-"""
-RUN = """#!/bin/bash
-root=$(cd "$(dirname "$0")/../../../../.."; pwd)
-test -f "$root/sparkbench/jar" || exit 9
-mkdir -p "$root/report" && cp "$root/done" "$root/report/hibench.report"
-echo "HadoopSort 2026-11-21 10:00:00 1 2 3 4" >>"$root/report/hibench.report"
-"""
-YARN = """#!/bin/sh
-echo 'Total Nodes:2'
-for n in 1 2; do echo "n$n:8041 RUNNING n$n:8042 0"; done
-"""
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    place = tmp_path / "site's HiBench"
-    for name, text in (
-        ("conf/hibench.conf", "hibench.scale.profile small\n"),
-        ("bin/workloads/micro/sort/prepare/prepare.sh", PREPARE),
-        ("bin/workloads/micro/sort/hadoop/run.sh", RUN),
-        ("sparkbench/jar", ""),
-        ("report/hibench.report", "old"),
-    ):
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text)
-    return place
-
-
-def run_checkout(
-    tmp_path: Path, checkout: Path, workload: str = "sort", profile: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """The job's command as a launcher runs it, with a `yarn` that knows two nodes."""
-    for name in ("work", "programs", "conf"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "programs" / "yarn").write_text(YARN)
-    (tmp_path / "programs" / "yarn").chmod(0o755)
-    site = to_xml({"fs.defaultFS": "hdfs://m:8020", "io.file.buffer.size": "65536"})
-    (tmp_path / "conf" / "core-site.xml").write_text(site)
-    table = checkout_program(str(checkout), workload, profile)
-    for file in table["files"]:
-        (tmp_path / "work" / Path(file).name).write_bytes(Path(file).read_bytes())
-    env = {
-        "PATH": f"{tmp_path}/programs:{os.environ['PATH']}",
-        "HADOOP_HOME": "/opt/hadoop",
-        "HADOOP_CONF_DIR": str(tmp_path / "conf"),
-    }
-    return subprocess.run(
-        ["/bin/sh", "-c", table["command"]], cwd=tmp_path / "work", env=env, capture_output=True, text=True, check=False
-    )
-
-
-def test_a_site_s_own_checkout_runs_with_the_mr_cluster_s_configuration(tmp_path: Path, checkout: Path) -> None:
-    before = sorted(path.relative_to(checkout) for path in checkout.rglob("*"))
-
-    ended = run_checkout(tmp_path, checkout, profile="tiny")
-
-    assert ended.returncode == 0, ended.stderr
-    for line in (
-        "hibench.hadoop.home /opt/hadoop",
-        "hibench.hadoop.executable /opt/hadoop/bin/hadoop",
-        f"hibench.hadoop.configure.dir {tmp_path}/conf",
-        "hibench.hdfs.master hdfs://m:8020",
-        "hibench.slaves.hostnames n1 n2",
-        "hibench.scale.profile tiny",
-        "HadoopSort 2026-11-21 10:00:00 1 2 3 4",
-    ):
-        assert line in ended.stdout.splitlines()
-    assert sorted(path.relative_to(checkout) for path in checkout.rglob("*")) == before
-    assert (checkout / "report" / "hibench.report").read_text() == "old"
-
-
-def test_a_checkout_without_the_workload_is_told(tmp_path: Path, checkout: Path) -> None:
-    ended = run_checkout(tmp_path, checkout, "kmeans")
-    assert ended.returncode == 2
-    assert "has no bin/workloads/ml/kmeans/prepare/prepare.sh" in ended.stderr
