@@ -69,7 +69,8 @@ def test_a_killed_up_leaves_nothing(tmp_path: Path, moment: str) -> None:
     site = tmp_path / "lab"
     folder = LabFolder(spec_at(site).name)
     before = links()
-    arguments = ["lab", "up", "--hosts", "40", "--site", str(site), "--nodemanager-memory", "64MB"]
+    # So many that the signal comes before the last of them.
+    arguments = ["lab", "up", "--hosts", "120", "--site", str(site), "--nodemanager-memory", "64MB"]
     process = subprocess.Popen([*FAWKES, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         wait_for(lambda: (folder.path / MOMENTS[moment]).exists() or process.poll() is not None, moment)
@@ -99,7 +100,8 @@ def _is_up(folder: LabFolder) -> bool:
 def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
     site = tmp_path / "lab"
     folder = LabFolder(spec_at(site).name)
-    arguments = ["lab", "up", "--hosts", "40", "--site", str(site), "--nodemanager-memory", "64MB"]
+    # So many that the signal comes before the last of them.
+    arguments = ["lab", "up", "--hosts", "120", "--site", str(site), "--nodemanager-memory", "64MB"]
     process = subprocess.Popen([*FAWKES, *arguments], stderr=subprocess.PIPE, text=True)
     wait_for(lambda: (folder.path / "hosts/node01/sshd.log").exists(), "the first host")
     process.send_signal(signal.SIGINT)
