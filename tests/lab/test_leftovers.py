@@ -69,8 +69,7 @@ def test_a_killed_up_leaves_nothing(tmp_path: Path, moment: str) -> None:
     site = tmp_path / "lab"
     folder = LabFolder(spec_at(site).name)
     before = links()
-    # So many that the signal comes before the last of them.
-    arguments = ["lab", "up", "--hosts", "120", "--site", str(site), "--nodemanager-memory", "64MB"]
+    arguments = ["lab", "up", "--hosts", "40", "--site", str(site), "--nodemanager-memory", "64MB"]
     process = subprocess.Popen([*FAWKES, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         wait_for(lambda: (folder.path / MOMENTS[moment]).exists() or process.poll() is not None, moment)
@@ -103,7 +102,7 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
     # So many that the signal comes before the last of them.
     arguments = ["lab", "up", "--hosts", "120", "--site", str(site), "--nodemanager-memory", "64MB"]
     process = subprocess.Popen([*FAWKES, *arguments], stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: (folder.path / "hosts/node01/sshd.log").exists(), "the first host")
+    wait_for(lambda: (folder.path / "hosts/node001/sshd.log").exists(), "the first host")
     process.send_signal(signal.SIGINT)
     assert "interrupted" in process.communicate()[1]
     assert process.returncode == 130
