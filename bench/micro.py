@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,10 +31,12 @@ from fawkes.paper.micro import ROLES as SIMULATED
 from fawkes.paper.micro import Bench
 from fawkes.replay.build import load_jar
 from fawkes.replay.load import load_job, pool_job
+from fawkes.report import history
 from fawkes.sim.constants import Constants
 from fawkes.sim.profile import Profile
 from fawkes.sim.steps import Delays
 from fawkes.sim.tasks import Copy
+from fawkes.store.sqlite import LedgerReader
 from fawkes.units import SECOND_US
 
 MB = 1_000_000
@@ -86,13 +88,21 @@ def rows(say: Say) -> list[Row]:
             with controller_of(lab, site) as client:
                 pool = _Pool(client, site, say)
                 with pool.cluster("core", 2 * CORE, 2 * CORE, "TR") as cluster:
-                    found += _core(cluster, constants)
+                    constants = replace(constants, slots=cluster.slots())
+                    found += _told(_core(cluster, constants), say)
                 with pool.cluster("tr", CORE, HOSTS, "TR") as cluster:
-                    found += _grown(cluster, "TR", constants)
+                    found += _told(_grown(cluster, "TR", constants), say)
                 with pool.cluster("tc", CORE, HOSTS, "TC") as cluster:
-                    found += _grown(cluster, "TC", constants)
-                    found += _removed(cluster, constants, plan.delays)
+                    found += _told(_grown(cluster, "TC", constants), say)
+                    found += _told(_removed(cluster, constants, plan.delays), say)
     return found
+
+
+def _told(found: Iterator[Row], say: Say) -> Iterator[Row]:
+    """Each row as soon as it is there, which is minutes before the next."""
+    for row in found:
+        say(f"{row.section} {row.what}: {row.live_s:.1f} s, simulated {row.simulated_s:.1f} s")
+        yield row
 
 
 def table(found: Sequence[Row]) -> str:
@@ -222,6 +232,17 @@ class _Cluster:
         if row["life"] == "failed":
             raise FawkesError(f"{spec.id} failed: {row['why']}")
         return float(row["run_us"]) / SECOND_US
+
+    def slots(self) -> int:
+        """What YARN has on each of its nodes, as the controller read it."""
+
+        def read() -> int:
+            with closing(LedgerReader(self.pool.site.state_dir)) as ledger:
+                sample = history.samples(ledger).get(self.name)
+                return (sample.slots_total or 0) if sample is not None else 0
+
+        total: int = self.wait("to be measured", read)
+        return total // len(self._serving())
 
     def grow_to(self, count: int) -> None:
         """Let it have so many nodes, and wait until they serve."""
