@@ -115,7 +115,8 @@ def _run(
 
     journal = Journal(folder, facts)
     if journal.resumed:
-        note(f"goes on with what was broken off: {sum(map(len, journal.earlier.values()))} were asked for")
+        taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
+        note(f"goes on with what was broken off: {taken} were asked for")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
             before = with_data(parts.before, site.root / "data", note)
@@ -167,7 +168,8 @@ def _play_before(
 def _kept(journal: Journal, part: str, step: Step) -> Any:
     def keep(posted: Posted) -> None:
         journal.add(part, posted)
-        step(f"{posted.name} {posted.drift_us / 1e6:.2f} s late")
+        if posted.tries:
+            step(f"{posted.name} {posted.drift_us / 1e6:.2f} s late")
 
     return keep
 

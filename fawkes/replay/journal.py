@@ -1,9 +1,12 @@
-"""What a replay has asked for, line by line, so that one that was broken off goes on where it was."""
+"""What a replay has asked for, line by line, so that one that was broken off goes on where it was.
+
+A line says that something is about to be sent, the next one that the controller took it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -47,13 +50,28 @@ class Journal:
         return bool(self.earlier[part])
 
     def _add(self, line: dict[str, Any]) -> None:
-        with self.file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(line) + "\n")
+        with self.file.open("ab") as out:
+            out.write(_line(line))
 
     def _read(self, facts: dict[str, Any]) -> None:
         if not self.file.is_file():
             raise RefusedError("is not empty, and no replay", where=str(self.file.parent), hint="Name another folder")
-        head, *rows = self._lines()
+        lines = self._whole_lines(_line(facts))
+        if not lines:
+            self._add(facts)
+            return
+        head: dict[str, Any] = {}
+        found: dict[tuple[str, str, str], Posted] = {}
+        for number, line in enumerate(lines, 1):
+            try:
+                said = json.loads(line)
+                if number == 1:
+                    head = dict(said)
+                else:
+                    part, posted = said.pop("part"), Posted(**said)
+                    found[part, posted.verb, posted.name] = posted
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise UserError(f"line {number} cannot be read", where=str(self.file)) from None
         different = sorted(key for key in facts.keys() | head.keys() if head.get(key) != facts.get(key))
         if different:
             raise RefusedError(
@@ -62,18 +80,18 @@ class Journal:
                 where=str(self.file.parent),
                 hint="Name another folder, or what that one was begun with",
             )
-        for row in rows:
-            self.earlier[row.pop("part")].append(Posted(**row))
+        for (part, *_), posted in found.items():
+            self.earlier[part].append(posted)
 
-    def _lines(self) -> list[dict[str, Any]]:
-        texts: Sequence[str] = self.file.read_text(encoding="utf-8").splitlines()
-        found: list[dict[str, Any]] = []
-        for number, text in enumerate(texts, 1):
-            try:
-                found.append(json.loads(text))
-            except ValueError:
-                # Cut off while it was written: what it tells of is found by the controller's refusal.
-                if number == len(texts) and number > 1:
-                    break
-                raise UserError(f"line {number} cannot be read", where=str(self.file)) from None
-        return found
+    def _whole_lines(self, first: bytes) -> list[bytes]:
+        """The lines that were written to their end. The rest goes: the next line would be glued to it."""
+        text = self.file.read_bytes()
+        whole, end, rest = text.rpartition(b"\n")
+        if not whole and not first.startswith(rest):
+            raise UserError("line 1 cannot be read", where=str(self.file))
+        os.truncate(self.file, len(whole + end))
+        return whole.splitlines()
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

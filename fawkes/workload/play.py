@@ -73,6 +73,7 @@ class Posted:
     """Something that was asked for: ``verb`` is request or submit; times count from the start of the run.
 
     ``due_us`` is when it should have been, ``at_us`` when the controller had taken it, ``tries`` how often it was sent.
+    With no tries it is about to be sent, at ``at_us``: whether it arrived is not known.
     """
 
     verb: str
@@ -145,10 +146,11 @@ def play(
     """Ask for everything at its time, and wait until all MR-clusters are ``gone``, or all jobs have ``ended``.
 
     ``ready`` is when all jobs have ended and all MR-clusters run. The run starts now, or, after one that was broken
-    off, goes on where the last of ``earlier`` was asked for; these are not asked for again. ``note`` gets each that
-    is, at once. The MR-clusters in ``there`` run already. While no controller answers it is tried again, for
-    ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when a MR-cluster
-    goes before all of its jobs could be submitted; DeadlineError after ``limit_us``.
+    off, goes on where the last of ``earlier`` was asked for; these are not asked for again. ``note`` gets each that is,
+    before it is sent and at once after the controller took it: what was sent and not yet noted when a run was broken
+    off is found there by the next. The MR-clusters in ``there`` run already. While no controller answers it is tried
+    again, for ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when a
+    MR-cluster goes before all of its jobs could be submitted; DeadlineError after ``limit_us``.
     """
     player = _Player(workload, controller, say, clock or SystemClock(), limit_us, patience_us, note)
     return player.play(until, there, earlier)
@@ -160,6 +162,8 @@ class _Item:
 
     of: Arrival | Submission
     order: int
+    #: since when it may be there although nobody has heard that it was taken
+    sent_us: int | None = None
     tries: int = 0
 
     @property
@@ -192,13 +196,16 @@ class _Player:
 
     def play(self, until: Until, there: Sequence[str], earlier: Sequence[Posted]) -> Played:
         self.start_us = self.clock.now_us() - max((one.at_us for one in earlier), default=0)
-        self.posted = list(earlier)
-        self.requested = {one.name: one.at_us for one in earlier if one.verb == "request"} | dict.fromkeys(there, 0)
+        self.posted = [one for one in earlier if one.tries]
+        self.requested = {one.name: one.at_us for one in self.posted if one.verb == "request"} | dict.fromkeys(there, 0)
         self.running = dict.fromkeys(there, 0)
-        done = {(one.verb, one.name) for one in earlier}
+        done = {(one.verb, one.name) for one in self.posted}
+        sent = {(one.verb, one.name): one.at_us for one in earlier if not one.tries}
         things: list[Arrival | Submission] = [*self.workload.clusters, *self.workload.jobs]
         items = [_Item(one, order) for order, one in enumerate(things)]
         items = [item for item in items if (item.verb, item.name) not in done]
+        for item in items:
+            item.sent_us = sent.get((item.verb, item.name))
         over = False
         while items or not over:
             for item in self._ready(items):
@@ -232,21 +239,25 @@ class _Player:
     def _post(self, item: _Item) -> None:
         due_us = self._due_us(item) or 0
         body = {"spec": to_plain(item.of.spec)}
-        self._patiently(lambda: self._send(item, body))
-        at_us = self._now_us()
+        if item.sent_us is None:
+            self.note(Posted(item.verb, item.name, due_us, self._now_us(), 0))
+        arrived = self._patiently(lambda: self._send(item, body))
+        at_us = self._now_us() if arrived or item.sent_us is None else item.sent_us
         if isinstance(item.of, Arrival):
             self.requested[item.name] = at_us
         self.posted.append(Posted(item.verb, item.name, due_us, at_us, item.tries))
         self.note(self.posted[-1])
 
-    def _send(self, item: _Item, body: Mapping[str, Plain]) -> None:
+    def _send(self, item: _Item, body: Mapping[str, Plain]) -> bool:
+        """Whether the controller took it now: not when an earlier try had arrived, and only its answer was lost."""
         item.tries += 1
         try:
             self.controller.post(item.verb, body)
         except RefusedError:
-            # The try before may have arrived, and only its answer was lost.
-            if item.tries == 1 or not self._is_there(item):
+            if (item.tries == 1 and item.sent_us is None) or not self._is_there(item):
                 raise
+            return False
+        return True
 
     def _is_there(self, item: _Item) -> bool:
         if item.verb == "request":

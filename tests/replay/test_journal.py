@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,15 @@ def test_what_was_asked_for_is_there_again(tmp_path: Path) -> None:
     assert again.began(JOBS)
 
 
-def test_a_line_that_was_cut_off_counts_as_not_asked_for(tmp_path: Path) -> None:
+def test_what_the_controller_took_stands_for_what_was_about_to_be_sent(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, FACTS)
+    journal.add(JOBS, replace(TWO, at_us=19, tries=0))
+    assert Journal(tmp_path, FACTS).earlier[JOBS] == [replace(TWO, at_us=19, tries=0)]
+    journal.add(JOBS, TWO)
+    assert Journal(tmp_path, FACTS).earlier[JOBS] == [TWO]
+
+
+def test_a_line_that_was_cut_off_counts_as_not_written_and_the_next_is_whole(tmp_path: Path) -> None:
     journal = Journal(tmp_path, FACTS)
     journal.add(BEFORE, ONE)
     journal.add(JOBS, TWO)
@@ -32,8 +41,36 @@ def test_a_line_that_was_cut_off_counts_as_not_asked_for(tmp_path: Path) -> None
     for left in range(1, 20):
         (tmp_path / FILE).write_text(text[:-left])
         again = Journal(tmp_path, FACTS)
-        assert again.earlier[BEFORE] == [ONE]
-        assert again.earlier[JOBS] == ([TWO] if left == 1 else [])
+        assert again.earlier == {BEFORE: [ONE], JOBS: []}
+        again.add(JOBS, TWO)
+        assert (tmp_path / FILE).read_text() == text
+
+
+def test_one_that_was_killed_while_it_began_begins_anew(tmp_path: Path) -> None:
+    Journal(tmp_path, FACTS)
+    head = (tmp_path / FILE).read_text()
+    for left in (1, 5, len(head)):
+        (tmp_path / FILE).write_text(head[:-left])
+        assert not Journal(tmp_path, FACTS).resumed
+        assert (tmp_path / FILE).read_text() == head
+
+
+@pytest.mark.parametrize("bad", ['{"not": "ours"}', "[1]", '{"part": "jobs", "verb": 1}', "{", "\xff"])
+def test_a_line_of_something_else_is_refused_and_stays(tmp_path: Path, bad: str) -> None:
+    Journal(tmp_path, FACTS)
+    with (tmp_path / FILE).open("a", encoding="latin-1") as out:
+        out.write(bad + "\n")
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(UserError, match="line 2 cannot be read"):
+        Journal(tmp_path, FACTS)
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_file_without_a_line_that_is_not_ours_is_refused_and_stays(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("somebody else's")
+    with pytest.raises(UserError, match="line 1 cannot be read"):
+        Journal(tmp_path, FACTS)
+    assert (tmp_path / FILE).read_text() == "somebody else's"
 
 
 def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from fawkes.config.workloads import Workload, load_workload
 from fawkes.core.effects import Reply
 from fawkes.core.events import Event
 from fawkes.core.model import Plain, Reason
+from fawkes.core.record import to_plain
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.live.control import ControlServer
 from fawkes.units import SECOND_US
@@ -250,26 +251,48 @@ def test_ready_is_when_all_mr_clusters_run(workload: Workload) -> None:
     assert played.took_us == pytest.approx(50 * SECOND_US, abs=2 * SECOND_US)
 
 
-@pytest.mark.parametrize("broken_off_after", range(1, 7))
-def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, broken_off_after: int) -> None:
-    class BrokenOffError(Exception):
-        pass
-
-    kept: list[Posted] = []
+def killed_after(notes: int, kept: dict[tuple[str, str], Posted]) -> Callable[[Posted], None]:
+    """Keeps what is noted, as a journal does, until the player is killed with the last of so many notes."""
+    heard = 0
 
     def note(posted: Posted) -> None:
-        kept.append(posted)
-        if len(kept) == broken_off_after:
+        nonlocal heard
+        kept[posted.verb, posted.name] = posted
+        heard += 1
+        if heard == notes:
             raise BrokenOffError
 
+    return note
+
+
+class BrokenOffError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("notes", range(1, 14))
+@pytest.mark.parametrize("arrived", [False, True])
+def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes: int, arrived: bool) -> None:
+    """Killed at any note: before something was sent, before it was heard that it ``arrived``, or after that."""
     pool_ = Pool()
+    kept: dict[tuple[str, str], Posted] = {}
     with pytest.raises(BrokenOffError):
-        play(workload, pool_, clock=pool_, note=note)
+        play(workload, pool_, clock=pool_, note=killed_after(notes, kept))
+    open_ = [one for one in kept.values() if not one.tries]
+    assert len(open_) == notes % 2
+    if arrived:
+        for one in open_:
+            specs = [*(it.spec for it in workload.clusters), *(it.spec for it in workload.jobs)]
+            (spec,) = [spec for spec in specs if spec.id == one.name]
+            pool_.post(one.verb, {"spec": to_plain(spec)})
     pool_.time_us += 7 * SECOND_US
-    played = play(workload, pool_, clock=pool_, earlier=kept)
+    played = play(workload, pool_, clock=pool_, earlier=list(kept.values()))
     names = [name for _, name in pool_.heard]
-    assert sorted(names) == sorted({one.name for one in played.posted})
+    assert sorted(names) == sorted(one.name for one in played.posted)
     assert len(names) == 7
+    for one in open_:
+        (found,) = [posted for posted in played.posted if posted.name == one.name]
+        assert found.tries == 1
+        assert found.at_us == one.at_us if arrived else found.at_us >= one.at_us
     # The times of those that had not come yet are as they were, counted from where it goes on.
     other = Pool()
     whole = {one.name: one.due_us for one in play(workload, other, clock=other).posted}
