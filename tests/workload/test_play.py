@@ -14,7 +14,7 @@ from fawkes.config.site import Site
 from fawkes.config.workloads import Workload, load_workload
 from fawkes.core.effects import Reply
 from fawkes.core.events import Event
-from fawkes.core.model import Plain, Reason
+from fawkes.core.model import ClusterSpec, JobSpec, Plain, Reason
 from fawkes.core.record import to_plain
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.live.control import ControlServer
@@ -281,7 +281,10 @@ def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes:
     assert len(open_) == notes % 2
     if arrived:
         for one in open_:
-            specs = [*(it.spec for it in workload.clusters), *(it.spec for it in workload.jobs)]
+            specs: list[ClusterSpec | JobSpec] = [
+                *(it.spec for it in workload.clusters),
+                *(it.spec for it in workload.jobs),
+            ]
             (spec,) = [spec for spec in specs if spec.id == one.name]
             pool_.post(one.verb, {"spec": to_plain(spec)})
     pool_.time_us += 7 * SECOND_US
