@@ -85,13 +85,11 @@ class SimCluster:
         self.stored.pop(name, None)
         if node is None:
             return
-        for attempt in list(node.attempts):
+        stopped = list(node.attempts)
+        for attempt in stopped:
             self._stop(attempt)
-        for job, maps in node.kept.items():
-            if job.needs_map_output:
-                job.maps_done -= maps
-                job.maps_waiting += maps
-                self.tasks_done -= maps
+        for job in dict.fromkeys([*(attempt.job for attempt in stopped), *node.kept]):
+            self._run_lost_maps(job)
         self._resize()
         self.assign()
 
@@ -271,6 +269,14 @@ class SimCluster:
             task.job.reduces_waiting += 1
         self._note(task, "killed")
         self._release(task)
+
+    def _run_lost_maps(self, job: SimJob) -> None:
+        """Maps whose output left with its node wait again when a reduce needs it, be it one that was killed just now."""
+        if job.needs_map_output:
+            lost = job.maps_done - sum(self._kept(job).values())
+            job.maps_done -= lost
+            job.maps_waiting += lost
+            self.tasks_done -= lost
 
     def _note(self, task: TaskAttempt, what: Literal["start", "done", "killed"]) -> None:
         if self.events is not None:

@@ -167,6 +167,22 @@ def test_finished_maps_whose_output_left_run_again_while_reduces_need_it() -> No
     assert lost.cluster.tasks_done == 6
 
 
+def test_a_reduce_that_is_killed_after_the_nodes_of_its_maps_have_left_has_them_run_again() -> None:
+    bench = Bench(replace(PLAIN, slots=1), core=1, transient=2)
+    bench.submit(maps=3, map_us=10 * SECOND_US, map_output_bytes=1, reduces=2, reduce_us=9 * SECOND_US)
+    bench.run(until_s=12)
+    # The reduces work on what they have fetched: the map that leaves here is missed no more, not yet again.
+    bench.cluster.leave(NodeId("transient-001"))
+    assert bench.cluster.tasks_done == 3
+    bench.flows.now_us = 14 * SECOND_US
+    bench.cluster.leave(NodeId("transient-000"))
+    assert bench.cluster.tasks_done == 1
+    bench.run()
+    # The core node reduces until 19, has the two maps until 39, and then the other reduce.
+    assert bench.took_s() == 48
+    assert bench.cluster.tasks_done == 5
+
+
 def test_reduces_that_hold_all_containers_make_way_for_maps_that_run_again() -> None:
     bench = Bench(replace(PLAIN, slots=1, slow_start=0.0), core=1, transient=1)
     bench.submit(maps=2, map_us=10 * SECOND_US, map_output_bytes=1, reduces=2, reduce_us=5 * SECOND_US)

@@ -371,19 +371,29 @@ def leave(w: Array, f: Array, c: int, n: int) -> None:
     """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
     drain(w, c, n)
     while w[n + NODE.HEAD] != NONE:
+        j = w[w[n + NODE.HEAD] + OWNER.JOB]
         stop(w, f, w[n + NODE.HEAD])
+        _run_lost_maps(w, f, j)
     while w[n + NODE.CELLS] != NONE:
         j = w[w[n + NODE.CELLS] + CELL.JOB]
         free_cell(w, w[n + NODE.CELLS])
         count_kept(w, j, n, -1)
-        if w[j + JOB.REDUCES_WAITING] > 0 or w[j + JOB.FETCHES] > 0:
-            w[j + JOB.MAPS_DONE] -= 1
-            _waits(w, j, JOB.MAPS_WAITING, 1)
-            w[c + CLUSTER.TASKS_DONE] -= 1
-            reconsider(w, f, j)
+        _run_lost_maps(w, f, j)
     w[n + NODE.STORED] = 0
     _resize(w, f, c)
     assign(w, f, c)
+
+
+@compiled
+def _run_lost_maps(w: Array, f: Array, j: int) -> None:
+    """Maps whose output left with its node wait again when a reduce needs it, be it one that was killed just now."""
+    if w[j + JOB.REDUCES_WAITING] > 0 or w[j + JOB.FETCHES] > 0:
+        lost = w[j + JOB.MAPS_DONE] - w[j + JOB.KEPT]
+        if lost:
+            w[j + JOB.MAPS_DONE] -= lost
+            _waits(w, j, JOB.MAPS_WAITING, lost)
+            w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_DONE] -= lost
+            reconsider(w, f, j)
 
 
 @compiled
