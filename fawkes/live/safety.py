@@ -119,6 +119,8 @@ def _why_not(hdfs: Storage, node: str, replication: int, missing_before: int) ->
         return f"this drain cannot end: {room.why}"
     if seen.in_open_files:
         return f"{seen.in_open_files} blocks of open files have too few replicas elsewhere"
+    if not seen.too_few and not seen.only_here:
+        return f"HDFS has not looked through its {seen.blocks} blocks yet"
     return (
         f"of its {seen.blocks} blocks {seen.too_few} have too few replicas elsewhere, "
         f"{seen.only_here} have none in service"

@@ -256,7 +256,7 @@ SENTENCES: Mapping[str, Template] = {
     "drained": _drained,
     "drain-overdue": "The time for the tasks on {node} is over: they are killed and run again elsewhere",
     "evacuated": "The blocks of {node} are safe on other nodes of {cluster}",
-    "held-blocks": "{node} is held: its blocks are not safe elsewhere ({error}), so its DataNode is not stopped",
+    "held-blocks": "{node} keeps its DataNode: its blocks are not known to be safe elsewhere ({error})",
     "freed": "{node} wiped and verified: free",
     "node-lost": _node_lost,
     "join-failed": "{node} did not come up for {cluster} ({error}): one more try",

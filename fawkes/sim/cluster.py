@@ -271,7 +271,7 @@ class SimCluster:
         self._release(task)
 
     def _run_lost_maps(self, job: SimJob) -> None:
-        """Maps whose output left with its node wait again when a reduce needs it, be it one that was killed just now."""
+        """Maps whose output left with its node wait again when a reduce needs it, even one that was killed only now."""
         if job.needs_map_output:
             lost = job.maps_done - sum(self._kept(job).values())
             job.maps_done -= lost

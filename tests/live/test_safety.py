@@ -144,7 +144,12 @@ def test_only_some_files_are_named(server: Server) -> None:
     ("state", "changes", "why"),
     [
         ("In Service", {}, "was not told to leave"),
-        ("Decommission In Progress", {}, "of its 2 blocks 0 have too few replicas elsewhere, 0 have none in service"),
+        ("Decommission In Progress", {}, "HDFS has not looked through its 2 blocks yet"),
+        (
+            "Decommission In Progress",
+            {"DecomNodes": '{"10.77.0.3:9866": {"underReplicatedBlocks": 2, "decommissionOnlyReplicas": 1}}'},
+            "of its 2 blocks 2 have too few replicas elsewhere, 1 have none in service",
+        ),
         (
             "Decommission In Progress",
             {"DecomNodes": '{"10.77.0.3:9866": {"underReplicateInOpenFiles": 4}}'},
@@ -201,7 +206,7 @@ def test_room_for_what_leaves() -> None:
 
 def test_a_drain_that_cannot_end_is_told_from_one_that_takes_its_time(server: Server) -> None:
     server.answers[JMX] = namenode("Decommission In Progress")
-    assert may_stop(server, replication=2).why.startswith("of its 2 blocks")
+    assert may_stop(server, replication=2).why.startswith("HDFS has not looked through")
     assert may_stop(server, replication=3).why == (
         "this drain cannot end: 2 DataNodes stay for 3 replicas of each block"
     )

@@ -134,7 +134,7 @@ SAID = [
     ),
     (
         Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "3 blocks are only here"}),
-        "n1 is held: its blocks are not safe elsewhere (3 blocks are only here), so its DataNode is not stopped",
+        "n1 keeps its DataNode: its blocks are not known to be safe elsewhere (3 blocks are only here)",
     ),
     (
         Reason("drain-overdue", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT}),

@@ -386,7 +386,7 @@ def leave(w: Array, f: Array, c: int, n: int) -> None:
 
 @compiled
 def _run_lost_maps(w: Array, f: Array, j: int) -> None:
-    """Maps whose output left with its node wait again when a reduce needs it, be it one that was killed just now."""
+    """Maps whose output left with its node wait again when a reduce needs it, even one that was killed only now."""
     if w[j + JOB.REDUCES_WAITING] > 0 or w[j + JOB.FETCHES] > 0:
         lost = w[j + JOB.MAPS_DONE] - w[j + JOB.KEPT]
         if lost:
