@@ -14,12 +14,13 @@ LOW, HIGH = 0.05, 0.95
 SEED = 20
 
 #: what no record shows by itself: of some values, that by which the recorded jobs are missed least
-SEARCHED = frozenset({"job_begin_cpu"})
+SEARCHED = frozenset({"job_begin_cpu", "join_cpu"})
 #: what waits for something else now and then: its least is what it takes by itself
 LEAST_COUNTS = frozenset({"drain"})
 NAMES = (
     "deploy",
     "join",
+    "join_cpu",
     "drain",
     "clean",
     "job_start",

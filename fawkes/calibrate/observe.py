@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from statistics import fmean, median, pstdev
 
 from fawkes.calibrate.fit import LEAST
-from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us
+from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us, met
 from fawkes.config.scenarios import load_scenario
 from fawkes.core.model import JobState
 from fawkes.errors import RefusedError
 from fawkes.offline.demands import Known
 from fawkes.record.folder import HISTORY, Record, history_file
 from fawkes.record.hadoop import MAP, Application, applications_in
-from fawkes.record.measured import Seen, job_starts, seen_in
+from fawkes.record.measured import Coming, Seen, comings_in, job_starts, seen_in
 from fawkes.report import history
 from fawkes.sim.constants import DAS4
 from fawkes.sim.profile import profile_of
@@ -26,6 +26,8 @@ _LEAST_MAPS = 6
 #: maps that use and read less than this do little but start
 _LITTLE_US = SECOND_US
 _LITTLE_BYTES = 10_000_000
+#: what takes longer beside other things that start or work on the same cores
+_BESIDE = ("join", "job_begin")
 
 
 @dataclass(slots=True)
@@ -57,12 +59,21 @@ def observed(records: Sequence[Record]) -> Observations:
             _of_ledger(found, seen_in(ledger, record.span))
             runs = runs_of(record, [job for job in history.jobs(ledger) if job.id in record.known])
             begun = job_starts(ledger)
+            comings = comings_in(ledger, record.span)
         found.add("job_start", _job_starts(runs, begun))
-        _of_runs(found, runs)
         model = load_scenario(record.scenario).model
-        _of_starts(found, runs, begun, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        # Nodes come on cores of their own, unless all share them.
+        busy = [Start(one.begin_us, one.end_us) for one in comings if model.shared_cores]
+        _of_joins(found, runs, comings, shared=bool(model.shared_cores))
+        _of_runs(found, runs, busy)
+        _of_starts(found, runs, begun, busy, model.cores or DAS4.cores, shared=bool(model.shared_cores))
         if model.shared_cores:
-            shared.append((runs, model.cores or DAS4.cores))
+            shared.append(([run for run in runs if not _disturbed(run, runs, busy)], model.cores or DAS4.cores))
+    for name in _BESIDE:
+        # What it takes by itself is the constant; where that was seldom seen, the quickest quarter comes closest to it.
+        beside = sorted(found.values.pop(f"{name} beside others", []))
+        if len(found.values.get(name, ())) < LEAST:
+            found.add(name, beside[: max(LEAST, len(beside) // 4)])
     # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
     crowds = found.values.pop("crowd", [])
     if crowds:
@@ -91,9 +102,30 @@ def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
 
 
 def _of_ledger(found: Observations, seen: Seen) -> None:
-    for name in ("deploy", "join", "drain", "clean"):
+    for name in ("deploy", "drain", "clean"):
         found.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
     found.add("disk", [float(rate) for rate in seen.load_bytes_s])
+
+
+def _of_joins(found: Observations, runs: Sequence[Run], comings: Sequence[Coming], *, shared: bool) -> None:
+    spans = [(one, Start(one.begin_us, one.end_us)) for one in comings]
+    others = [span for _, span in spans] if shared else []
+    others += [_span(one) for run in runs for one in run.applications if shared]
+    for one, span in spans:
+        if one.joined:
+            name = "join beside others" if met(span, others) else "join"
+            found.add(name, [float(one.end_us - one.begin_us)])
+
+
+def _span(one: Application) -> Start:
+    return Start(one.began_us, one.ended_us)
+
+
+def _disturbed(run: Run, runs: Sequence[Run], comings: Sequence[Start]) -> bool:
+    """Whether another job was under way with it, or a node came."""
+    spans = [[_span(one) for one in it.applications] for it in runs if it is not run]
+    others = [*comings, *(span for each in spans for span in each)]
+    return any(met(_span(one), others) for one in run.applications)
 
 
 def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
@@ -104,12 +136,12 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
             yield float(max(0, run.job.started_us - began_us))
 
 
-def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
+def _of_runs(found: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
     every = [one for run in runs for one in run.applications if one.tasks]
-    begins = [(one.tasks[0].start_us - one.began_us, one) for one in every]
-    # Beside other jobs it takes longer: what it takes by itself is the constant, where that was seen often enough.
-    alone = [(us, one) for us, one in begins if not _meets(one, every)]
-    found.add("job_begin", [float(max(0, us)) for us, _ in (alone if len(alone) >= LEAST else begins)])
+    for one in every:
+        begin = Start(one.began_us, max(one.began_us, one.tasks[0].start_us))
+        beside = met(begin, [*comings, *(_span(it) for it in every if it is not one)])
+        found.add("job_begin beside others" if beside else "job_begin", [float(begin.end_us - begin.begin_us)])
     for run in runs:
         for one in run.applications:
             if one.tasks:
@@ -121,17 +153,17 @@ def _of_runs(found: Observations, runs: Sequence[Run]) -> None:
                 found.add("spread", [0.0 if run.known is Known.SPEC else pstdev(times) / fmean(times)])
 
 
-def _meets(one: Application, every: Sequence[Application]) -> bool:
-    """Whether another application was under way before the first task of this one."""
-    first_us = one.tasks[0].start_us
-    return any(it is not one and it.began_us < first_us and one.began_us < it.ended_us for it in every)
-
-
 def _of_starts(
-    found: Observations, runs: Sequence[Run], begun: Mapping[tuple[str, int], int], cores: float, *, shared: bool
+    found: Observations,
+    runs: Sequence[Run],
+    begun: Mapping[tuple[str, int], int],
+    comings: Sequence[Start],
+    cores: float,
+    *,
+    shared: bool,
 ) -> None:
     starts: list[Start] = []
-    busy: list[Start] = []
+    busy = [*comings]
     for run in runs:
         # Its client and its ApplicationMaster start as well, and take as much of the cores as tasks do.
         begin_us = begun.get((run.job.id, run.job.attempt), run.job.started_us or 0)

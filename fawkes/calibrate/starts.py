@@ -58,6 +58,11 @@ def _groups(starts: Sequence[Start]) -> Iterator[list[Start]]:
         yield group
 
 
+def met(one: Start, others: Iterable[Start]) -> bool:
+    """Whether anything else was under way in that time; the same object does not count."""
+    return any(it is not one and it.begin_us < one.end_us and one.begin_us < it.end_us for it in others)
+
+
 def _meets(group: Sequence[Start], busy: Sequence[Start]) -> bool:
     begin_us, end_us = group[0].begin_us, max(one.end_us for one in group)
-    return any(one.begin_us < end_us and begin_us < one.end_us for one in busy)
+    return met(Start(begin_us, end_us), busy)

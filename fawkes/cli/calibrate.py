@@ -55,7 +55,7 @@ def calibrate(
     from fawkes.calibrate.fit import fits_of
     from fawkes.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model
     from fawkes.calibrate.observe import observed
-    from fawkes.calibrate.search import SHARES, searched
+    from fawkes.calibrate.search import RUNS, searched
     from fawkes.calibrate.validate import validated
     from fawkes.config.model import read_model
     from fawkes.record.folder import open_record
@@ -74,7 +74,7 @@ def calibrate(
         names = [f"a record of the pool {one['pool']}" for one in used]
     refuse_fitted(tested, used, names)
     fits: tuple[Fit, ...] = ()
-    with progress("calibrate", (model is None) + len(SHARES) * len(opened) + len(tested)) as step:
+    with progress("calibrate", (model is None) + RUNS * len(opened) + len(tested)) as step:
         if model is None:
             fits = searched(fits_of(observed(opened).values), opened, step)
             table = model_of(fits)

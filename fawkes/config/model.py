@@ -46,6 +46,9 @@ class ModelTable(Strict):
     multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
     deploy_us: DurationUs | None = Field(default=None, alias="deploy", description="of a MR-cluster, without data")
     join_us: DurationUs | None = Field(default=None, alias="join", description="until a node serves")
+    join_cpu_us: DurationUs | None = Field(
+        default=None, alias="join_cpu", description="time on shared cores that this takes"
+    )
     drain_us: DurationUs | None = Field(default=None, alias="drain", description="until a node without tasks may go")
     clean_us: DurationUs | None = Field(default=None, alias="clean", description="until a node is wiped")
     spread: Annotated[float, Field(ge=0, le=2)] | None = Field(

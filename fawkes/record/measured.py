@@ -58,6 +58,29 @@ def seen_in(store: Reader, span: Span) -> Seen:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """The time in which a node came to a MR-cluster, in microseconds; ``joined`` when it then served one that ran."""
+
+    begin_us: int
+    end_us: int
+    joined: bool
+
+
+def comings_in(store: Reader, span: Span) -> tuple[Coming, ...]:
+    """All nodes whose coming ended in a span, those of new MR-clusters and those that were called off as well."""
+    deployed = _deployed(store, span)
+    return tuple(
+        Coming(
+            change.at_us - stayed_us,
+            change.at_us,
+            change.new.life is NodeLife.SERVING and change.at_us not in deployed,
+        )
+        for change, stayed_us in _stays(store)
+        if span.has(change.at_us) and change.old is not None and change.old.life is NodeLife.JOINING
+    )
+
+
 def job_starts(store: Reader) -> dict[tuple[str, int], int]:
     """When each attempt of a job was handed to its MR-cluster, by job and attempt."""
     found: dict[tuple[str, int], int] = {}

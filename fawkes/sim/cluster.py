@@ -179,6 +179,10 @@ class SimCluster:
         """What a node stores is copied to those that stay."""
         return self._copy(of, self.machine.evacuate(self.stored.get(name, 0)))
 
+    def start_daemons(self, time_us: int, of: object) -> Copy:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
+        return self._copy(of, self.machine.start(time_us, self._constants.join_cpu_us))
+
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
         copy.flows.update(self.machine.begin(legs, (self, copy)))

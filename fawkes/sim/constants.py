@@ -33,6 +33,8 @@ class Constants:
     - ``job_begin_cpu_us``: time on one core that the first of these takes; ``task_start_us``, ``task_start_cpu_us``: a
       task that starts alone takes so long before its work, and so much of one core (none where there are cores enough;
       `fawkes calibrate` measures them)
+    - ``join_cpu_us``: time on one core that the daemons of a node take until it serves, where all nodes share the cores
+      (none unless asked for)
     - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
       heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
     - ``decommission_us``: how often the NameNode looks whether a node that leaves has been emptied
@@ -58,6 +60,7 @@ class Constants:
     job_begin_cpu_us: int = 0
     task_start_us: int = 0
     task_start_cpu_us: int = 0
+    join_cpu_us: int = 0
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
     decommission_us: int = 30_000_000

@@ -64,7 +64,7 @@ class Machine:
         return {self._flows.begin(pool, work, owner): None for pool, work in real or [(self._time, 0.0)]}
 
     def start(self, time_us: int, cpu_us: int) -> list[Leg]:
-        """What starts, of a job or of a task: it takes its time, and longer where the cores are shared by many.
+        """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
         """

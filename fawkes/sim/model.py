@@ -43,13 +43,13 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class CopyDone:
-    """All bytes have arrived that ``of`` waits for."""
+    """All bytes have arrived, or all daemons run, that ``of`` waits for."""
 
     of: object
 
 
 class Copying(Protocol):
-    """A copy under way."""
+    """A copy under way, or daemons that start."""
 
     @property
     def of(self) -> object:
@@ -106,6 +106,9 @@ class Cluster(Protocol):
 
     def evacuate(self, name: NodeId, of: object) -> Copying:
         """What a node stores is copied to those that stay."""
+
+    def start_daemons(self, time_us: int, of: object) -> Copying:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
 
     def read(self) -> Reading:
         """What the masters say."""

@@ -86,7 +86,10 @@ class SimJob:
 
 @dataclass(eq=False, slots=True)
 class Copy:
-    """Bytes on their way from or to persistent storage, or off a node that leaves; ``of`` is what waits for them."""
+    """Bytes on their way from or to persistent storage, or off a node that leaves; or daemons of a node that comes.
+
+    ``of`` is what waits for them.
+    """
 
     of: Any
     flows: dict[Flow[Any], None] = field(default_factory=dict)

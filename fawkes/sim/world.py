@@ -65,7 +65,7 @@ class SimWorld:
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
     _told: deque[Event] = field(default_factory=deque)
-    _copies: dict[Load | Save | Leaves, Copying] = field(default_factory=dict)
+    _copies: dict[Load | Save | Leaves | Host, Copying] = field(default_factory=dict)
     _model: Model = field(init=False)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
@@ -121,6 +121,8 @@ class SimWorld:
                     self.replies.append(effect)
                 case Load() | Save() if self._copies_bytes(effect.cluster):
                     self._begin_copy(self.clusters[effect.cluster], effect)
+                case Host() if self._starts_daemons(effect):
+                    self._begin_copy(self.clusters[effect.cluster], effect)
                 case _:
                     if isinstance(effect, Retire):
                         self._stop_stage(effect.cluster)
@@ -173,7 +175,12 @@ class SimWorld:
         """Whether copies take the time that rates give, instead of a given one."""
         return self.constants.storage_bytes_s < inf and cluster in self.clusters
 
-    def _begin_copy(self, cluster: Cluster, of: Load | Save | Leaves) -> None:
+    def _starts_daemons(self, effect: Host) -> bool:
+        """Whether a node that comes takes its part of cores that all share, instead of a given time."""
+        of = self.constants
+        return effect.role is not None and of.shared_cores and of.join_cpu_us > 0 and effect.cluster in self.clusters
+
+    def _begin_copy(self, cluster: Cluster, of: Load | Save | Leaves | Host) -> None:
         if of in self._copies:
             return
         match of:
@@ -183,9 +190,11 @@ class SimWorld:
                 self._copies[of] = cluster.save(of)
             case Leaves():
                 self._copies[of] = cluster.evacuate(of.node, of)
+            case Host():
+                self._copies[of] = cluster.start_daemons(self.delays.join_us, of)
 
-    def _copied(self, of: Load | Save | Leaves) -> Event | None:
-        """Bytes have arrived; nothing is told when they are not wanted any more."""
+    def _copied(self, of: Load | Save | Leaves | Host) -> Event | None:
+        """Bytes have arrived, or daemons run; nothing is told when they are not wanted any more."""
         del self._copies[of]
         if isinstance(of, Leaves):
             self._push(next_look_us(self.now_us, self.constants.decommission_us), _COMPLETION, of)
@@ -448,7 +457,7 @@ class SimWorld:
             self._told.append(self._ended(found.attempt, found.end))
             self.script(self.users.job_ended(found.attempt[0], self.now_us))
             return
-        assert isinstance(found.of, Load | Save | Leaves)
+        assert isinstance(found.of, Load | Save | Leaves | Host)
         event = self._copied(found.of)
         if event is not None:
             self._told.append(event)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fawkes.calibrate.fit import LEAST
 from fawkes.calibrate.observe import observed
 from fawkes.errors import RefusedError
 from fawkes.record.folder import Record
@@ -75,12 +76,30 @@ def test_crowds_that_met_another_job_that_begins_are_left_out(tmp_path: Path) ->
         assert len(observed([record]).values.get("task_start_cpu", [])) == each
 
 
+def test_what_began_alone_counts_before_what_began_beside_others(tmp_path: Path) -> None:
+    lonely = run([demand("a", [sleep_job(f"a-{number}", "a") for number in range(3)], every_s=60)])
+    crowded = run([demand(name, [sleep_job(f"{name}-{number}", name) for number in range(2)]) for name in "ab"])
+    records = []
+    for name, store, begin_us in (("lonely", lonely, 3 * S), ("crowded", crowded, 5 * S)):
+        (tmp_path / name).mkdir()
+        histories = {
+            job.id: {"job": job.id, "attempt": 1, "applications": [history_of(job, maps=4, begin_us=begin_us)]}
+            for job in history.jobs(store)
+        }
+        platform = Platform(cores=2, shared_cores=True)
+        records.append(recorded(store, tmp_path / name, histories=histories, platform=platform))
+    assert observed(records).values["job_begin"] == [3 * S] * 3
+    assert observed(records[1:]).values["job_begin"] == [5 * S] * LEAST, "the quickest, for want of better"
+    assert not any("beside" in name for name in observed(records).values)
+
+
 def test_several_records_are_one_set_of_observations(store: Writer, tmp_path: Path) -> None:
     (tmp_path / "two").mkdir()
     one, two = with_histories(store, tmp_path), with_histories(store, tmp_path / "two")
     alone, both = observed([one]).values, observed([one, two]).values
-    assert {name: len(figures) for name, figures in both.items()} == {
-        name: 2 * len(figures) for name, figures in alone.items()
+    # Of what was never seen alone the quickest quarter counts.
+    assert {name: len(figures) for name, figures in both.items() if name not in ("join", "job_begin")} == {
+        name: 2 * len(figures) for name, figures in alone.items() if name not in ("join", "job_begin")
     }
 
 

@@ -28,6 +28,7 @@ CONSTANTS: dict[str, Constants] = {
         shared_cores=True,
         cores=2.0,
         job_begin_cpu_us=6_000_000,
+        join_cpu_us=8_000_000,
         task_start_cpu_us=2_000_000,
     ),
     "starts-alone": replace(DAS4, map_slots=2, reduce_slots=1, cores=1.0, job_begin_us=0, task_start_us=1_500_000),
@@ -73,6 +74,7 @@ STEPS = st.lists(
                 "load",
                 "save",
                 "evacuate",
+                "start-daemons",
                 "all-fail",
             )
         ),
@@ -114,6 +116,17 @@ class Run:
         self.told.append([one.read() for one in self.clusters])
 
     def _change(self, step: Step, cluster: Cluster, node: NodeId) -> None:
+        match step.what:
+            case "load":
+                cluster.load(f"load-{step.number}")
+            case "save":
+                self.told.append(cluster.save(f"save-{step.number}").of)
+            case "start-daemons":
+                cluster.start_daemons(step.choice * SECOND_US, f"daemons-{step.number}")
+            case _:
+                self._change_nodes_or_jobs(step, cluster, node)
+
+    def _change_nodes_or_jobs(self, step: Step, cluster: Cluster, node: NodeId) -> None:
         attempt = (JobId(f"{cluster.id}-{step.number}"), 1 + step.choice % 2)
         match step.what:
             case "submit":
@@ -128,10 +141,6 @@ class Run:
                 cluster.drain(node)
             case "cancel":
                 self.told.append(cluster.cancel(attempt))
-            case "load":
-                cluster.load(f"load-{step.number}")
-            case "save":
-                self.told.append(cluster.save(f"save-{step.number}").of)
             case "evacuate" if node in cluster.nodes:
                 cluster.drain(node)
                 cluster.evacuate(node, (step.cluster, node))

@@ -22,7 +22,7 @@ from fawkes.core.effects import (
 from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import DAS4
+from fawkes.sim.constants import DAS4, PLAIN
 from fawkes.sim.model import Engine
 from fawkes.sim.world import SimWorld
 from fawkes.units import SECOND_US
@@ -91,6 +91,47 @@ GOALS: dict[str, Effect] = {
     "membership": Membership(A, 3, {}),
     "job": job(),
 }
+
+
+def joined_s(found: SimWorld) -> list[float]:
+    """When nodes served, in the order of it."""
+    times = []
+    while (event := found.next_event()) is not None:
+        if isinstance(event, NodeObserved) and event.condition is Condition.SERVING:
+            times.append(event.at_us / SECOND_US)
+    return times
+
+
+@pytest.mark.parametrize("engine", ["readable", "compiled"])
+@pytest.mark.parametrize(
+    ("join_cpu_s", "shared", "nodes", "expected"),
+    [
+        (0, True, 2, [16, 16]),  # after 12 s of deployment
+        (8, True, 1, [16]),  # two threads on two cores
+        (8, True, 2, [20, 20]),
+        (8, False, 2, [16, 16]),  # each has cores of its own
+    ],
+)
+def test_nodes_that_come_to_shared_cores_take_their_part_of_them(
+    engine: Engine, join_cpu_s: int, shared: bool, nodes: int, expected: list[float]
+) -> None:
+    of = replace(PLAIN, cores=2.0, shared_cores=shared, join_cpu_us=join_cpu_s * SECOND_US)
+    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
+    assert isinstance(answer(found), Done)
+    found.start([Host(NodeId(f"n{number + 2}"), A, Role.TRANSIENT, 1) for number in range(nodes)])
+    assert joined_s(found) == expected
+
+
+@pytest.mark.parametrize("engine", ["readable", "compiled"])
+def test_a_node_that_is_called_off_while_it_comes_serves_nobody(engine: Engine) -> None:
+    of = replace(PLAIN, cores=2.0, shared_cores=True, join_cpu_us=8 * SECOND_US)
+    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
+    assert isinstance(answer(found), Done)
+    found.start([Host(N2, A, Role.TRANSIENT, 1)])
+    found.start([Host(N2, A, None, 2)])
+    assert joined_s(found) == []
 
 
 @pytest.mark.parametrize("kind", sorted(GOALS))

@@ -36,7 +36,7 @@ def slots_of(of: Constants) -> int:
 
 @dataclass(eq=False, slots=True)
 class CompiledCopy:
-    """A copy under way, and the address of the owner of its flows."""
+    """A copy under way, or daemons that start, and the address of the owner of its flows."""
 
     of: object
     owner: int
@@ -280,9 +280,16 @@ class CompiledCluster:
         held = 0 if node == NONE else int(self._model.memory.words[node + NODE.STORED])
         return self._copy(of, self._first + COPIES * POOL.SIZE, held, held)
 
+    def start_daemons(self, time_us: int, of: object) -> CompiledCopy:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
+        return self._begun(of, run.DAEMONS, 0, time_us, self._model.constants.join_cpu_us)
+
     def _copy(self, of: object, pool: int, some_bytes: float, core_bytes: float) -> CompiledCopy:
+        return self._begun(of, run.COPY_BEGINS, pool, some_bytes, core_bytes)
+
+    def _begun(self, of: object, what: int, pool: int, x: float, y: float) -> CompiledCopy:
         self._make_room()
-        owner = self._model.call(run.COPY_BEGINS, self._at, pool, float(some_bytes), float(core_bytes))
+        owner = self._model.call(what, self._at, pool, float(x), float(y))
         made = self._model.copies[owner] = CompiledCopy(of, owner)
         return made
 

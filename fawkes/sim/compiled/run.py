@@ -16,7 +16,7 @@ from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Arr
 from fawkes.sim.compiled.lists import free_owner
 
 #: what `call` is asked for
-ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, BUSY_US, COPY_BEGINS, COPY_DROPS = range(10)
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, BUSY_US, COPY_BEGINS, COPY_DROPS, DAEMONS = range(11)
 #: answers to ADVANCE
 QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
@@ -91,6 +91,8 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
         return tasks.busy_us(w, f, a)
     if what == COPY_BEGINS:
         return tasks.copy(w, f, a, b, x, y)
+    if what == DAEMONS:
+        return tasks.start_daemons(w, f, a, x, y)
     return _change(w, f, what, a, b)
 
 

@@ -475,3 +475,12 @@ def copy(w: Array, f: Array, c: int, p: int, some_bytes: float, core_bytes: floa
     add_leg(w, f, o, first, core_bytes)
     at_least_one(w, f, o, first)
     return o
+
+
+@compiled
+def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float) -> int:
+    """The daemons of a node that comes start; the owner of the flows."""
+    o = new_owner(w, COPY, c, NONE)
+    start_work(w, f, o, time_us, cpu_us)
+    at_least_one(w, f, o, w[c + CLUSTER.FIRST_POOL])
+    return o

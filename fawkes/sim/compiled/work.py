@@ -42,7 +42,7 @@ def work(w: Array, f: Array, o: int) -> None:
 
 @compiled
 def start_work(w: Array, f: Array, o: int, time_us: float, cpu_us: float) -> None:
-    """What starts, of a job or of a task: it takes its time, and longer where the cores are shared by many."""
+    """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many."""
     c = w[o + OWNER.CLUSTER]
     add_leg(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, time_us)
     add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2)
