@@ -68,7 +68,7 @@ def observed(records: Sequence[Record]) -> Observations:
         _of_runs(found, runs, busy)
         _of_starts(found, runs, begun, busy, model.cores or DAS4.cores, shared=bool(model.shared_cores))
         if model.shared_cores:
-            shared.append(([run for run in runs if not _disturbed(run, runs, busy)], model.cores or DAS4.cores))
+            shared.append((_undisturbed(runs, busy), model.cores or DAS4.cores))
     for name in _BESIDE:
         # What it takes by itself is the constant; where that was seldom seen, the quickest quarter comes closest to it.
         beside = sorted(found.values.pop(f"{name} beside others", []))
@@ -121,11 +121,15 @@ def _span(one: Application) -> Start:
     return Start(one.began_us, one.ended_us)
 
 
-def _disturbed(run: Run, runs: Sequence[Run], comings: Sequence[Start]) -> bool:
-    """Whether another job was under way with it, or a node came."""
-    spans = [[_span(one) for one in it.applications] for it in runs if it is not run]
-    others = [*comings, *(span for each in spans for span in each)]
-    return any(met(_span(one), others) for one in run.applications)
+def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
+    """The jobs with which no other one was under way, and while which no node came."""
+    spans = [(run, _span(one)) for run in runs for one in run.applications]
+    disturbed = {
+        id(run)
+        for run, span in spans
+        if met(span, comings) or met(span, (other for of, other in spans if of is not run))
+    }
+    return [run for run in runs if id(run) not in disturbed]
 
 
 def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
@@ -138,9 +142,10 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
 
 def _of_runs(found: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
     every = [one for run in runs for one in run.applications if one.tasks]
+    spans = [(one, _span(one)) for one in every]
     for one in every:
         begin = Start(one.began_us, max(one.began_us, one.tasks[0].start_us))
-        beside = met(begin, [*comings, *(_span(it) for it in every if it is not one)])
+        beside = met(begin, comings) or met(begin, (span for of, span in spans if of is not one))
         found.add("job_begin beside others" if beside else "job_begin", [float(begin.end_us - begin.begin_us)])
     for run in runs:
         for one in run.applications:
