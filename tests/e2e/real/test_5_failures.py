@@ -124,7 +124,12 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     site.fawkes("drain", ",".join(leaving), "--reason", "all of them")
     held = site.until("nodes that are held", lambda: site.ledger.reasons("held-blocks", after=began))
     # What lay on the core node alone is missing as well, as long as it is cut off.
-    unsafe = ("too few replicas elsewhere", "missing in HDFS", "1 DataNodes stay for 2 replicas")
+    unsafe = (
+        "too few replicas elsewhere",
+        "has not looked through its",
+        "missing in HDFS",
+        "1 DataNodes stay for 2 replicas",
+    )
     assert any(why in str(held[0].facts["error"]) for why in unsafe)
     node = str(held[0].facts["node"])
     assert site.node(node).life is NodeLife.EVACUATING
