@@ -29,7 +29,8 @@ def drain(site: Site, nodes: str, reason: str, wait: bool, limit_us: int | None,
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
     Its MR-cluster gives it back as in a shrink: no data is lost, tasks get the time that the settings give them. A core
-    node leaves with its MR-cluster only: release that first.
+    node leaves once another node has taken over. The node of the masters leaves with its MR-cluster only: release that
+    first.
     Without --wait the command returns at once; a command that is interrupted takes nothing back.
     """
     from fawkes.cli.acting import for_each, tell

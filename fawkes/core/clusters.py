@@ -14,10 +14,12 @@ from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife
 from fawkes.core.moves import clean
 from fawkes.core.plan import hand_out
+from fawkes.core.replace import replace_core
 
 
 def nodes_changed(draft: Draft) -> None:
-    """After anything that may have freed nodes: empty MR-clusters are gone, the queue and the needy are served.
+    """After anything that may have freed nodes: empty MR-clusters are gone; core nodes that go out of
+    service, the queue and the needy are served, in this order.
 
     Nothing here depends on time alone: an event that changed no node, MR-cluster or target leaves nothing to do.
     """
@@ -27,6 +29,7 @@ def nodes_changed(draft: Draft) -> None:
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
             draft.say("gone", cluster=cluster.id, failed=cluster.failed)
     if draft.moves_nodes:
+        replace_core(draft)
         hand_out(draft, admit(draft))
 
 

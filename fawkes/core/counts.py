@@ -24,7 +24,8 @@ class Counts:
 
     ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
     ``coming_core`` nodes may be core nodes and will be free: they leave a MR-cluster and nobody keeps them out.
-    ``moving`` nodes join, leave or are wiped, and nothing holds them up.
+    ``moving`` nodes join, leave or are wiped, and nothing holds them up. ``going_core`` are core nodes that are kept
+    out and have not begun to leave.
     """
 
     usable: int = 0
@@ -35,6 +36,7 @@ class Counts:
     coming_core: int = 0
     lost: int = 0
     moving: int = 0
+    going_core: int = 0
 
     def copy(self) -> Counts:
         """The same numbers, to be changed by somebody else."""
@@ -47,6 +49,7 @@ class Counts:
             self.coming_core,
             self.lost,
             self.moving,
+            self.going_core,
         )
 
     def add(self, state: NodeState, sign: int) -> None:
@@ -66,6 +69,8 @@ class Counts:
             self.coming_core += sign
         if life in MOVING and not state.alert:
             self.moving += sign
+        if state.role is Role.CORE and life in COUNTED and state.kept_out:
+            self.going_core += sign
 
 
 @dataclass(slots=True)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from math import fsum, isclose
 
 from fawkes.core.counts import Counts, Held
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
-from fawkes.core.lifecycle import CLUSTER_EDGES, HELD, JOB_EDGES, NODE_EDGES, PROMISED, QUEUED, WITH_MASTERS, allowed
+from fawkes.core.lifecycle import (
+    CLUSTER_EDGES,
+    COUNTED,
+    HELD,
+    JOB_EDGES,
+    NODE_EDGES,
+    PROMISED,
+    QUEUED,
+    WITH_MASTERS,
+    allowed,
+)
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Role
 from fawkes.core.state import State
 from fawkes.core.view import View
@@ -19,7 +30,7 @@ def broken(state: State) -> list[str]:
     found = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
     found += _indexes(state)
     for c in state.clusters.values():
-        core = sum(1 for n in state.nodes_of(c.id) if state.nodes[n].role is Role.CORE)
+        core = _core(map(state.nodes.__getitem__, state.nodes_of(c.id)))
         if c.life in WITH_MASTERS and core < c.spec.min_nodes:
             found.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
         if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
@@ -106,7 +117,7 @@ def unsound(view: View, decision: Decision) -> list[str]:
                 found.append(f"the weights sum to {fsum(change.weights.values())}")
             case _:
                 pass
-    return found + _goals(view, decision, nodes)
+    return found + _minimums(view, nodes, clusters) + _goals(view, decision, nodes)
 
 
 def _node_step(old: NodeState, new: NodeState) -> list[str]:
@@ -115,11 +126,29 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
         return [f"{name} cannot go from {old.life} to {new.life}"]
     if old.owner is not None and new.owner not in (None, old.owner):
         return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
-    if old.role is Role.CORE and new.life in (NodeLife.DRAINING, NodeLife.EVACUATING):
-        return [f"{name} is a core node of {old.owner} and would leave it"]
     if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
         return [f"{name} would be handed over without a generation of its own"]
     return []
+
+
+def _core(nodes: Iterable[NodeState]) -> int:
+    """How many are core nodes that stay."""
+    return sum(1 for state in nodes if state.role is Role.CORE and state.life in COUNTED)
+
+
+def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
+    """Whether the MR-clusters that a core node leaves keep their minimum, and their masters."""
+    found = []
+    parting = [n for n in nodes.values() if n.role is Role.CORE and n.life in (NodeLife.DRAINING, NodeLife.EVACUATING)]
+    for state in parting:
+        cluster = None if state.owner is None else clusters.get(state.owner) or view.clusters.get(state.owner)
+        if cluster is None:
+            continue
+        ids = view.nodes_of(cluster.id) | {n for n, new in nodes.items() if new.owner == cluster.id}
+        core = _core(new for n in ids if (new := nodes.get(n) or view.nodes[n]).owner == cluster.id)
+        if core < cluster.spec.min_nodes or state.node.id == cluster.master:
+            found.append(f"{state.node.id} is a core node of {cluster.id} and would leave it with {core}")
+    return found
 
 
 def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:

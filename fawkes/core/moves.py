@@ -41,7 +41,7 @@ def claim(draft: Draft, state: NodeState, cluster: ClusterId, role: Role, why: R
 
 
 def shrink(draft: Draft, state: NodeState, why: Reason) -> None:
-    """A transient or transient-core node begins to leave its MR-cluster."""
+    """A node begins to leave its MR-cluster; a core node only beside a minimum of others (`replace.py`)."""
     cluster = _owner(state)
     draft.put_node(_step(draft, state, NodeLife.DRAINING, why))
     draft.settle(f"host:{state.node.id}")
@@ -60,7 +60,7 @@ def undrain(draft: Draft, state: NodeState, why: Reason) -> None:
 
 
 def evacuate(draft: Draft, state: NodeState) -> None:
-    """The NodeManager of a transient-core node is out: its blocks are next."""
+    """The NodeManager of a node that stores data is out: its blocks are next."""
     draft.put_node(_step(draft, state, NodeLife.EVACUATING, state.why))
     draft.touch(_owner(state))
     draft.expect(leave_key(state.node.id), draft.settings.evacuate_us)
@@ -103,7 +103,7 @@ def lost(draft: Draft, state: NodeState, error: str) -> None:
 def quarantine(draft: Draft, state: NodeState, error: str) -> None:
     """A node that did not come up is kept out for a while, twice as long each time in a row.
 
-    A transient-core node may hold blocks all the same (its NodeManager failed, or it was about to leave before): it
+    One that stores data may hold blocks all the same (its NodeManager failed, or it was about to leave before): it
     leaves as any other, its blocks first.
     """
     cluster = _owner(state)
@@ -111,11 +111,11 @@ def quarantine(draft: Draft, state: NodeState, error: str) -> None:
     wait_us = draft.settings.quarantine_us * 2 ** min(failures - JOIN_FAILURES, 6)
     why = draft.say("quarantine", node=state.node.id, cluster=cluster, error=error, until_us=draft.at_us + wait_us)
     state = replace(state, failures=failures, keep_out=f"quarantine: {error}", back_us=draft.at_us + wait_us)
-    if state.role is Role.TRANSIENT_CORE:
-        shrink(draft, state, why)
-    else:
+    if state.role is Role.TRANSIENT:
         clean(draft, state, why)
         draft.touch(cluster)
+    else:
+        shrink(draft, state, why)
 
 
 def _step(draft: Draft, state: NodeState, life: NodeLife, why: Reason) -> NodeState:

@@ -39,7 +39,7 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     """The nodes that a MR-cluster could give, best first.
 
     Those that have not begun to serve; then, where ApplicationMasters are spared, nodes without one; then least data
-    first (3.2); then nodes away from the site of the masters; then by id. Core nodes never leave while it lives.
+    first (3.2); then nodes away from the site of the masters; then by id. Core nodes are not for others.
     """
     latest = draft.view.latest(cluster.id)
     data = latest.node_bytes if latest else {}
@@ -84,13 +84,14 @@ def take_back(draft: Draft, cluster: ClusterState, count: int, **facts: object) 
     """Undrain up to ``count`` of the nodes that are leaving this MR-cluster; how many.
 
     Nodes that leave for an admission are not taken back while somebody waits for it: each time they were, others would
-    have to begin to leave.
+    have to begin to leave. Core nodes that leave have been replaced.
     """
     admitting = any(state.life is ClusterLife.ADMITTED for state in draft.queue())
     leaving = [
         state
         for state in draft.nodes_of(cluster.id)
         if state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
+        and state.role is not Role.CORE
         and not state.kept_out
         and not (admitting and state.why.code == TO_ADMIT)
     ]

@@ -29,10 +29,11 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterLife, NodeId, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import JOIN_FAILURES, clean, evacuate, leave_key, lost, quarantine, wiped
 from fawkes.core.plan import hand_out
 from fawkes.core.readings import sampled
+from fawkes.core.replace import replace_core
 from fawkes.core.tick import retire_idle, tick
 from fawkes.core.view import View
 from fawkes.core.weights import Measure
@@ -77,6 +78,7 @@ def _started(view: View, event: Started) -> Decision:
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
+    replace_core(draft)
     hand_out(draft, admit(draft))
     return draft.finish()
 
@@ -198,17 +200,17 @@ def _serves(draft: Draft, state: NodeState) -> None:
 
 
 def _drained(draft: Draft, state: NodeState) -> None:
-    if state.role is Role.TRANSIENT_CORE:
-        draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role)
-        evacuate(draft, state)
+    why = draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role)
+    if state.role is Role.TRANSIENT:
+        clean(draft, state, why)
     else:
-        clean(draft, state, draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role))
+        evacuate(draft, state)
 
 
 def _failed(draft: Draft, state: NodeState, error: str) -> None:
     """A goal for a node was not reached: a joining node gets a second chance, an unclean one is not trusted."""
     cluster = state.owner
-    if state.life is NodeLife.JOINING and state.role is not Role.CORE and cluster is not None:
+    if cluster is not None and _may_be_given_up(draft, state):
         if state.failures + 1 >= JOIN_FAILURES:
             quarantine(draft, state, error)
             return
@@ -229,6 +231,13 @@ def _failed(draft: Draft, state: NodeState, error: str) -> None:
         if pending is not None:
             wait_us = draft.settings.membership_us * 2 ** min(tries, 6)
             draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=tries)
+
+
+def _may_be_given_up(draft: Draft, state: NodeState) -> bool:
+    """Whether a MR-cluster can do without a node that does not come up: those that it is deployed on it needs."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    founding = state.role is Role.CORE and cluster is not None and cluster.life is ClusterLife.DEPLOYING
+    return state.life is NodeLife.JOINING and not founding
 
 
 def _node_over_time(draft: Draft, kind: str, node: NodeId) -> None:
@@ -264,7 +273,7 @@ def _host_late(draft: Draft, state: NodeState) -> None:
     pending = draft.pending(f"host:{state.node.id}")
     if pending is None:
         return
-    if state.life is NodeLife.JOINING and state.role is not Role.CORE:
+    if _may_be_given_up(draft, state):
         _failed(draft, state, "it did not serve in time")
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST, NodeLife.JOINING) and pending.effect is not None:
         draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)

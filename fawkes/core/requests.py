@@ -99,14 +99,14 @@ def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
 def _stays(draft: Draft, state: NodeState) -> Reason | None:
     """Why a node cannot leave, and what would have to end first; None when it can.
 
-    A core node leaves with its MR-cluster: one that is being given back already takes it along.
+    The node of the masters leaves with its MR-cluster: one that is being given back already takes it along.
     """
     cluster = None if state.owner is None else draft.cluster(state.owner)
-    if cluster is None or state.role is not Role.CORE or cluster.life in _GOING:
+    if cluster is None or cluster.master != state.node.id or cluster.life in _GOING:
         return None
     unfinished = [job.id for job in draft.jobs_of(cluster.id)]
     facts = {"node": state.node.id, "cluster": cluster.id, "life": cluster.life, "jobs": unfinished}
-    return Reason("core-node", facts)
+    return Reason("master-node", facts)
 
 
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
@@ -135,7 +135,7 @@ def unlisted(draft: Draft, state: NodeState) -> None:
 
 
 def keep_out(draft: Draft, state: NodeState, reason: str) -> None:
-    """A node goes out of service as soon as it is clean; a core node when its MR-cluster is gone."""
+    """A node goes out of service as soon as it is clean; a core node once another has taken over."""
     _leave(draft, replace(state, keep_out=reason), reason)
 
 
@@ -150,7 +150,7 @@ def _leave(draft: Draft, state: NodeState, reason: str) -> None:
 
 
 def leave_service(draft: Draft, state: NodeState, reason: str) -> None:
-    """A node that somebody keeps out leaves its MR-cluster; a core node does when its MR-cluster is gone."""
+    """A node that somebody keeps out leaves its MR-cluster; of a core node `replace.py` takes care."""
     if state.role is not Role.CORE:
         why = draft.say("leaves-for-operator", node=state.node.id, cluster=state.owner, reason=reason)
         shrink(draft, state, why)
@@ -159,7 +159,9 @@ def leave_service(draft: Draft, state: NodeState, reason: str) -> None:
 def bring_back(draft: Draft, state: NodeState, why: str) -> None:
     """A node is in service again, unless the inventory does not name it."""
     draft.settle(f"back:{state.node.id}")
-    state = replace(state, keep_out="", back_us=None)
+    # What a core node that serves was waiting for does not matter any more.
+    alert = "" if state.life is NodeLife.SERVING else state.alert
+    state = replace(state, keep_out="", back_us=None, alert=alert)
     if state.life is NodeLife.OUT and not state.unlisted:
         state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
     draft.put_node(state)

@@ -116,8 +116,12 @@ def _shrink_to_admit(facts: Facts) -> str:
     return "{node} ({role}) leave{s} {cluster} to make room for {newcomer}" + _data(facts)
 
 
+def _shrink_to_replace(facts: Facts) -> str:
+    return "{node} ({role}) leave{s} {cluster} to take over in {receiver} from {instead_of}" + _data(facts)
+
+
 def _drained(facts: Facts) -> str:
-    blocks = ", its blocks are next" if facts.get("role") == Role.TRANSIENT_CORE else ""
+    blocks = ", its blocks are next" if facts.get("role") in (Role.TRANSIENT_CORE, Role.CORE) else ""
     return "No task of {cluster} runs on {node} any more" + blocks
 
 
@@ -162,12 +166,18 @@ def _released(facts: Facts) -> str:
     return f"{{cluster}} is given back{by}" + (" and its outputs are given up" if facts.get("discard") else "")
 
 
-def _core_node(facts: Facts) -> str:
-    """What has to end before a core node can leave, and how: an administrator goes on from here."""
+def _core_leaves(facts: Facts) -> str:
+    if facts["why"]:
+        return "{node} leave{s} {cluster}, which has core nodes enough without it: {why}"
+    return "{node} leave{s} {cluster}: the core nodes that it was to take over from stay"
+
+
+def _master_node(facts: Facts) -> str:
+    """What has to end before the node of the masters can leave, and how: an administrator goes on from here."""
     jobs = ", once {jobs} ended or with --force" if facts.get("jobs") else ""
     saves = "" if facts.get("life") in _COMING_UP else ", which saves its outputs"
     return (
-        "{node} is a core node of {cluster}: its data is there, so it stays as long as {cluster} lives; "
+        "{node} runs the masters of {cluster}, so it stays as long as {cluster} lives; "
         f"give {{cluster}} back first (`fawkes release {{cluster}}`{jobs}{saves}), then drain {{node}} again"
     )
 
@@ -218,6 +228,9 @@ SENTENCES: Mapping[str, Template] = {
         ("{by} takes" if facts.get("by") else "An operator takes") + " {node} out of service: {reason}"
     ),
     "leaves-for-operator": "{node} leave{s} {cluster} because an operator takes it out of service: {reason}",
+    "takes-over": "{node} join{s} {cluster} as {role}, to take over from {instead_of}",
+    "core-waits": "{node} {alert}",
+    "core-leaves": _core_leaves,
     "out-of-service": _because("{node} is out of service", "why"),
     "back-in-service": _because("{node} is back in service", "why"),
     # MR-clusters
@@ -246,6 +259,7 @@ SENTENCES: Mapping[str, Template] = {
     "grow": "{node} join{s} {cluster} as {role}: {cluster} held {held} nodes and should have {target}",
     "shrink": _shrink,
     "shrink-to-admit": _shrink_to_admit,
+    "shrink-to-replace": _shrink_to_replace,
     "undrain": "{node} stay{s} with {cluster} after all: {cluster} held {held} nodes and should have {target}; what "
     "is still leaving comes back first",
     "budget": "{cluster} gives {granted} of {wanted} nodes for now: the budget of moves allows no more",
@@ -283,7 +297,7 @@ SENTENCES: Mapping[str, Template] = {
     "no-such-job": "There is no job {job} that has not ended",
     "job-exists": "There is a job {job} already",
     "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them, or force it",
-    "core-node": _core_node,
+    "master-node": _master_node,
     "not-drained": "{node} is not out of service",
     "not-in-inventory": "{node} is no longer in the inventory: put it back there and start the controller again",
     "shadow": "The controller runs in shadow: it decides and does nothing, so that {asked} has no effect",

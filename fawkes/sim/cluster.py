@@ -14,7 +14,7 @@ from fawkes.sim.between import far_bytes
 from fawkes.sim.chance import Chance, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
-from fawkes.sim.machine import Common, Leg, Machine, Owner
+from fawkes.sim.machine import Common, Leg, Machine, Owner, input_of_a_core_node
 from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
@@ -177,7 +177,12 @@ class SimCluster:
 
     def evacuate(self, name: NodeId, of: object) -> Copy:
         """What a node stores is copied to those that stay."""
-        return self._copy(of, self.machine.evacuate(self.stored.get(name, 0)))
+        node = self.nodes.get(name)
+        held = self.stored.get(name, 0)
+        if node is not None and node.role is Role.CORE:
+            core = sum(1 for each in self.nodes.values() if each.role is Role.CORE)
+            held += input_of_a_core_node(self.data_bytes, self.replication, core)
+        return self._copy(of, self.machine.evacuate(held))
 
     def start_daemons(self, time_us: int, of: object) -> Copy:
         """The daemons of a node that comes: so long when they start alone, longer beside what computes."""

@@ -135,6 +135,11 @@ def copies_of(constants: Constants) -> float:
     return min(of.streams * of.block_bytes / of.heartbeat_us, of.network_bytes_s / SECOND_US)
 
 
+def input_of_a_core_node(data_bytes: int, replication: int, core: int) -> int:
+    """Bytes of the input on one of ``core`` core nodes, with all its copies, when they are spread evenly."""
+    return data_bytes * min(replication, core) // core
+
+
 def capacity_of(count: int, amount: float) -> float:
     """No nodes have no capacity, also where a node's is without limit."""
     return count * amount if count else 0.0

@@ -77,7 +77,7 @@ def codes() -> set[str]:
 
 def test_each_reason_of_the_core_has_a_sentence() -> None:
     given = codes()
-    assert {"tick", "grow", "shrink", "undrain", "job-succeeded", "freed", "core-node"} <= given
+    assert {"tick", "grow", "shrink", "undrain", "job-succeeded", "freed", "master-node"} <= given
     assert given - set(SENTENCES) == set()
 
 

@@ -82,7 +82,7 @@ def test_a_folder_that_is_no_site(tmp_path: Path) -> None:
 
 
 def test_a_refusal_of_the_core_is_exit_6_with_its_facts(run: Run, world: World) -> None:
-    world.refuse = Reason("core-node", {"node": "node01", "cluster": "c-1"})
+    world.refuse = Reason("master-node", {"node": "node01", "cluster": "c-1"})
     result = run("drain", "node01", "--reason", "fan")
     assert result.exit_code == 6
     assert "node01" in result.stderr

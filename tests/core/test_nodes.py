@@ -206,7 +206,7 @@ def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
     ("event", "code"),
     [
         (DrainAsked(at_us=0, node=NodeId("node99"), reason="x", ask="q"), "no-such-node"),
-        (DrainAsked(at_us=0, node=NodeId("node01"), reason="x", ask="q"), "core-node"),
+        (DrainAsked(at_us=0, node=NodeId("node01"), reason="x", ask="q"), "master-node"),
         (UndrainAsked(at_us=0, node=NodeId("node03"), ask="q"), "not-drained"),
     ],
 )

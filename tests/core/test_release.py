@@ -188,18 +188,18 @@ def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting(stage: str) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_core_node_leaves_with_its_mr_cluster_and_not_before(stage: str) -> None:
+def test_the_node_of_the_masters_leaves_with_its_mr_cluster_and_not_before(stage: str) -> None:
     desk = coming_up(stage)
     desk.submit("a", 1)
-    ask = DrainAsked(at_us=desk.now_us, node=NodeId("node02"), reason="new fans", ask="d")
+    ask = DrainAsked(at_us=desk.now_us, node=NodeId("node01"), reason="new fans", ask="d")
     desk.tell(ask)
-    assert desk.said("core-node") == [{"node": "node02", "cluster": "a", "life": stage, "jobs": ["a-1"]}]
+    assert desk.said("master-node") == [{"node": "node01", "cluster": "a", "life": stage, "jobs": ["a-1"]}]
     release(desk, force=True)
     desk.tell(ask)
     assert desk.refusal() == ""
     wiped(desk)
-    assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.FREE, NodeLife.OUT)
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node02"), ask="u"))
+    assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.OUT, NodeLife.FREE)
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node01"), ask="u"))
     assert desk.state.counts.free == 4
 
 

@@ -241,19 +241,42 @@ SAID = [
         "c has jobs that have not ended (j1, j2): wait for them, or force it",
     ),
     (
-        Reason("core-node", {"node": "n", "cluster": "c"}),
-        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        Reason("master-node", {"node": "n", "cluster": "c"}),
+        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
         "c`, which saves its outputs), then drain n again",
     ),
     (
-        Reason("core-node", {"node": "n", "cluster": "c", "life": "running", "jobs": ("j1", "j2")}),
-        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        Reason("master-node", {"node": "n", "cluster": "c", "life": "running", "jobs": ("j1", "j2")}),
+        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
         "c`, once j1, j2 ended or with --force, which saves its outputs), then drain n again",
     ),
     (
-        Reason("core-node", {"node": "n", "cluster": "c", "life": "deploying", "jobs": ()}),
-        "n is a core node of c: its data is there, so it stays as long as c lives; give c back first (`fawkes release "
+        Reason("master-node", {"node": "n", "cluster": "c", "life": "deploying", "jobs": ()}),
+        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
         "c`), then drain n again",
+    ),
+    (
+        Reason("takes-over", {"node": "n", "cluster": "c", "role": "core", "instead_of": ["m"]}),
+        "n joins c as core, to take over from m",
+    ),
+    (
+        Reason("core-waits", {"node": "n", "cluster": "c", "alert": "leaves once 2 other core nodes of c serve"}),
+        "n leaves once 2 other core nodes of c serve",
+    ),
+    (
+        Reason("core-leaves", {"node": "n", "cluster": "c", "role": "core", "why": "new fans"}),
+        "n leaves c, which has core nodes enough without it: new fans",
+    ),
+    (
+        Reason("core-leaves", {"node": "n", "cluster": "c", "role": "core", "why": ""}),
+        "n leaves c: the core nodes that it was to take over from stay",
+    ),
+    (
+        Reason(
+            "shrink-to-replace",
+            {"node": "n", "cluster": "d", "role": "transient", "data_bytes": 0, "receiver": "c", "instead_of": ["m"]},
+        ),
+        "n (transient) leaves d to take over in c from m",
     ),
     (Reason("not-drained", {"node": "n"}), "n is not out of service"),
     (

@@ -18,7 +18,7 @@ from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
 from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NODE, NONE, POOL, TIME, Array
 from fawkes.sim.constants import Constants
-from fawkes.sim.machine import capacity_of, copies_of
+from fawkes.sim.machine import capacity_of, copies_of, input_of_a_core_node
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -277,7 +277,10 @@ class CompiledCluster:
     def evacuate(self, name: NodeId, of: object) -> CompiledCopy:
         """What a node stores is copied to those that stay."""
         node = self._nodes.get(name, NONE)
-        held = 0 if node == NONE else int(self._model.memory.words[node + NODE.STORED])
+        words = self._model.memory.words
+        held = 0 if node == NONE else int(words[node + NODE.STORED])
+        if node != NONE and words[node + NODE.ROLE] == layout.CORE:
+            held += input_of_a_core_node(self._data_bytes, self._replication, self._by_role[layout.CORE])
         return self._copy(of, self._first + COPIES * POOL.SIZE, held, held)
 
     def start_daemons(self, time_us: int, of: object) -> CompiledCopy:

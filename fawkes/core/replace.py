@@ -1,0 +1,104 @@
+"""Core nodes that go out of service while their MR-cluster runs: another takes over and serves, then they leave.
+
+So the minimum that was promised is held at every moment, and the blocks have somewhere to go. The node of the masters
+is not replaced: it leaves with its MR-cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fawkes.core.draft import Draft
+from fawkes.core.free import FreeNodes
+from fawkes.core.lifecycle import COUNTED
+from fawkes.core.model import ClusterState, NodeLife, NodeState, Role
+from fawkes.core.moves import hand_over, shrink
+from fawkes.core.plan import give, home
+
+#: why a node leaves so that it can take over from a core node
+TO_REPLACE = "shrink-to-replace"
+
+
+def replace_core(draft: Draft) -> None:
+    """Serve the MR-clusters whose core nodes are kept out, or came back after others had taken over from them."""
+    for cluster in _concerned(draft):
+        core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and n.life in COUNTED]
+        going = [n for n in core if n.kept_out and n.node.id != cluster.master]
+        staying = [n for n in core if n not in going]
+        missing = cluster.spec.min_nodes - len(staying)
+        if missing > 0:
+            missing = _take_over(draft, cluster, missing, going)
+        elif missing < 0:
+            going += sorted((n for n in staying if n.node.id != cluster.master), key=_latest_first)[:-missing]
+        _leave(draft, cluster, core, going, missing)
+
+
+def _concerned(draft: Draft) -> list[ClusterState]:
+    """The running MR-clusters where something may have to be done, by id; looks at all only while core nodes go."""
+    owners = {n.owner for n in draft.changed_nodes().values() if n.role is Role.CORE and n.owner is not None}
+    if draft.counts.going_core:
+        owners.update(cluster.id for cluster in draft.clusters())
+    found = (draft.cluster(owner) for owner in sorted(owners))
+    return [cluster for cluster in found if cluster is not None and cluster.active]
+
+
+def _latest_first(state: NodeState) -> tuple[bool, int, str]:
+    """Of too many core nodes those leave that do not serve yet, then those that came last."""
+    return state.life is NodeLife.SERVING, -state.since_us, state.node.id
+
+
+def _take_over(draft: Draft, cluster: ClusterState, missing: int, going: Sequence[NodeState]) -> int:
+    """Free nodes become core nodes; where there are too few, others leave for it. How many are still missing."""
+    free = FreeNodes(draft, core=True)
+    names = [state.node.id for state in going]
+    while missing and len(free):
+        state = free.take(home(draft, cluster.id))
+        why = draft.say("takes-over", node=state.node.id, cluster=cluster.id, role=Role.CORE, instead_of=names)
+        hand_over(draft, state, cluster.id, Role.CORE, why)
+        missing -= 1
+    wanted = missing - draft.counts.coming_core
+    for donor in _donors(draft, cluster):
+        if wanted <= 0:
+            break
+        held = draft.held(donor.id)
+        own = donor.id == cluster.id
+        count = min(wanted, held.spare_core, held.counted - (0 if own else donor.spec.min_nodes))
+        if count > 0:
+            wanted -= give(draft, donor, count, TO_REPLACE, core=True, receiver=cluster.id, instead_of=names)
+    return missing
+
+
+def _donors(draft: Draft, cluster: ClusterState) -> list[ClusterState]:
+    """Who gives a node that may be a core node: the MR-cluster itself, then those with most above their minimum."""
+    others = [c for c in draft.clusters() if c.active and c.unreadable_us is None and c.id != cluster.id]
+    others.sort(key=lambda c: (c.spec.min_nodes - draft.held(c.id).counted, c.id))
+    return [cluster, *others]
+
+
+def _leave(
+    draft: Draft, cluster: ClusterState, core: Sequence[NodeState], going: Sequence[NodeState], missing: int
+) -> None:
+    """Core nodes begin to leave as far as a minimum of others serves; the rest waits and says for what."""
+    serving = sum(1 for state in core if state.life is NodeLife.SERVING)
+    for state in going:
+        serves = state.life is NodeLife.SERVING
+        if state.life is not NodeLife.LOST and serving - serves >= cluster.spec.min_nodes:
+            serving -= serves
+            why = draft.say("core-leaves", node=state.node.id, cluster=cluster.id, role=Role.CORE, why=_why(state))
+            shrink(draft, replace(state, alert=""), why)
+        elif serves and state.alert != (alert := _waits(cluster, missing)):
+            draft.put_node(replace(state, alert=alert))
+            draft.say("core-waits", node=state.node.id, cluster=cluster.id, alert=alert)
+
+
+def _why(state: NodeState) -> str:
+    if state.keep_out or not state.unlisted:
+        return state.keep_out
+    return "no longer in the inventory"
+
+
+def _waits(cluster: ClusterState, missing: int) -> str:
+    if missing > 0:
+        return f"leaves once {cluster.id} has another core node: no node that may be one is free yet"
+    return f"leaves once {cluster.spec.min_nodes} other core nodes of {cluster.id} serve"
