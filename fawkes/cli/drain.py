@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fawkes.cli.client import Client
 
 OUT = "out"
+CORE = "core"
 
 
 @click.command()
@@ -83,6 +84,8 @@ def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]
 def _now(row: Mapping[str, Any]) -> str:
     if row["life"] == OUT:
         return "was out of service already and stays so"
+    if row["role"] == CORE:
+        return f"leaves {row['cluster']} once another core node serves in its place, and then goes out of service"
     if row["cluster"]:
         return f"leaves {row['cluster']}, where it is {row['role']}, and then goes out of service"
     return "goes out of service"

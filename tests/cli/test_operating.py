@@ -39,6 +39,12 @@ def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
     assert isinstance(world.events[-1], UndrainAsked)
 
 
+def test_drain_of_a_core_node_says_what_comes_first(run: Run, world: World) -> None:
+    world.nodes["node02"].update(life="serving", cluster="c-1", role="core")
+    result = run("drain", "node02", "--reason", "new fans")
+    assert "node02 leaves c-1 once another core node serves in its place, and then goes out of service" in result.stdout
+
+
 def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
     world.nodes["node02"].update(life="serving", cluster="c-1", role="transient-core")
     world.later("node02", {"life": "evacuating", "alert": "3 blocks are not safe"}, {"life": "out", "alert": ""})

@@ -204,8 +204,9 @@ def test_a_transient_node_serves_drains_and_is_clean(cluster: Bench) -> None:
     wipe(cluster, goal)
 
 
-def test_a_transient_core_node_gives_its_blocks_away_before_it_is_clean(cluster: Bench) -> None:
-    goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
+@pytest.mark.parametrize("role", [Role.TRANSIENT_CORE, Role.CORE])
+def test_a_node_that_stores_gives_its_blocks_away_before_it_is_clean(cluster: Bench, role: Role) -> None:
+    goal = serve(cluster, "node03", role)
     leave(cluster, goal, Goal.DRAINING, Condition.DRAINED)
     leave(cluster, goal, Goal.EVACUATING, Condition.EVACUATED)
     wipe(cluster, goal)

@@ -91,6 +91,35 @@ def test_hosts_that_die_under_running_tasks(site: RealSite) -> None:
     assert [(facts["node"], facts["reason"]) for facts in said] == [(daemonless, "its NodeManager was killed")]
 
 
+def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(site: RealSite) -> None:
+    """Its own copy of a block may be the only one, and input lies on core nodes alone."""
+    master = site.ledger.clusters["beta"].master
+    (second,) = [n.node.id for n in site.nodes_of("beta") if n.role is Role.CORE and n.node.id != master]
+    for replication in (1, 2):
+        place = f"{site.hosts[second]}:9864"
+        site.hdfs("beta", "write", f"/output/core/{replication}", place, str(3 << 20), str(replication))
+    before = {folder: site.hdfs("beta", "digests", folder) for folder in ("/output/core", "/words", "/records")}
+    places = {path: hosts for folder in before for path, hosts in site.hdfs("beta", "places", folder).items()}
+    assert all(any(site.hosts[second] in hosts for hosts in places[path]) for path in places)
+    began = site.now()
+
+    drained = site.fawkes("drain", second, "--reason", "new fans", "--wait")
+    assert "out of service" in drained
+    assert site.on_nodes([second])[second].clean
+    assert {folder: site.hdfs("beta", "digests", folder) for folder in before} == before
+    (taken,) = site.ledger.reasons("takes-over", after=began)
+    newcomer = str(taken.facts["node"])
+    assert [n.node.id for n in site.nodes_of("beta") if n.role is Role.CORE] == sorted(
+        str(n) for n in (master, newcomer)
+    )
+    assert f"{second} leaves beta, which has core nodes enough without it: new fans" in site.fawkes("explain", second)
+    refused = site.command("drain", str(master), "--reason", "new fans", code=6)
+    assert "runs the masters of beta" in refused.stderr
+    site.fawkes("undrain", second)
+    site.until_settled()
+    assert differences(site) == []
+
+
 def test_a_paused_pool_moves_nothing(site: RealSite) -> None:
     site.fawkes("pause", "--reason", "a visit")
     with site.demand("beta"):
