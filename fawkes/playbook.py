@@ -90,7 +90,11 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "the node belongs to another pool",
         "`fawkes down` of that pool gives it back",
     ),
-    Exit.FENCED: (ElsewhereError, "another controller has taken over the node", "Only one controller may run"),
+    Exit.FENCED: (
+        ElsewhereError,
+        "another controller has taken over the node",
+        "Only one may run; docs/operations.md says what to do when the state folder of the other is lost",
+    ),
     Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
     Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),
     Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed"),

@@ -100,3 +100,9 @@ def show_by_hand(context: Any, work_dir: str) -> None:
 def release_by_hand(context: Any, work_dir: str, pool: str, cluster: str, generation: int, epoch: int) -> None:
     """Give a clean node back by hand."""
     play(context, release(hand_lease(context, work_dir, pool, cluster, generation, epoch)))
+
+
+@task(name="forget")
+def forget_by_hand(context: Any, work_dir: str, pool: str, epoch: int) -> None:
+    """Remove the lease of a free node by hand, so that a pool with another ledger may have it."""
+    play(context, forget(hand_lease(context, work_dir, pool, epoch=epoch)))

@@ -50,7 +50,8 @@ def down(
     client = Client(site)
     clusters = _there(client)
     if keep:
-        _stop(client, f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again", output)
+        why = f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again"
+        _stop(client, why, output, for_good=False)
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
@@ -66,7 +67,7 @@ def down(
         confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
     _release_all(client, discard_data, force, limit_us)
     _wait_for_nodes(client, limit_us)
-    _stop(client, "every node is wiped and free", output)
+    _stop(client, "every node is wiped and free", output, for_good=True)
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
@@ -128,14 +129,14 @@ def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
         )
 
 
-def _stop(client: Client, why: str, output: str) -> None:
+def _stop(client: Client, why: str, output: str, *, for_good: bool) -> None:
     from fawkes.cli.acting import tell
     from fawkes.cli.client import NoControllerError
     from fawkes.cli.show import show
 
     nodes = client.rows("nodes")
 
-    client.post("stop", {})
+    client.post("stop", {"for_good": for_good})
 
     def look() -> bool | None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
@@ -25,6 +25,7 @@ from fawkes.core.events import (
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId
 from fawkes.errors import UserError
 
+Kind = TypeVar("Kind", bound=Strict)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 _WORDING = {
     "missing": "is missing",
@@ -157,14 +158,29 @@ ASKS: Mapping[str, type[Strict]] = {
 }
 
 
+class StopBody(Strict):
+    """``POST /stop``, which is no event. ``for_good``: the pool is given back, no controller is to follow."""
+
+    for_good: bool = False
+
+
 def read_body(verb: str, body: bytes) -> Body:
     """The checked body of a known verb; UserError names the first key that is wrong."""
+    checked: Any = _read(ASKS[verb], verb, body)
+    read: Body = checked
+    return read
+
+
+def read_stop(body: bytes) -> StopBody:
+    """The checked body of a stop; UserError names the key that is wrong."""
+    return _read(StopBody, "stop", body)
+
+
+def _read(kind: type[Kind], verb: str, body: bytes) -> Kind:
     try:
-        read: Any = ASKS[verb].model_validate_json(body or b"{}")
+        return kind.model_validate_json(body or b"{}")
     except ValidationError as error:
         raise _explained(verb, error) from None
-    checked: Body = read
-    return checked
 
 
 def _explained(verb: str, error: ValidationError) -> UserError:

@@ -35,7 +35,7 @@ from fawkes.errors import (
     RefusedError,
     UserError,
 )
-from fawkes.live.asks import ASKS, read_body
+from fawkes.live.asks import ASKS, read_body, read_stop
 from fawkes.live.endpoint import SOCKET, Peer, peer_of, reachable
 
 MOST_BODY_BYTES = 1 << 20
@@ -65,7 +65,7 @@ class ControlServer:
         query: Mapping[str, Query],
         now: Callable[[], int],
         *,
-        stop: Callable[[str], None],
+        stop: Callable[[str, bool], None],
         members: Collection[str] = (),
         answer_within_s: float = 30.0,
     ) -> None:
@@ -144,9 +144,9 @@ class ControlServer:
             raise UserError(f"nothing is called /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
         return query(parameters)
 
-    def stop(self, by: str) -> None:
-        """Somebody wants the controller to stop."""
-        self._stop(by)
+    def stop(self, by: str, *, for_good: bool) -> None:
+        """Somebody wants the controller to stop; ``for_good``: it is not meant to come back."""
+        self._stop(by, for_good)
 
     def check(self, peer: Peer) -> None:
         """RefusedError unless this peer may act."""
@@ -245,9 +245,10 @@ class _Handler(BaseHTTPRequestHandler):
         by = peer_of(self.connection).name
         body = self._body()
         if verb == "stop":
+            for_good = read_stop(body).for_good
             # The answer first: a controller that stops may be gone before it could give one.
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
-            control.stop(by)
+            control.stop(by, for_good=for_good)
             return
         if verb not in ASKS:
             raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")

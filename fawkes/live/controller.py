@@ -20,11 +20,12 @@ from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.effects import Reply
 from fawkes.core.events import PolicyText, Started
-from fawkes.core.model import Node, NodeId
+from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
+from fawkes.core.view import View
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import ConfigError, FawkesError
 from fawkes.live.answers import answers
@@ -39,6 +40,7 @@ from fawkes.live.jobs import Jobs
 from fawkes.live.keep import LogKeeper
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
+from fawkes.live.playbooks import lease
 from fawkes.live.post import Mailbox
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
@@ -142,6 +144,7 @@ class Controller:
         self._say = say
         self._stack = ExitStack()
         self._problem: FawkesError | None = None
+        self._for_good = False
         self._world: LiveWorld | None = None
         self._control_server: ControlServer | None = None
 
@@ -154,6 +157,8 @@ class Controller:
             engine.step(started)
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
+            if self._for_good:
+                self._give_back(world.ground, engine.view)
         if self._problem is not None:
             raise self._problem
 
@@ -218,7 +223,7 @@ class Controller:
             world.mailbox.post,
             {**answers(state, lambda: LedgerReader(folder)), **data.queries()},
             world.mailbox.clock.now_us,
-            stop=lambda by: self._stop(world, f"{by} asked for it"),
+            stop=lambda by, for_good: self._stop(world, f"{by} asked for it", for_good=for_good),
         )
 
     def _fleet(self) -> Fleet:
@@ -266,9 +271,19 @@ class Controller:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, stop)
 
-    def _stop(self, world: LiveWorld, why: str) -> None:
-        self._say(f"stopping: {why}; nodes, MR-clusters and jobs go on, `fawkes run` takes them up again")
+    def _stop(self, world: LiveWorld, why: str, *, for_good: bool = False) -> None:
+        self._for_good = for_good
+        rest = "" if for_good else "; nodes, MR-clusters and jobs go on, `fawkes run` takes them up again"
+        self._say(f"stopping{' for good' * for_good}: {why}{rest}")
         world.stop()
+
+    def _give_back(self, ground: Ground, view: View) -> None:
+        """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""
+        free = [n for n in ground.nodes if view.nodes[n].owner is None and view.nodes[n].generation]
+        scripts = {node: lease.forget(ground.lease(node, ClusterId(""), 0)) for node in free}
+        for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
+            if isinstance(outcome, FawkesError):
+                _log.warning("%s keeps the name of the pool: %s", node, outcome)
 
     def _reply(self, effect: Reply) -> None:
         if self._control_server is not None:

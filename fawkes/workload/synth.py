@@ -152,7 +152,7 @@ def _tasks(asked: _Asked, kind: Plain, name: str, chance: random.Random) -> list
 
 def _spread(asked: _Asked, kind: Plain, key: str, chance: random.Random) -> float:
     mean = asked.number(kind, f"{key}_avg", 0.0)
-    return _lognormal(mean, asked.number(kind, f"{key}_stddev", 0.0), chance)
+    return _lognormal(asked, f"{key}_stddev", mean, asked.number(kind, f"{key}_stddev", 0.0), chance)
 
 
 def _drawn(asked: _Asked, sample: object, key: str, chance: random.Random) -> float:
@@ -164,14 +164,17 @@ def _drawn(asked: _Asked, sample: object, key: str, chance: random.Random) -> fl
     mean, deviation = asked.number(sample, "val"), asked.number(sample, "std", 0.0)
     if str(sample.get("dist", "LOGNORM")).upper() == "NORM":
         return max(0.0, chance.gauss(mean, deviation))
-    return _lognormal(mean, deviation, chance)
+    return _lognormal(asked, key, mean, deviation, chance)
 
 
-def _lognormal(mean: float, deviation: float, chance: random.Random) -> float:
+def _lognormal(asked: _Asked, key: str, mean: float, deviation: float, chance: random.Random) -> float:
     if not mean or not deviation:
         return mean
-    variance = math.log1p((deviation / mean) ** 2)
-    return chance.lognormvariate(math.log(mean) - variance / 2, math.sqrt(variance))
+    try:
+        variance = math.log1p((deviation / mean) ** 2)
+        return chance.lognormvariate(math.log(mean) - variance / 2, math.sqrt(variance))
+    except OverflowError:
+        raise asked.wrong(key, f"spreads too far, by {deviation:g} around {mean:g}") from None
 
 
 def _mean_us(times_s: Sequence[float]) -> int | None:

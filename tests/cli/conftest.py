@@ -39,7 +39,7 @@ class World:
 
     def __init__(self) -> None:
         self.events: list[Any] = []
-        self.stopped_by: list[str] = []
+        self.stopped_by: list[tuple[str, bool]] = []
         self.refuse: Reason | None = None
         self.clusters: dict[str, dict[str, Any]] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
@@ -73,8 +73,8 @@ class World:
         assert self.server is not None
         threading.Thread(target=self.server.reply, args=(reply,)).start()
 
-    def stop(self, by: str) -> None:
-        self.stopped_by.append(by)
+    def stop(self, by: str, for_good: bool) -> None:
+        self.stopped_by.append((by, for_good))
         assert self.server is not None
         threading.Thread(target=self.server.close).start()
 

@@ -72,7 +72,7 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
     result = run("down", answers="pool-1\n")
     assert result.exit_code == 0, result.stderr
     assert [event.cluster for event in loaded.events] == ["c-9", "c-1", "c-2"]
-    assert len(loaded.stopped_by) == 1
+    assert [for_good for _, for_good in loaded.stopped_by] == [True]
     assert "/tmp  of unknown size  WILL BE LOST" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
@@ -111,6 +111,7 @@ def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
     result = run("down", "--keep")
     assert result.exit_code == 0, result.stderr
     assert loaded.events == []
+    assert [for_good for _, for_good in loaded.stopped_by] == [False]
     assert "2 MR-clusters go on without it" in result.stdout
 
 

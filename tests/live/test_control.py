@@ -43,7 +43,7 @@ class Controller:
 
     def __init__(self, folder: Path, answer: Answer | None = None, **options: Any) -> None:
         self.events: list[Any] = []
-        self.stopped_by: list[str] = []
+        self.stopped_by: list[tuple[str, bool]] = []
         self.posted = threading.Event()
         self.stopped = threading.Event()
         self._answer = answer
@@ -52,8 +52,8 @@ class Controller:
     def queries(self) -> Mapping[str, Callable[[Mapping[str, str]], Plain]]:
         return {"status": lambda asked: {"asked": asked}, "logs": pieces, "bad": bad, "odd": lambda _: object()}
 
-    def _stop(self, by: str) -> None:
-        self.stopped_by.append(by)
+    def _stop(self, by: str, for_good: bool) -> None:
+        self.stopped_by.append((by, for_good))
         self.stopped.set()
 
     def _post(self, event: Event) -> None:
@@ -373,12 +373,22 @@ def test_closing_tells_those_who_wait(start: Callable[..., Controller], tmp_path
     controller.server.close()
 
 
-def test_stop_is_not_an_event(start: Callable[..., Controller], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("body", "for_good"), [({}, False), ({"for_good": False}, False), ({"for_good": True}, True)])
+def test_stop_is_not_an_event(
+    start: Callable[..., Controller], tmp_path: Path, body: dict[str, bool], for_good: bool
+) -> None:
     controller = start()
-    assert post(tmp_path, "stop", {})[0] == 200
+    assert post(tmp_path, "stop", body)[0] == 200
     assert controller.stopped.wait(10)
-    assert controller.stopped_by == [ME]
+    assert controller.stopped_by == [(ME, for_good)]
     assert controller.events == []
+
+
+def test_a_stop_that_is_not_understood_stops_nothing(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start()
+    code, answer = post(tmp_path, "stop", {"for_god": True})
+    assert (code, answer["error"]["where"], answer["error"]["what"]) == (400, "/stop: for_god", "is unknown")
+    assert controller.stopped_by == []
 
 
 def test_a_path_longer_than_a_socket_address(start: Callable[..., Controller], tmp_path: Path) -> None:

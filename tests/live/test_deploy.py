@@ -134,7 +134,7 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
         assert begun.wait(60)
         assert clusters.get(A) is not None
         world.start([Retire(A, 2), Host(NODES[1], A, None, 1)])
-        wait_for(lambda: "wiping" in ground.done, "the wipe beside it")
+        wait_for(lambda: "giving the node back" in ground.done, "the wipe beside it")
         assert ground.done[1:] == ["closing the node", "wiping", "giving the node back"]
         go_on.set()
         wait_for(lambda: clusters.get(A) is None, "the MR-cluster to be forgotten")

@@ -111,3 +111,19 @@ def test_a_wrong_key_is_named(others: dict[str, Any], says: str, tmp_path: Path)
     with pytest.raises(ConfigError) as caught:
         synth.read(written(tmp_path, asked(**others)))
     assert says in caught.value.what
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_times_that_spread_beyond_all_numbers_are_named(old: bool, tmp_path: Path) -> None:
+    document = asked()
+    (kind,) = document["workloads"][0]["job_classes"]
+    if old:
+        del kind["tasks"]
+        kind |= {"mtasks_avg": 1, "mtime_avg": 1, "mtime_stddev": 1e200}
+    else:
+        kind["tasks"][0]["time"]["std"] = 1e200
+    with pytest.raises(ConfigError) as caught:
+        synth.read(written(tmp_path, document))
+    assert (
+        caught.value.what == f"{'mtime_stddev' if old else 'time'} spreads too far, by 1e+200 around {1 if old else 10}"
+    )

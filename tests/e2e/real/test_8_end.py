@@ -81,4 +81,5 @@ def test_the_end(site: RealSite) -> None:
         assert found == {path: sha for path, (_, sha) in digests.items()}
         assert (site.ledger.clusters[name].save_us or 0) > 0
     assert {name: there.clean for name, there in site.on_nodes().items()} == dict.fromkeys(site.hosts, True)
-    assert {there.lease.get("cluster", "") for there in site.on_nodes().values()} == {""}
+    # Another pool, or this one with a ledger of its own, may begin with these nodes.
+    assert [name for name, there in site.on_nodes().items() if there.lease] == []
