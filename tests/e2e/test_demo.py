@@ -43,7 +43,7 @@ class Played(NamedTuple):
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     site = tmp_path_factory.mktemp("e2e") / "demo"
     command = [*FAWKES, "demo", str(WORKLOAD), "--site", str(site), "-o", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2400, check=False)
     assert done.returncode == 0, done.stderr
     return Played(Site(site), json.loads(done.stdout), done.stderr)
 

@@ -105,7 +105,7 @@ def _run(site: RealSite, queues: Sequence[deque[dict[str, Any]]]) -> None:
                 running[at] = _submit(site, queue.popleft())
         return not running
 
-    site.until("the end of all programs", over, limit_s=600)
+    site.until("the end of all programs", over, limit_s=1800)
 
 
 def _submit(site: RealSite, table: Mapping[str, Any]) -> str:
