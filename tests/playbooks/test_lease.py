@@ -135,6 +135,20 @@ def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
     assert not dict(ok(leases.show(lease.work_dir)))
 
 
+def test_a_node_of_a_lost_ledger_can_be_taken_over_by_hand(lease_of: LeaseOf) -> None:
+    """The way of docs/operations.md: with an epoch above the one that is there."""
+    old, anew = lease_of("old", generation=3, epoch=7), lease_of("new", generation=1, epoch=1)
+    ok(leases.take(old))
+    ok(node.prepare(old))
+    assert sh(leases.take(anew)).exit == Exit.FENCED
+    by_hand = lease_of("old", generation=3, epoch=8, controller="hand")
+    ok(node.wipe(by_hand))
+    ok(leases.release(by_hand))
+    assert sh(leases.take(anew)).exit == Exit.FENCED
+    ok(leases.forget(lease_of("", epoch=8, controller="hand")))
+    assert ok(leases.take(anew))["lease"] == "taken"
+
+
 def test_scripts_of_one_node_run_one_after_another(lease_of: LeaseOf, tmp_path: Path) -> None:
     lease = lease_of()
     ok(leases.take(lease))
