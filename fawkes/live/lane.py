@@ -93,8 +93,7 @@ def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
 
     def give_up() -> None:
         silent.set()
-        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
-            channel.close()
+        _close(channel)
 
     watchdog = threading.Timer(answer_s, give_up)
     watchdog.start()
@@ -104,6 +103,12 @@ def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
         raise LaneBrokenError(begun=False, silent=silent.is_set()) from error
     finally:
         watchdog.cancel()
+
+
+def _close(channel: paramiko.Channel) -> None:
+    """Closing tells the far side, which raises when the connection has broken: that is closed as well."""
+    with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+        channel.close()
 
 
 def _timeout(limit_s: float) -> str:
@@ -142,11 +147,11 @@ def _converse(
             feeder.start()
         _listen(channel, out, err, began + answer_s, began + limit_s + _GRACE_S)
     except TooMuchError as error:
-        channel.close()
+        _close(channel)
         what = "a script wrote more than there is room for"
         raise SshError(what, host=node, state=ConnectionState.TOO_MUCH) from error
     except (OSError, EOFError, paramiko.SSHException) as error:
-        channel.close()
+        _close(channel)
         if feeder is not None and feeder.error is not None:
             raise feeder.error from error
         raise LaneBrokenError(begun=out.begun, silent=isinstance(error, TimeoutError)) from error
@@ -209,7 +214,7 @@ class _Feeder(threading.Thread):
             return
         except Exception as error:
             self.error = error
-            self._channel.close()
+            _close(self._channel)
 
     def _send(self, data: memoryview) -> bool:
         while data:

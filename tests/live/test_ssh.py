@@ -9,11 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import cast
 
+import paramiko
 import pytest
 
 from fawkes.errors import DeadlineError, ExitStatus, HostError, RefusedError, UserError
 from fawkes.live.fleet import Fleet
+from fawkes.live.lane import LaneBrokenError, run_once
 from fawkes.live.ssh import ConnectionState, HostAddress, Result, SshError
 from fawkes.playbook import Lease, Script
 from playbooks import lease as leases
@@ -421,3 +424,25 @@ def test_plain_text_scripts_for_the_distribution(fleet: Fleet) -> None:
     ran = shell.run("node01", 'read -r line; echo "got $line"', input=io.BytesIO(b"data\n"), deadline_s=AMPLE)
     assert (ran.exit, ran.stdout) == (0, "got data\n")
     assert shell.run("node01", "exit 4", deadline_s=AMPLE).exit == 4
+
+
+class _Gone:
+    """A channel whose connection has broken: whatever is sent fails, the word that it is closed as well."""
+
+    def exec_command(self, command: str) -> None:
+        """It went out before."""
+
+    def settimeout(self, limit_s: float) -> None:
+        """Nothing to wait for."""
+
+    def sendall(self, data: bytes) -> None:
+        raise OSError("Socket is closed")
+
+    def close(self) -> None:
+        raise EOFError
+
+
+def test_a_connection_that_breaks_under_a_script_is_a_broken_lane_also_while_it_is_closed() -> None:
+    with pytest.raises(LaneBrokenError) as caught:
+        run_once("node01", cast(paramiko.Channel, _Gone()), Script("true"), io.BytesIO(b""), 1, 1, None)
+    assert not caught.value.begun
