@@ -107,7 +107,7 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     assert "out of service" in drained
     assert site.on_nodes([second])[second].clean
     assert {folder: site.hdfs("beta", "digests", folder) for folder in before} == before
-    (taken,) = site.ledger.reasons("takes-over", after=began)
+    (taken,) = site.until("what was told of it", lambda: site.ledger.reasons("takes-over", after=began))
     newcomer = str(taken.facts["node"])
     assert [n.node.id for n in site.nodes_of("beta") if n.role is Role.CORE] == sorted(
         str(n) for n in (master, newcomer)
