@@ -12,7 +12,7 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 #: folders whose files share a lab
-SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/lab/")
+SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/")
 
 
 class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
