@@ -14,8 +14,7 @@ test: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
 	$(BIN)/pytest -n 4 -m "not lab and not hadoop"
-	$(BIN)/pytest tests/lab -m "lab or hadoop"
-	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "lab or hadoop" --ignore tests/lab
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "lab or hadoop"
 
 test-fast: $(VENV)/ready
 	$(BIN)/pytest -n 4 -m "not slow and not lab and not hadoop"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
@@ -11,8 +13,11 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
+# What a script starts in the background ignores interrupts, and so would every command that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 #: folders whose files share a lab
-SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/")
+SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/lab/")
 
 
 class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -16,8 +16,21 @@ if TYPE_CHECKING:
     from fawkes.store.base import Reader
 
 
+class _TickNumber(click.ParamType):
+    """A number; who names a node or a MR-cluster instead is told the option for it."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return int(value)
+        except ValueError:
+            what = f"{value!r} is not the number of a tick."
+            self.fail(f"{what} For a node or a MR-cluster: --node {value}, --cluster {value}", param, ctx)
+
+
 @click.command()
-@click.argument("tick", required=False, type=int)
+@click.argument("tick", required=False, type=_TickNumber())
 @click.option("--node", help="The latest move of this node, step by step.")
 @click.option("--cluster", help="How this MR-cluster stands, and what happened to it lately.")
 @click.option("--last", is_flag=True, help="The latest tick that moved nodes.")

@@ -69,7 +69,7 @@ class Counts:
             self.coming_core += sign
         if life in MOVING and not state.alert:
             self.moving += sign
-        if state.role is Role.CORE and life in COUNTED and state.kept_out:
+        if _goes_as_core(state):
             self.going_core += sign
 
 
@@ -79,16 +79,18 @@ class Held:
 
     ``nodes`` are all, ``counted`` those that count when moves in flight count as done, ``parting`` those that leave it
     and go out of service, ``spare_core`` those that it could give to an admission: no core nodes, but they may be.
+    ``going_core`` are its share of the `Counts` of that name.
     """
 
     nodes: int = 0
     counted: int = 0
     parting: int = 0
     spare_core: int = 0
+    going_core: int = 0
 
     def copy(self) -> Held:
         """The same numbers, to be changed by somebody else."""
-        return Held(self.nodes, self.counted, self.parting, self.spare_core)
+        return Held(self.nodes, self.counted, self.parting, self.spare_core, self.going_core)
 
     def add(self, state: NodeState, sign: int) -> None:
         """Count a node in (+1) or out (-1)."""
@@ -98,6 +100,12 @@ class Held:
             self.parting += sign * state.kept_out
         elif state.role is not Role.CORE and state.life is not NodeLife.LOST:
             self.spare_core += sign * state.node.may_core
+        if _goes_as_core(state):
+            self.going_core += sign
+
+
+def _goes_as_core(state: NodeState) -> bool:
+    return state.role is Role.CORE and state.life in COUNTED and state.kept_out
 
 
 @dataclass(slots=True)

@@ -35,10 +35,10 @@ def replace_core(draft: Draft) -> None:
 
 
 def _concerned(draft: Draft) -> list[ClusterState]:
-    """The running MR-clusters where something may have to be done, by id; looks at all only while core nodes go."""
+    """The running MR-clusters where something may have to be done, by id."""
     owners = {n.owner for n in draft.changed_nodes().values() if n.role is Role.CORE and n.owner is not None}
     if draft.counts.going_core:
-        owners.update(cluster.id for cluster in draft.clusters())
+        owners.update(cluster.id for cluster in draft.clusters() if draft.held(cluster.id).going_core)
     found = (draft.cluster(owner) for owner in sorted(owners))
     return [cluster for cluster in found if cluster is not None and cluster.active]
 

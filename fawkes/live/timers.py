@@ -24,6 +24,7 @@ from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
 _CLOCK_CHECK_S = 1.0
+_WAKE = "wake"
 
 
 class Clock:
@@ -76,7 +77,7 @@ class Timers:
         """Call ``wake`` at this time or soon after; a later call replaces the time."""
         wait_us = max(0, at_us - self._clock.now_us())
         when = datetime.now(UTC) + timedelta(microseconds=wait_us)
-        self._scheduler.add_job(self._wake, DateTrigger(when), id="wake", replace_existing=True)
+        self._scheduler.add_job(self._wake, DateTrigger(when), id=_WAKE, replace_existing=True)
 
     def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
         """Call ``do`` every ``period_us``; a round that is late is not made up for, and never runs beside itself."""
@@ -86,6 +87,9 @@ class Timers:
     def close(self) -> None:
         """No more calls; a round under way is not waited for."""
         self._ended.set()
+        # One that goes off just then ends the scheduler's thread with an error: it looks for its job to take it away.
+        with contextlib.suppress(JobLookupError):
+            self._scheduler.remove_job(_WAKE)
         self._scheduler.shutdown(wait=False)
 
     def _lead(self) -> int:

@@ -265,17 +265,12 @@ def test_watching_needs_a_terminal(run: Run) -> None:
     assert run("status", "--watch", "-o", "json").exit_code == 2
 
 
-def _interruptible() -> None:
-    """A shell that runs the tests in the background makes them, and all that they start, deaf to interrupts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_watching_shows_what_changes(site: Path) -> None:
     ledger = Ledger(site / "state")
     master, slave = pty.openpty()
     env = {**os.environ, "COLUMNS": "160", "LINES": "40", "TERM": "xterm"}
     command = [sys.executable, "-m", "fawkes", "--site", str(site), "status", "--watch"]
-    watcher = subprocess.Popen(command, stdout=slave, stderr=subprocess.PIPE, env=env, preexec_fn=_interruptible)
+    watcher = subprocess.Popen(command, stdout=slave, stderr=subprocess.PIPE, env=env)
     os.close(slave)
     _until(master, b"c-3")
     ledger.append(PauseAsked(at_us=at(400), reason="a visit"), Decision((PutPause("a visit"),)))
@@ -320,6 +315,12 @@ def test_explain_anything(run: Run, words: list[str], title: str) -> None:
     assert plain["lines"]
     rows = list(csv.DictReader(StringIO(run("explain", *words, "-o", "csv").stdout)))
     assert [row["text"] for row in rows] == [line["text"] for line in plain["lines"]]
+
+
+def test_explain_a_name_in_place_of_a_number(run: Run) -> None:
+    result = run("explain", "node04")
+    assert result.exit_code == 2
+    assert "For a node or a MR-cluster: --node node04" in result.stderr
 
 
 def test_explain_what_is_not_there(run: Run) -> None:
@@ -406,7 +407,6 @@ def test_events_followed(site: Path, output: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        preexec_fn=_interruptible,
     )
     assert follower.stdout is not None
     lines = iter(follower.stdout.readline, "")
