@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fawkes.store.base import Reader
 
 
-class _TickNumber(click.ParamType):
+class _TickNumber(click.ParamType[int]):
     """A number; who names a node or a MR-cluster instead is told the option for it."""
 
     name = "integer"
