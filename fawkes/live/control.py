@@ -14,7 +14,7 @@ import stat
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -54,8 +54,8 @@ class ControlServer:
 
     ``post`` takes an event into the controller's queue and returns at once; the live world calls `reply` with each
     Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is sent piece by piece.
-    ``stop`` is told who wants the controller (not the MR-clusters) to stop. ``members`` are the names of users who may
-    act besides root and the controller's own user. ElsewhereError when another controller listens in this folder.
+    ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the controller's own user may
+    act. ElsewhereError when another controller listens in this folder.
     """
 
     def __init__(
@@ -66,7 +66,6 @@ class ControlServer:
         now: Callable[[], int],
         *,
         stop: Callable[[str, bool], None],
-        members: Collection[str] = (),
         answer_within_s: float = 30.0,
     ) -> None:
         self.folder = folder
@@ -74,14 +73,13 @@ class ControlServer:
         self._query = dict(query)
         self._now = now
         self._stop = stop
-        self._members = frozenset(members)
         self._answer_within_s = answer_within_s
         self._waiting: dict[str, Future[Reply]] = {}
         self._lock = threading.Lock()
         self._closed = False
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _clear_away(folder)
-        self._server = _Server(self, shared=bool(members))
+        self._server = _Server(self)
         self._inode = os.lstat(folder / SOCKET).st_ino
         self._thread = threading.Thread(target=self._server.serve_forever, name="control", daemon=True)
         self._thread.start()
@@ -150,16 +148,15 @@ class ControlServer:
 
     def check(self, peer: Peer) -> None:
         """RefusedError unless this peer may act."""
-        if not may_act(peer, os.geteuid(), self._members):
+        if not may_act(peer, os.geteuid()):
             raise RefusedError(
-                f"{peer.name} may not command this controller",
-                hint=f"These may: {', '.join(sorted({*self._members, 'root', 'the user that it runs as'}))}",
+                f"{peer.name} may not command this controller", hint="These may: root, the user that it runs as"
             )
 
 
-def may_act(peer: Peer, own_uid: int, members: Collection[str]) -> bool:
-    """Whether a peer is the controller's own user, root, or a member."""
-    return peer.uid in (own_uid, 0) or peer.name in members
+def may_act(peer: Peer, own_uid: int) -> bool:
+    """Whether a peer is the controller's own user or root."""
+    return peer.uid in (own_uid, 0)
 
 
 def _stopping() -> FawkesError:
@@ -189,16 +186,15 @@ class _Server(ThreadingMixIn, UnixStreamServer):
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, control: ControlServer, *, shared: bool) -> None:
+    def __init__(self, control: ControlServer) -> None:
         self.control = control
-        self._mode = 0o666 if shared else 0o600
         super().__init__(os.fspath(control.folder / SOCKET), _Handler)
 
     def server_bind(self) -> None:
         with reachable(self.control.folder) as address:
             self.socket.bind(address)
             # Before anything listens: nobody gets in between with the modes of the umask.
-            os.chmod(address, self._mode)
+            os.chmod(address, 0o600)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
