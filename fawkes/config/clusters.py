@@ -26,6 +26,8 @@ GENERATED = "generated:"
 """What stands before the name of data that a workload generates."""
 
 _HDFS = re.compile(r"hdfs://[A-Za-z0-9.-]+(:\d{1,5})?/.*")
+_WEBHDFS = re.compile(r"webhdfs://[A-Za-z0-9.-]+:\d{1,5}/.+")
+_ELSEWHERE = ("hdfs:", "webhdfs:")
 
 
 def _min_nodes(value: object) -> int | None:
@@ -44,7 +46,7 @@ class DataTable(Strict):
     """``[[data]]``: input that is loaded from persistent storage before the first job."""
 
     source: str = Field(
-        alias="from", min_length=1, description='a folder beside this file, or "hdfs://host:port/folder"'
+        alias="from", min_length=1, description='a folder beside this file, "hdfs://..." or "webhdfs://..."'
     )
     to: RemoteFolder = Field(description="the folder in the MR-cluster's HDFS")
     size: SizeBytes | None = Field(default=None, description='how much it is, for min_nodes = "auto" with hdfs://')
@@ -148,8 +150,8 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
 
 
 def _place(text: str, folder: Path) -> str:
-    """An ``hdfs://`` URL as it is, a local folder as an absolute path."""
-    if text.startswith("hdfs:"):
+    """The URL of another HDFS as it is, a local folder as an absolute path."""
+    if text.startswith(_ELSEWHERE):
         return text
     return str((folder / Path(text).expanduser()).resolve())
 
@@ -162,8 +164,10 @@ def _data(table: DataTable, index: int, folder: Path, generated: Mapping[str, in
             faults.add(f"no [[generate]] is named {name!r}", key, f"There are: {', '.join(generated) or 'none'}")
         return DataSet(source=table.source, to=table.to, size_bytes=generated.get(name))
     source = _place(table.source, folder)
-    if source.startswith("hdfs:"):
-        _check_url(source, key, faults)
+    if source.startswith(_ELSEWHERE):
+        if not _HDFS.fullmatch(source) and not _WEBHDFS.fullmatch(source):
+            hint = 'Write "hdfs://host:port/folder", or "webhdfs://host:9870/folder"'
+            faults.add(f"{source!r} is no folder of an HDFS", key, hint)
         return DataSet(source=source, to=table.to, size_bytes=table.size)
     if not Path(source).is_dir():
         faults.add(f"there is no folder {source!r}", key, "Name a folder with the input files, or an hdfs:// URL")
@@ -180,11 +184,6 @@ def _measured(folder: Path) -> tuple[int, int]:
     return sum(sizes), len(sizes)
 
 
-def _check_url(url: str, key: str, faults: Faults) -> None:
-    if not _HDFS.fullmatch(url):
-        faults.add(f"{url!r} is no folder of an HDFS", key, 'Write "hdfs://host:port/folder"')
-
-
 def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
     """Storage policies hang on folders: one inside of another would undo them."""
     taken: dict[str, str] = {}
@@ -198,8 +197,9 @@ def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
     saved: set[str] = set()
     for index, one in enumerate(table.outputs):
         key, place = f"outputs[#{index + 1}].save_to", _place(one.save_to, folder)
-        if place.startswith("hdfs:"):
-            _check_url(place, key, faults)
+        if place.startswith(_ELSEWHERE) and not _HDFS.fullmatch(place):
+            what = f"{place!r} is no folder of an HDFS that an output can go to"
+            faults.add(what, key, 'Write "hdfs://host:port/folder"')
         if place in saved:
             faults.add(f"{place!r} is used twice", key, "The second output would overwrite the first")
         saved.add(place)

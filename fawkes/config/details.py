@@ -23,7 +23,7 @@ Sites = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Input to load: ``source`` is an absolute local folder or an ``hdfs://`` URL, ``to`` a folder in HDFS.
+    """Input to load: ``source`` is an absolute local folder or an ``hdfs://`` or ``webhdfs://`` URL, ``to`` in HDFS.
 
     ``size_bytes`` is None when only the persistent storage knows.
     """

@@ -25,6 +25,9 @@ _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
 Say = Callable[[str], None]
 
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+"""The goal of a POM that asks for nothing but its dependencies."""
+
 
 def resolve(pom: str, into: Path, say: Say, *, deadline_s: float = _DEADLINE_S) -> None:
     """Let Maven do a POM's default goals, which put the jars of its runtime dependencies into the folder ``into``.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from fawkes.dist import manifest
+from fawkes.dist import manifest, maven
 from fawkes.dist.release import Release
 
 DEFAULT_PIG = "0.18.0"
@@ -26,7 +26,7 @@ _PLUGINS = "org.apache.maven.plugins"
 _GOALS = (
     f"{_PLUGINS}:maven-jar-plugin:3.4.2:jar",
     f"{_PLUGINS}:maven-shade-plugin:3.6.0:shade",
-    f"{_PLUGINS}:maven-dependency-plugin:3.8.1:copy-dependencies",
+    maven.COPY,
 )
 
 

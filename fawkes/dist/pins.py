@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from fawkes.dist import manifest
+from fawkes.dist import manifest, maven
 from fawkes.errors import UserError
 
 DEFAULT_VERSION = "3.5.0"
 
 _PINNED = Path(__file__).parent / "pinned"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 GROUP = "org.apache.hadoop"
 # Without -timelineservice the ResourceManager dies of ClassNotFound TimelineCollectorManager.
@@ -110,7 +109,7 @@ class Pin:
         for artifact in (*_ARTIFACTS, EXAMPLES, STREAMING):
             self._depend(dependencies, artifact)
         self._depend(dependencies, _SLEEP_JOB, classifier="tests")
-        ET.SubElement(ET.SubElement(project, "build"), "defaultGoal").text = _COPY
+        ET.SubElement(ET.SubElement(project, "build"), "defaultGoal").text = maven.COPY
         ET.indent(project)
         return ET.tostring(project, encoding="unicode") + "\n"
 

@@ -2,7 +2,7 @@
 
 A load that was cut short is run again: what is there already, with the size and the time of its source, was verified
 before it got its name, and stays. The controller copies what `live.sources` reads; an ``hdfs://`` source is copied by
-the MR-cluster itself (`copy_job`).
+the MR-cluster itself (`live.copies`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import sleep
 
-from fawkes.config.details import JobDetails
 from fawkes.errors import FawkesError, UserError
 from fawkes.live.crc import HdfsDigest, Kind
 from fawkes.live.masters import MasterAddresses, Volumes, storage, volumes
@@ -73,19 +72,6 @@ def _volumes_of(masters: MasterAddresses, storage_type: str) -> Volumes:
     return found
 
 
-def copy_job(source: str, target: str) -> JobDetails:
-    """The job by which a MR-cluster itself copies between its HDFS and another one (``hdfs://``), either way.
-
-    DistCp compares checksums, for which blocks must be of equal length, and leaves alone what is there already.
-    """
-    return JobDetails(
-        kind="class",
-        title=f"copy {source} to {target}",
-        main_class="org.apache.hadoop.tools.DistCp",
-        args=("-update", "-pbt", "-strategy", "dynamic", source, target),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """An input set that is in HDFS, every byte of it verified.
@@ -134,7 +120,7 @@ class Load:
         files = source.files()
         self.check(0)
         if not files:
-            raise UserError("the input set has no file", where=self.target, hint="Put the input there first")
+            raise _empty(self.target)
         hdfs.mkdir(self.target)
         hidden = f"{self.target}/{_LOADING}/"
         there = {
@@ -149,6 +135,18 @@ class Load:
         hdfs.delete(f"{self.target}/{_LOADING}")
         extra = len(there.keys() - {self._path(file) for file in files})
         return self._loaded(hdfs, files, kept=len(files) - len(todo), extra=extra)
+
+    def look(self) -> Loaded:
+        """What an input set is like that the MR-cluster copied itself; UserError when there is no file in it."""
+        hdfs = Hdfs.of(self.masters)
+        files = [
+            SourceFile(file.path.removeprefix(f"{self.target}/"), file.size, file.changed_ms)
+            for file in hdfs.below(self.target)
+            if not file.folder
+        ]
+        if not files:
+            raise _empty(self.target)
+        return self._loaded(hdfs, files, kept=0, extra=0)
 
     def check(self, size: int) -> None:
         """Between two pieces: tell of the progress, and stop when somebody asks for it."""
@@ -225,6 +223,10 @@ class Load:
         if skew <= self.skew_limit or most - least <= 2 * self.block_bytes:
             return ""
         return f"the fullest core node has {show_bytes(most)} of the input, the emptiest {show_bytes(least)}"
+
+
+def _empty(target: str) -> UserError:
+    return UserError("the input set has no file", where=target, hint="Put the input there first")
 
 
 def _thin(blocks: list[Block], want: int) -> int:

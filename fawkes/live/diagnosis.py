@@ -1,13 +1,31 @@
-"""Why a job failed, in its own words: what the JobHistory server knows of the task that ended it."""
+"""Why a job failed, in its own words: those of the task that ended it, of the ResourceManager, or of its client."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.rest import Deadline, UnreadableError, get_json, listed
 
 _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
+
+
+def why_failed(masters: MasterAddresses, applications: Iterable[Application], stderr: str, deadline: Deadline) -> str:
+    """What the failed task said; else the ResourceManager about its application; else the client's last words.
+
+    Empty when nobody said anything.
+    """
+    for application in applications:
+        if application.ended and not application.succeeded and application.diagnostics:
+            said = application.diagnostics.strip().splitlines()[0]
+            task = task_error(masters, application, deadline)
+            return f"{said}: {task}" if task else said
+    words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
+    # Pig's last error is one of its own; which input was missing it says before that.
+    unread = [line for line in words if line.startswith("Failed to read data from")]
+    return (unread or telling or words or [""])[-1].removeprefix("Caused by: ")
 
 
 def task_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:

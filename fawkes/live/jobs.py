@@ -16,7 +16,7 @@ from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
 from fawkes.live.applications import kill
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.diagnosis import task_error
+from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
 from fawkes.live.masters import Application
 from fawkes.live.playbooks import job as book
@@ -229,17 +229,9 @@ class Jobs:
         self._end(one, progress, applications=known, facts=facts, error=error)
 
     def _why(self, cluster: LiveCluster, facts: Facts, known: tuple[Application, ...], stderr: str) -> str:
-        """What the failed task said; else the ResourceManager about its application; else the client's last words."""
-        for application in known:
-            if application.ended and not application.succeeded and application.diagnostics:
-                said = application.diagnostics.strip().splitlines()[0]
-                task = task_error(self._setup.masters(cluster), application, Deadline.after(_ANSWER_S))
-                return f"{said}: {task}" if task else said
-        words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-        telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
-        # Pig's last error is one of its own; which input was missing it says before that.
-        unread = [line for line in words if line.startswith("Failed to read data from")]
-        return (unread or telling or words or [f"exit code {facts.get('exit')}"])[-1].removeprefix("Caused by: ")
+        """What there is to say of a failure; its exit code when nobody said anything."""
+        said = why_failed(self._setup.masters(cluster), known, stderr, Deadline.after(_ANSWER_S))
+        return said or f"exit code {facts.get('exit')}"
 
     def _end(
         self,

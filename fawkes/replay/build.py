@@ -72,7 +72,7 @@ def _pom() -> str:
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>fawkes</groupId>'
         "<artifactId>load-compiler</artifactId><version>1</version><packaging>pom</packaging><dependencies><dependency>"
         f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
-        "</dependency></dependencies></project>\n"
+        f"</dependency></dependencies><build><defaultGoal>{maven.COPY}</defaultGoal></build></project>\n"
     )
 
 

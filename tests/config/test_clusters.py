@@ -41,7 +41,11 @@ hadoop_version = "3.4.2"
 idle_time = "1h"
 deploy = "first-job"
 max_running_jobs = 7
-data = [{ from = "books", to = "/input/" }, { from = "hdfs://nn:8020/x", to = "/more", size = "1GB" }]
+data = [
+    { from = "books", to = "/input/" },
+    { from = "hdfs://nn:8020/x", to = "/more", size = "1GB" },
+    { from = "webhdfs://nn:9870/z", to = "/web", size = "1GB" },
+]
 outputs = [{ path = "/output", save_to = "results" }, { path = "/o2", save_to = "hdfs://nn:8020/y" }]
 [heap]
 namenode = "512MiB"
@@ -74,6 +78,7 @@ dfs.datanode.balance.bandwidthPerSec = "10m"
         data=(
             DataSet(source=str(tmp_path / "clusters/books"), to="/input", size_bytes=8),
             DataSet(source="hdfs://nn:8020/x", to="/more", size_bytes=GB),
+            DataSet(source="webhdfs://nn:9870/z", to="/web", size_bytes=GB),
         ),
         outputs=(
             Output(path="/output", save_to=str(tmp_path / "clusters/results")),
@@ -175,6 +180,12 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     overlap_above=Bad(DATA.replace("/input", "/output/in") + OUTPUT, "outputs[#1].path", "overlap"),
     saved_twice=Bad(
         DATA + OUTPUT + OUTPUT.replace("/output", "/o2"), "outputs[#2].save_to", "is used twice", "overwrite"
+    ),
+    bad_web_url=Bad(
+        DATA.replace('"in"', '"webhdfs://nn/x"'), "data[#1].from", "is no folder of an HDFS", "webhdfs://host:9870"
+    ),
+    save_web_url=Bad(
+        DATA + OUTPUT.replace("results", "webhdfs://nn:9870/x"), "outputs[#1].save_to", "an output can go to"
     ),
     save_url=Bad(DATA + OUTPUT.replace("results", "hdfs://"), "outputs[#1].save_to", "is no folder of an HDFS"),
     unknown_site=Bad(

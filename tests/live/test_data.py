@@ -12,7 +12,7 @@ import pytest
 
 from fawkes.errors import FawkesError, UserError
 from fawkes.live import data
-from fawkes.live.data import Load, Loaded, StoppedError, copy_job, lay_out, mark_active, skew_of
+from fawkes.live.data import Load, Loaded, StoppedError, lay_out, mark_active, skew_of
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.webhdfs import HdfsFailedError, read_mark
@@ -307,10 +307,3 @@ def test_the_end_of_loading_is_marked_once(server: FakeHdfs, folder: Path) -> No
     server.put("/out/a", b"123")
     mark_active(server.masters())
     assert read_mark(server.masters(), Deadline.after(20)) == size
-
-
-def test_a_copy_between_two_hdfs_is_a_job() -> None:
-    job = copy_job("hdfs://far:8020/sets/one", "/input/one")
-    assert (job.kind, job.main_class) == ("class", "org.apache.hadoop.tools.DistCp")
-    assert job.args[-2:] == ("hdfs://far:8020/sets/one", "/input/one")
-    assert "-update" in job.args
