@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.rest import Deadline, UnreadableError, get_json, listed
 
+_CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
+_TELLING = ("Exception", "Error", "error")
 _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
 
 
@@ -22,7 +24,7 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
             task = task_error(masters, application, deadline)
             return f"{said}: {task}" if task else said
     words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    telling = [line for line in words if "Exception" in line or "Error" in line or "error" in line]
+    telling = [line for line in words if any(word in line for word in _TELLING) and _CHATTER.match(line) is None]
     # Pig's last error is one of its own; which input was missing it says before that.
     unread = [line for line in words if line.startswith("Failed to read data from")]
     return (unread or telling or words or [""])[-1].removeprefix("Caused by: ")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
 from fawkes.core.model import NodeId
@@ -46,7 +46,10 @@ def wait_for(look: Callable[[], T | None], what: str) -> T:
 
 @dataclass
 class TinyHadoop:
-    """``storing`` are the nodes with a DataNode, the first two with ARCHIVE volumes; with ``yarn`` node01 computes."""
+    """``storing`` are the nodes with a DataNode, the first two with ARCHIVE volumes; with ``yarn`` node01 computes.
+
+    The masters listen at ``address``, and DataNodes are reached there.
+    """
 
     folder: Path
     release: Release
@@ -54,14 +57,15 @@ class TinyHadoop:
     yarn: bool
     ports: list[int] = field(default_factory=lambda: free_ports(30))
     storing: Sequence[str] = ("node01", "node02", "node03")
+    address: str = "127.0.0.1"
 
     @property
     def masters(self) -> MasterAddresses:
         names = {f"127.0.0.{n}": NodeId(f"node0{n}") for n in range(1, 4)}
         return MasterAddresses(
-            resource_manager=f"http://127.0.0.1:{self.ports[0]}",
-            namenode=f"http://127.0.0.1:{self.ports[1]}",
-            history=f"http://127.0.0.1:{self.ports[2]}",
+            resource_manager=f"http://{self.address}:{self.ports[0]}",
+            namenode=f"http://{self.address}:{self.ports[1]}",
+            history=f"http://{self.address}:{self.ports[2]}",
             user="root",
             nodes={**names, "localhost": NodeId("node01"), socket.gethostname().lower(): NodeId("node01")},
         )
@@ -93,7 +97,7 @@ class TinyHadoop:
         assert made.returncode == 0, made.stderr
         with ExitStack() as stack:
             stack.enter_context(self._daemon("namenode", {}))
-            for number in (1, 2, 3):
+            for number in range(1, len(self.storing) + 1):
                 stack.enter_context(self._daemon("datanode", self._datanode(number), str(number)))
             for name in ("resourcemanager", "nodemanager", "historyserver") if self.yarn else ():
                 stack.enter_context(self._daemon(name, {}))
@@ -123,7 +127,7 @@ class TinyHadoop:
 
     def _sites(self, own: Path, extra: dict[str, str]) -> dict[str, dict[str, str]]:
         port = self.ports
-        here = "127.0.0.1"
+        here = self.address
         small = {f"mapreduce.{kind}.memory.mb": "256" for kind in ("map", "reduce")}
         heaps = {f"mapreduce.{kind}.java.opts": "-Xmx128m -XX:TieredStopAtLevel=1" for kind in ("map", "reduce")}
         return {
@@ -131,6 +135,7 @@ class TinyHadoop:
             "hdfs-site": {
                 "dfs.namenode.http-address": f"{here}:{port[1]}",
                 "dfs.namenode.name.dir": f"file://{self.folder}/namenode/name",
+                "dfs.namenode.datanode.registration.ip-hostname-check": "false",
                 "dfs.namenode.fs-limits.min-block-size": "1024",
                 "dfs.namenode.safemode.extension": "0",
                 "dfs.namenode.decommission.interval": "1",
@@ -233,9 +238,10 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def tiny_hadoop(folder: Path, version: str, *, yarn: bool) -> Iterator[TinyHadoop]:
+def tiny_hadoop(folder: Path, version: str, *, yarn: bool, **options: Any) -> Iterator[TinyHadoop]:
+    """While the block lasts; ``options`` are further fields of `TinyHadoop`."""
     release = cache.get(PINS[version]).release
     java = find_java(LocalShell(env=os.environ), "this machine", release)
-    cluster = TinyHadoop(folder, release, java.home, yarn)
+    cluster = TinyHadoop(folder, release, java.home, yarn, **options)
     with cluster.running():
         yield cluster

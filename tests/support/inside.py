@@ -65,6 +65,12 @@ def write(url: str, user: str, path: str, place: str, size: str, replication: st
     return True
 
 
+def remove(url: str, user: str, path: str) -> object:
+    """Delete a file or a folder with all that is in it."""
+    Hdfs(url, user).delete(path)
+    return True
+
+
 def content(seed: str, size: int, salt: int) -> bytes:
     """Bytes that follow from a seed."""
     return hashlib.shake_256(f"{seed} {salt}".encode()).digest(size)
@@ -83,6 +89,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "places": places,
     "sizes": sizes,
     "write": write,
+    "remove": remove,
     "read": read,
 }
 

@@ -49,9 +49,13 @@ def replayed(running: RealSite) -> dict[str, Any]:
     scenario = site.write("traces/twice.toml", SCENARIO)
     out = site.root / "replayed"
     words = [sys.executable, "-m", "fawkes", "--site", str(site.root), "replay", str(scenario), "--out", str(out)]
-    with subprocess.Popen(words, cwd=PROJECT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+    log = site.root / "replay.log"
+    with (
+        log.open("wb") as said,
+        subprocess.Popen(words, cwd=PROJECT, stdin=subprocess.DEVNULL, stderr=said) as command,
+    ):
         site.until("the first job", lambda: "alpha-first" in site.ledger.jobs or command.poll() is not None)
-        assert command.poll() is None, "the replay ended at once"
+        assert command.poll() is None, log.read_text()
         command.send_signal(signal.SIGKILL)
     site.fawkes("replay", scenario, "--out", out)
     site.ledger.catch_up()

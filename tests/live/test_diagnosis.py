@@ -1,0 +1,47 @@
+"""Which words of a failed job are told, where there are many."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.live.diagnosis import why_failed
+from fawkes.live.masters import Application, MasterAddresses
+from fawkes.live.rest import Deadline
+
+NOBODY = MasterAddresses(resource_manager="", namenode="", history="", user="root", nodes={})
+DISTCP = """
+2026-11-22 01:16:47,119 INFO client.DefaultNoHARMFailoverProxyProvider: Connecting to ResourceManager at /10.98.1.5:8032
+2026-11-22 01:16:47,560 ERROR tools.DistCp: Invalid input:
+org.apache.hadoop.tools.CopyListing$InvalidInputException: Target path for atomic-commit already exists: hdfs://far/x.
+\tat org.apache.hadoop.tools.SimpleCopyListing.validatePaths(SimpleCopyListing.java:174)
+2026-11-22 01:16:47,582 INFO util.ExitUtil: Exiting with status -1: ExitException
+"""
+CLIENT = """
+Exception in thread "main" java.lang.RuntimeException: outer
+    at Main.main(Main.java:3)
+Caused by: java.io.FileNotFoundException: /no/such
+    at Main.open(Main.java:9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "told"),
+    [
+        (DISTCP, "InvalidInputException: Target path for atomic-commit already exists: hdfs://far/x."),
+        (CLIENT, "java.io.FileNotFoundException: /no/such"),
+        ("usage: x\nno such option\n", "no such option"),
+        ("", ""),
+    ],
+)
+def test_the_client_s_last_telling_words(stderr: str, told: str) -> None:
+    why = why_failed(NOBODY, (), stderr, Deadline.after(1))
+    assert why.endswith(told)
+    assert bool(why) is bool(told)
+    assert "ExitUtil" not in why
+
+
+def test_the_resource_manager_is_believed_before_the_client() -> None:
+    ended = Application(
+        id="application_1_1", state="FAILED", final_status="FAILED", diagnostics="too much memory\nmore"
+    )
+    assert why_failed(NOBODY, (ended,), CLIENT, Deadline.after(1)) == "too much memory"
