@@ -276,7 +276,7 @@ SENTENCES: Mapping[str, Template] = {
     "join-failed": "{node} did not come up for {cluster} ({error}): one more try",
     "quarantine": "{node} did not come up for {cluster} ({error}): wiped and kept out until {until_us}",
     "not-clean": "{node} could not be wiped, try {tries} ({error}): nobody gets it before it was",
-    "asked-again": "No answer about {effect} in time: try {tries}",
+    "asked-again": "{effect} is not reached yet: try {tries}",
     "late-answer": _late_answer,
     # jobs
     "job-queued": "Job {job} waits in the queue of {cluster}",

@@ -55,6 +55,7 @@ def test_a_row_for_each_policy_and_setting(scenario: Path) -> None:
         assert row["slowdown_least"] <= row["slowdown_middle"] <= row["slowdown_most"]
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
     first = compare(scenario, "-o", "json")
     folder = scenario.parent / "out"

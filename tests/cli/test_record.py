@@ -122,6 +122,7 @@ def test_the_first_line_tells_how_well_it_is_reproduced_then_policies_are_ranked
     assert "mean slowdown against TD as recorded" in rest
 
 
+@pytest.mark.slow
 def test_json_and_csv_have_the_same_ranking(record: Path) -> None:
     words = ("whatif", record, "--policies", "TD,None", "--set", "tau=1,1e9", "--replays", "1", "--jobs", "1", "-o")
     told = json.loads(fawkes(*words, "json").stdout)

@@ -105,6 +105,7 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert set(pd.read_csv(out / "course.csv").what) >= {"core", "waiting tasks", "discrimination"}
 
 
+@pytest.mark.slow
 def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
@@ -158,6 +159,7 @@ def test_a_folder_that_is_there_is_refused_and_left_alone(
     assert sorted(path.name for path in out.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_result_that_is_there_is_named(scenario: Path, tmp_path: Path) -> None:
     assert fawkes("simulate", scenario, "--out", tmp_path / "out").exit_code == 0
     said = fawkes("simulate", scenario, "--out", tmp_path / "out")

@@ -56,6 +56,7 @@ def test_the_page_says_each_verdict_and_why_what_differs() -> None:
     assert "Not explained yet" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", list(dict.fromkeys(AGAIN)), ids=str)
 def test_a_run_gives_the_published_row_again(run: Run) -> None:
     row, said = json.loads(json.dumps(runs.execute(run))), published()[run]

@@ -23,6 +23,7 @@ def test_rows_are_run_once_and_then_read(tmp_path: Path) -> None:
     assert sorted(file.suffix for file in folder.folder.iterdir()) == [".json", ".json"]
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_on_one_process_and_on_two(tmp_path: Path) -> None:
     two = runs.gather(FAST, runs.RunFolder(tmp_path / "two"), run=on_processes(2))
     assert two == runs.gather(FAST, runs.RunFolder(tmp_path / "one"))

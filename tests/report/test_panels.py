@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from fawkes.report.course import Course, course_of
 from fawkes.report.figures import rendered
@@ -27,6 +28,7 @@ def test_the_course_is_that_of_the_frames(played: Reader) -> None:
         assert any(said for said, _ in pairs)
 
 
+@pytest.mark.slow
 def test_a_course_is_the_same_from_json(played: Reader) -> None:
     course = course_of(played)
     again = Course(**json.loads(json.dumps(course.plain())))

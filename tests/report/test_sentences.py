@@ -156,7 +156,7 @@ SAID = [
         Reason("not-clean", {"node": "n1", "cluster": "c", "error": "busy", "tries": 2}),
         "n1 could not be wiped, try 2 (busy): nobody gets it before it was",
     ),
-    (Reason("asked-again", {"effect": "host:n1", "tries": 2}), "No answer about host:n1 in time: try 2"),
+    (Reason("asked-again", {"effect": "host:n1", "tries": 2}), "host:n1 is not reached yet: try 2"),
     (
         Reason("late-answer", {"node": "n1", "generation": 2, "condition": "clean"}),
         "An answer about n1 came after things had moved on: it does not count",

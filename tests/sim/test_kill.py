@@ -168,6 +168,7 @@ def test_the_uninterrupted_run(role: Role) -> None:
     assert ("evacuated" in codes) is (role is Role.TRANSIENT_CORE)
 
 
+@pytest.mark.slow
 def test_a_ledger_of_two_engines_decides_the_same_again() -> None:
     run = recorded(Role.TRANSIENT)
     half = len(run.photographs) // 2
@@ -207,6 +208,7 @@ def called_off(at_s: int) -> Mortal:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_s", [5, 15], ids=["deploying", "loading"])
 @pytest.mark.parametrize("left", [False, True], ids=["the-same-world", "what-was-left"])
 def test_a_controller_that_dies_while_one_is_called_off(at_s: int, left: bool) -> None:

@@ -317,6 +317,7 @@ class Shop:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.names: list[str] = []
+        self.changing = threading.Lock()
         self.open()
 
     def open(self) -> None:
@@ -330,11 +331,17 @@ class Shop:
             threading.Thread(target=self.again).start()
             return
         reply = Reply(asked.ask, Reason("job-exists", {"job": asked.spec.id}), {})
-        threading.Thread(target=self.server.reply, args=(reply,)).start()
+        threading.Thread(target=self.answer, args=(reply,)).start()
+
+    def answer(self, reply: Reply) -> None:
+        # A new server listens before it is here: who asks it at once must not be answered by the old one.
+        with self.changing:
+            self.server.reply(reply)
 
     def again(self) -> None:
-        self.server.close()
-        self.open()
+        with self.changing:
+            self.server.close()
+            self.open()
 
     def clusters(self, asked: Mapping[str, str]) -> Plain:
         life = "running" if len(self.names) < 7 else "gone"

@@ -64,6 +64,7 @@ def test_a_picture_has_the_same_bytes_each_time() -> None:
         assert rendered(workload_picture(trace), kind) == first
 
 
+@pytest.mark.slow
 def test_a_picture_shows_what_is_known() -> None:
     panels = {
         "fb-2009-first20.tsv": ["gap between jobs", "bytes of a job", "tasks of a job"],
