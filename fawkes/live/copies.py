@@ -72,7 +72,7 @@ class Copies:
         for attempt in count(1):
             facts, _ = self._look(cluster, name, attempt)
             new = facts.get("state", "absent") in ("absent", "unborn")
-            if new:
+            if new and not stop():
                 self._begin(cluster, name, attempt, details)
             why = self._end(cluster, name, attempt, stop)
             if not why:
