@@ -37,6 +37,7 @@ from fawkes.core.model import (
     Reason,
     Role,
 )
+from fawkes.core.proof import Proof
 from fawkes.core.settings import Settings
 from fawkes.core.view import View
 
@@ -75,7 +76,7 @@ class Draft:
         self._jobs: dict[JobId, JobState] = {}
         self._pending: dict[str, PutPending | None] = {}
         self._tick: PutTick | None = None
-        self._touched: dict[ClusterId, None] = {}
+        self._touched: dict[ClusterId, bool] = {}
         self._smaller: dict[ClusterId, None] = {}
 
     @property
@@ -274,20 +275,32 @@ class Draft:
         if ask:
             self._effects.append(Reply(ask, refused, facts))
 
-    def touch(self, cluster: ClusterId) -> None:
-        """The membership of this MR-cluster is to be written again."""
-        self._touched[cluster] = None
+    def touch(self, cluster: ClusterId, *, afresh: bool = False) -> None:
+        """The membership of this MR-cluster is to be written again; ``afresh``: the masters forgot what they knew."""
+        self._touched[cluster] = self._touched.get(cluster, False) or afresh
 
-    def host(self, state: NodeState, role: Role | None, cluster: ClusterId, *, within_us: int, tries: int = 1) -> None:
-        """Say what should run on a node."""
-        effect = Host(state.node.id, cluster, role, state.generation)
-        self.act(effect, within_us=within_us, version=state.generation, tries=tries)
+    def host(self, state: NodeState, role: Role | None, cluster: ClusterId, *, within_us: int) -> None:
+        """Say what should run on a node, as it is by now: one that stored data is wiped only with a proof."""
+        effect = Host(
+            state.node.id,
+            cluster,
+            role,
+            state.generation,
+            leaving=role is not None and (state.leaving or state.life is NodeLife.EVACUATING),
+            proof=self._proof(state, cluster) if role is None else None,
+        )
+        self.act(effect, within_us=within_us, version=state.generation)
+
+    def _proof(self, state: NodeState, cluster: ClusterId) -> Proof | None:
+        owner = self.cluster(cluster)
+        serves = owner is not None and owner.life in WITH_MASTERS
+        return Proof(state.missing_before) if serves and state.stores and not state.discard else None
 
     def members(self, cluster: ClusterId) -> dict[NodeId, Member]:
         """The membership document of a MR-cluster as this decision has it so far."""
         found = {}
         for state in self.nodes_of(cluster):
-            goal = _GOALS.get(state.life)
+            goal = Goal.EVACUATING if state.leaving else _GOALS.get(state.life)
             if goal is not None and state.role is not None:
                 leave_us = 0 if goal is Goal.SERVING else self.leave_us(state.role)
                 found[state.node.id] = _member(goal, state.role, state.generation, leave_us)
@@ -300,8 +313,8 @@ class Draft:
 
     def finish(self) -> Decision:
         """The decision: membership documents of all that was touched, and the timer, come last."""
-        for cluster in self._touched:
-            self._write_membership(cluster)
+        for cluster, afresh in self._touched.items():
+            self._write_membership(cluster, afresh)
         if self.rules.shadow:
             self._only_watch()
         self._set_timer()
@@ -318,13 +331,13 @@ class Draft:
             return change.state.node.id not in self.view.nodes and change.state.life is NodeLife.FREE
         return isinstance(change, _WATCHING) or (isinstance(change, PutPending) and change.key == "tick")
 
-    def _write_membership(self, cluster: ClusterId) -> None:
+    def _write_membership(self, cluster: ClusterId, afresh: bool) -> None:
         state = self.cluster(cluster)
         if state is None or state.life not in WITH_MASTERS or state.life is ClusterLife.DEPLOYING:
             return
         state = replace(state, version=state.version + 1)
         self.put_cluster(state)
-        effect = Membership(cluster, state.version, self.members(cluster))
+        effect = Membership(cluster, state.version, self.members(cluster), afresh)
         late = self.pending(effect.key)
         tries = late.tries + 1 if late is not None and late.deadline_us <= self.at_us else 1
         within_us = self.settings.membership_us * 2 ** min(tries - 1, 5)

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from math import fsum, isclose
 
-from fawkes.core.counts import Counts, Held
+from fawkes.core.counts import Counts, Held, counted
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
 from fawkes.core.lifecycle import (
     CLUSTER_EDGES,
-    COUNTED,
     HELD,
     JOB_EDGES,
     NODE_EDGES,
@@ -133,7 +132,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 
 def _core(nodes: Iterable[NodeState]) -> int:
     """How many are core nodes that stay."""
-    return sum(1 for state in nodes if state.role is Role.CORE and state.life in COUNTED)
+    return sum(1 for state in nodes if state.role is Role.CORE and counted(state))
 
 
 def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:

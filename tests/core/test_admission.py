@@ -263,6 +263,7 @@ def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
     desk.request("b", 4)
     assert life(desk, "b") is ClusterLife.ADMITTED
     desk.see("node03", Condition.LOST, "no power")
+    desk.see("node03", Condition.FAILED, "did not answer")
     assert life(desk, "b") is ClusterLife.WAITING
     assert "4 nodes" in desk.state.clusters[ClusterId("b")].alert
 
