@@ -6,7 +6,7 @@ Each effect ends as events: `NodeObserved` for what concerns one node, `Done` or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Reason, Role
@@ -35,7 +35,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Who belongs to a MR-cluster, and how. A node that is not named is out.
+    """Who belongs to an MR-cluster, and how. A node that is not named is out.
+
+    A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
+    a world always gets all of them. Ledgers of earlier versions hold the members; nothing reads them.
 
     Ends as `Done` once the masters know it; each draining node as `NodeObserved` drained, each evacuating node as
     evacuated, or held (with the reason why its blocks are not safe).
@@ -43,7 +46,7 @@ class Membership:
 
     cluster: ClusterId
     version: int
-    members: Mapping[NodeId, Member]
+    members: Mapping[NodeId, Member] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
