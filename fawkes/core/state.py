@@ -105,6 +105,7 @@ class State:
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
+        self._versions: dict[ClusterId, int] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
@@ -140,6 +141,14 @@ class State:
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
         """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
+
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins.
+
+        It is above every version of its predecessors, so that no late answer about them is taken for one about it; 0
+        for a name that was never used.
+        """
+        return self._versions[cluster] + 1 if cluster in self._versions else 0
 
     def window(self, cluster: ClusterId, since_us: int) -> Window:
         """The samples after ``since_us``."""
@@ -219,6 +228,7 @@ class State:
         elif new.id not in self.queue:
             self.queue[new.id] = None
         if new.life is ClusterLife.GONE:
+            self._versions[new.id] = new.version
             self._forget(new.id)
             return
         self.clusters[new.id] = new
@@ -286,17 +296,23 @@ class State:
         """The ids of all jobs that each MR-cluster was ever given."""
         return self._job_ids
 
+    def versions(self) -> Mapping[ClusterId, int]:
+        """The last version of each MR-cluster that is gone, by name: one number for each name, kept for ever."""
+        return self._versions
+
     def restore(
         self,
         *,
         queue: Iterable[ClusterId],
         intervals: Mapping[ClusterId, tuple[int, int, int]],
         job_ids: Mapping[ClusterId, Iterable[str]],
+        versions: Mapping[ClusterId, int],
         moved_us: tuple[int, int],
     ) -> None:
         """Put back what no change says (`core.picture`)."""
         self.queue = dict.fromkeys(queue)
         self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
+        self._versions = dict(versions)
         self.grown_us, self.shrunk_us = moved_us
         for cluster, (since_us, at_us, area) in intervals.items():
             holding = self._holding(cluster)

@@ -114,6 +114,10 @@ class View(Protocol):
         """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         ...
 
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins: above those of all its predecessors."""
+        ...
+
     def window(self, cluster: ClusterId, since_us: int) -> Window:
         """The samples after ``since_us``."""
         ...
