@@ -100,12 +100,12 @@ class Draft:
         known = [*self.view.clusters, *(c for c in self._clusters if c not in self.view.clusters)]
         return (state for state in map(self.cluster, known) if state is not None)
 
-    def queue(self) -> list[ClusterState]:
-        """The MR-clusters that wait for nodes, first come first."""
-        if not self._clusters and not self.view.queue:
-            return []
-        ids = dict.fromkeys(self.view.queue) | dict.fromkeys(self._clusters)
-        return [state for state in map(self.cluster, ids) if state is not None and state.life in QUEUED]
+    def queue(self) -> Iterator[ClusterState]:
+        """The MR-clusters that wait for nodes, first come first. Whoever reads the head alone pays for that alone."""
+        stored = self.view.queue
+        for known in (stored, [c for c in self._clusters if c not in stored]):
+            states = map(self.cluster, known)
+            yield from (state for state in states if state is not None and state.life in QUEUED)
 
     def emptied(self) -> list[ClusterState]:
         """The MR-clusters that lost their last node by this decision."""

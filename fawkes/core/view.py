@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from typing import Protocol
 
 from fawkes.core.backlog import Backlog
@@ -56,7 +56,7 @@ class View(Protocol):
         ...
 
     @property
-    def queue(self) -> Iterable[ClusterId]:
+    def queue(self) -> Collection[ClusterId]:
         """The MR-clusters that wait for nodes, first come first."""
         ...
 
