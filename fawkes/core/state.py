@@ -150,10 +150,13 @@ class State:
         """
         return self._versions[cluster] + 1 if cluster in self._versions else 0
 
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
-        kept = self._windows.get(cluster, ())
-        return Window(cluster, tuple(entry.sample for entry in kept if entry.sample.at_us > since_us))
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
+        kept = [entry.sample for entry in self._windows.get(cluster, ())]
+        within = tuple(sample for sample in kept if sample.at_us > since_us)
+        older = kept[: len(kept) - len(within)]
+        recent = [sample for sample in older[-1:] if base_us is None or sample.at_us > base_us]
+        return Window(cluster, within, recent[0] if recent else None)
 
     def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
@@ -270,10 +273,10 @@ class State:
         self.pending.pop(change.key, None)
 
     def add_sample(self, change: AddSample) -> None:
-        """Add a sample and drop those that are too old."""
+        """Add a sample and drop those that are too old: of these the last is kept, the windows to come grow from it."""
         kept = self._windows.setdefault(change.cluster, deque())
         kept.append(change)
-        while kept and kept[0].sample.at_us < change.keep_from_us:
+        while len(kept) > 1 and kept[1].sample.at_us <= change.keep_from_us:
             kept.popleft()
         self._latest[change.cluster] = change
 

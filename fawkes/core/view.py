@@ -118,8 +118,8 @@ class View(Protocol):
         """The version with which a new MR-cluster of this name begins: above those of all its predecessors."""
         ...
 
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
         ...
 
     def latest(self, cluster: ClusterId) -> AddSample | None:
