@@ -6,7 +6,7 @@ Each effect ends as events: `NodeObserved` for what concerns one node, `Done` or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role
@@ -38,13 +38,16 @@ class Member:
 class Membership:
     """Who belongs to an MR-cluster, and how. A node that is not named is out.
 
+    A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
+    a world always gets all of them. Ledgers of earlier versions hold the members; nothing reads them.
+
     Ends as `Done` once the masters know it; how they see the members from then on is told as `NodeSeen`. ``afresh``:
     the masters are told again even if nothing is new, because they show something else than they were told.
     """
 
     cluster: ClusterId
     version: int
-    members: Mapping[NodeId, Member]
+    members: Mapping[NodeId, Member] = field(default_factory=dict)
     afresh: bool = False
 
     @property

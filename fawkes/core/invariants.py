@@ -168,6 +168,9 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
+    """Whether a document would name nodes of others: by the index from which it is filled in, or in its own members."""
     stored, cluster = view.nodes, effect.cluster
-    foreign = [(n, state.owner) for n in effect.members if (state := nodes.get(n) or stored[n]).owner != cluster]
+    named = {n: nodes.get(n) or stored[n] for n in effect.members}
+    named |= {n: stored[n] for n in view.nodes_of(cluster) if n not in nodes}
+    foreign = [(n, state.owner) for n, state in sorted(named.items()) if state.owner != cluster]
     return [f"{cluster} would count {node} of {owner} as a member" for node, owner in foreign]

@@ -253,10 +253,10 @@ class Reading:
     """What the masters of one MR-cluster said at one moment, what users submitted by themselves included.
 
     ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
-    maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` are the tags of the
-    waiting applications, by which the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count since deployment.
-    ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of nodes that may
-    leave: HDFS bytes, ApplicationMasters.
+    maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
+    waiting application that Fawkes started: so the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count
+    since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
+    nodes that may leave: HDFS bytes, ApplicationMasters.
     ``error`` is why it could not be read; then nothing else counts.
     """
 

@@ -26,7 +26,10 @@ def requested(draft: Draft, event: Requested) -> None:
         draft.reply(event.ask, refusal)
         return
     life = ClusterLife.DORMANT if spec.deploy_on_first_job else ClusterLife.WAITING
-    draft.put_cluster(ClusterState(spec=spec, life=life, since_us=event.at_us, requested_us=event.at_us))
+    version = draft.view.first_version(spec.id)
+    draft.put_cluster(
+        ClusterState(spec=spec, life=life, since_us=event.at_us, requested_us=event.at_us, version=version)
+    )
     draft.say("requested", cluster=spec.id, minimum=spec.min_nodes, by=event.by)
     draft.reply(event.ask, cluster=spec.id)
 

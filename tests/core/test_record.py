@@ -126,7 +126,9 @@ def test_only_empty_defaults_are_left_out() -> None:
     # A default that is a choice (a period, a policy) may change in a later version: the past must not change with it.
     written = to_plain(Settings())
     assert isinstance(written, dict)
-    chosen = {each.name for each in dataclasses.fields(Settings) if each.default not in (None, False, dataclasses.MISSING)}
+    chosen = {
+        each.name for each in dataclasses.fields(Settings) if each.default not in (None, False, dataclasses.MISSING)
+    }
     assert chosen <= written.keys()
     assert "policy_parameters" not in written
 

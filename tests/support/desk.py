@@ -89,6 +89,7 @@ class Desk:
 
     def tell(self, event: Event) -> Decision:
         """One event; what was decided, after all invariants were checked. A survey is answered as ``survey`` says."""
+        self._before = len(self.world.effects)
         decision = self.engine.step(event)
         surveys = [effect for effect in decision.effects if isinstance(effect, Survey)]
         for effect in surveys if self.survey is not None else ():
@@ -225,8 +226,8 @@ class Desk:
         return reply.refused.code if reply.refused else ""
 
     def members(self) -> list[Membership]:
-        """The membership documents of the latest decision."""
-        return [effect for effect in self.last.effects if isinstance(effect, Membership)]
+        """The membership documents of the latest decision, as the world got them."""
+        return [effect for effect in self.world.effects[self._before :] if isinstance(effect, Membership)]
 
     def starts(self) -> list[tuple[str, int]]:
         """The jobs and attempts that the latest decision starts."""
