@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.sight import Blocks
+from fawkes.core.sight import UNHEARD, Blocks, Sight, Stored
 from fawkes.units import show_bytes
 
 #: names kept of a list of files: enough to tell what was missing before from what is missing now
@@ -128,6 +128,16 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
     if blocks.missing_files > len(blocks.missing):
         return f"{blocks.missing_files} files have missing blocks: too many to tell which were missing before"
     return ""
+
+
+def not_proven(sight: Sight, proof: Proof, *, since_us: int) -> str:
+    """Why a node must not be stopped and wiped, by how its NameNode saw it after ``since_us``; empty when it may be.
+
+    While HDFS still counts on the node, new blocks may come to it: a report proves nothing then.
+    """
+    if sight.stored not in (Stored.LEFT, *UNHEARD):
+        return unsafe(None if sight.blocks is None else replace(sight.blocks, known=False), proof, since_us=since_us)
+    return unsafe(sight.blocks, proof, since_us=since_us)
 
 
 def progress(blocks: Blocks | None) -> str:

@@ -14,7 +14,7 @@ from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost
-from fawkes.core.proof import Proof, cannot_end, unsafe
+from fawkes.core.proof import Proof, cannot_end, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
@@ -132,11 +132,9 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
 
 def _not_safe(state: NodeState, sight: Sight) -> str:
     """Why a leaving node must keep its data; empty when it was proven to be elsewhere."""
-    if sight.stored in (Stored.LEFT, *UNHEARD):
-        return unsafe(sight.blocks, Proof(state.missing_before), since_us=state.since_us - 1)
     if sight.stored is Stored.IN_SERVICE:
         return "the NameNode does not know yet that it leaves"
-    return unsafe(None if sight.blocks is None else replace(sight.blocks, known=False), Proof(), since_us=0)
+    return not_proven(sight, Proof(state.missing_before), since_us=state.since_us - 1)
 
 
 def _safe(draft: Draft, state: NodeState, sight: Sight) -> None:

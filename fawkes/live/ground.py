@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from fawkes.config.inventory import Inventory, InventoryNode
+from fawkes.config.inventory import InventoryNode
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError
 from fawkes.live.ssh import Result
@@ -39,9 +39,9 @@ class Ground:
     """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes."""
 
     def __init__(
-        self, inventory: Inventory, identity: Identity, shell: Shell, *, command_s: float, threads: int
+        self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
     ) -> None:
-        self.nodes: Mapping[NodeId, InventoryNode] = {NodeId(node.name): node for node in inventory.nodes}
+        self.nodes: Mapping[NodeId, InventoryNode] = {NodeId(node.name): node for node in nodes}
         self.names: Mapping[str, NodeId] = {
             key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
         }

@@ -41,7 +41,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
-from fawkes.core.proof import unsafe
+from fawkes.core.proof import not_proven
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
@@ -463,7 +463,7 @@ class SimWorld:
         refused = self.faults("wipe", effect.node)
         if effect.proof is not None and refused is None:
             sight = self._see(effect.cluster, effect.node, effect.generation).sight
-            refused = unsafe(sight.blocks, effect.proof, since_us=self.now_us - 1) or None
+            refused = not_proven(sight, effect.proof, since_us=self.now_us - 1) or None
         if refused is not None:
             return self._seen(effect.node, effect.generation, Condition.HELD, refused)
         if effect.node in self.only_here:
