@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Protocol
 
 from fawkes.core.backlog import Backlog
@@ -88,6 +88,21 @@ class View(Protocol):
     @property
     def wake_us(self) -> int | None:
         """When the timer is set to go off."""
+        ...
+
+    @property
+    def needy(self) -> Iterable[tuple[float, ClusterId]]:
+        """The MR-clusters that may grow to their targets, by `counts.lack`: who lacks most comes first."""
+        ...
+
+    @property
+    def donors(self) -> Iterable[tuple[float, ClusterId]]:
+        """The MR-clusters that could give nodes that may be core nodes, by `counts.surplus`: most comes first."""
+        ...
+
+    @property
+    def short(self) -> Collection[ClusterId]:
+        """The running MR-clusters of which fewer core nodes stay than their minimum."""
         ...
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:

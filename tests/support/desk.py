@@ -66,6 +66,7 @@ class Desk:
         self.store = MemoryStore()
         self.engine = Engine(self.world, self.store, compile_policy, self.state)
         self.now_s = self.state.now_us / SECOND_US
+        self.checks = True
         more: dict[str, object] = {} if policy is None else {"policy": policy}
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
@@ -79,7 +80,7 @@ class Desk:
         """One event; what was decided, after all invariants were checked."""
         self._before = len(self.world.effects)
         self.last = self.engine.step(event)
-        wrong = broken(self.state)
+        wrong = broken(self.state) if self.checks else []
         assert not wrong, wrong
         return self.last
 
