@@ -27,7 +27,7 @@ class Counts:
     """Sums over the whole pool.
 
     ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
-    ``coming_core`` nodes may be core nodes and will be free: they leave a MR-cluster and nobody keeps them out.
+    ``coming_core`` nodes may be core nodes and will be free: they leave an MR-cluster and nobody keeps them out.
     ``moving`` nodes join, leave or are wiped, and nothing holds them up. ``going_core`` are core nodes that are kept
     out and have not begun to leave.
     """

@@ -14,7 +14,7 @@ from fawkes.core.free import FreeNodes
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, shrink, undrain
 
-#: why a node leaves so that a MR-cluster can be admitted
+#: why a node leaves so that an MR-cluster can be admitted
 TO_ADMIT = "shrink-to-admit"
 #: why a node that was leaving stays
 UNDRAIN = "undrain"
@@ -39,7 +39,7 @@ class Allowance:
 
 
 def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
-    """The nodes that a MR-cluster could give, best first.
+    """The nodes that an MR-cluster could give, best first.
 
     Those that have not begun to serve; then, where ApplicationMasters are spared, nodes without one; then least data
     first (3.2); then nodes away from the site of the masters; then by id. Core nodes are not for others.
@@ -68,7 +68,7 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
 
 
 def give(draft: Draft, cluster: ClusterState, count: int, code: str, *, core: bool = False, **facts: object) -> int:
-    """``count`` nodes of a MR-cluster begin to leave; fewer when it has no more to give. How many leave.
+    """``count`` nodes of an MR-cluster begin to leave; fewer when it has no more to give. How many leave.
 
     ``core``: only nodes that may be core nodes help.
     """
@@ -208,7 +208,7 @@ def _ranked(
 
 
 def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
-    """A free node joins a MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
+    """A free node joins an MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
     role = draft.view.clusters[cluster].spec.growth or draft.settings.growth
     tick = draft.tick
     why = draft.say(
@@ -224,7 +224,7 @@ def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
 
 
 def home(draft: Draft, cluster: ClusterId) -> str:
-    """The site of the masters of a MR-cluster; empty where sites do not matter, and before it has any."""
+    """The site of the masters of an MR-cluster; empty where sites do not matter, and before it has any."""
     state = draft.cluster(cluster)
     if not draft.settings.prefer_site or state is None or state.master is None:
         return ""

@@ -115,12 +115,12 @@ class State:
         self._unranked: dict[ClusterId, None] = {}
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
+        """The nodes that an MR-cluster holds physically."""
         holding = self._holdings.get(cluster)
         return holding.nodes if holding else frozenset()
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         holding = self._holdings.get(cluster)
         return holding.held if holding else _NOTHING_HELD
 
@@ -135,7 +135,7 @@ class State:
         return (holding.area + holding.capacity_milli * (at_us - holding.at_us)) / span
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         return self.backlog(cluster).jobs
 
     def backlog(self, cluster: ClusterId) -> Backlog:
@@ -143,7 +143,7 @@ class State:
         return self._backlogs.get(cluster, _NO_JOBS)
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
 
     def first_version(self, cluster: ClusterId) -> int:
@@ -228,7 +228,7 @@ class State:
             self._unranked[state.owner] = None
 
     def put_cluster(self, new: ClusterState) -> None:
-        """Replace a MR-cluster; one that is gone leaves with all that was kept for it."""
+        """Replace an MR-cluster; one that is gone leaves with all that was kept for it."""
         old = self.clusters.get(new.id)
         self._unranked[new.id] = None
         self.promised += _promise(new) - (0 if old is None else _promise(old))

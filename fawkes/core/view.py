@@ -106,11 +106,11 @@ class View(Protocol):
         ...
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
+        """The nodes that an MR-cluster holds physically."""
         ...
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         ...
 
     def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
@@ -118,7 +118,7 @@ class View(Protocol):
         ...
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         ...
 
     def backlog(self, cluster: ClusterId) -> Backlog:
@@ -126,7 +126,7 @@ class View(Protocol):
         ...
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         ...
 
     def first_version(self, cluster: ClusterId) -> int:
