@@ -78,6 +78,7 @@ class Desk:
         self.store = MemoryStore()
         self.engine = Engine(self.world, self.store, compile_policy, self.state)
         self.now_s = self.state.now_us / SECOND_US
+        self.checks = True
         more: dict[str, object] = {} if policy is None else {"policy": policy}
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
@@ -99,7 +100,7 @@ class Desk:
                 decision.changes + more.changes, decision.effects + more.effects, decision.reasons + more.reasons
             )
         self.last = decision
-        wrong = broken(self.state)
+        wrong = broken(self.state) if self.checks else []
         assert not wrong, wrong
         return self.last
 
