@@ -11,7 +11,7 @@ from typing import Any
 
 from fawkes.playbook import Folders, Lease, Script, changing, hand_lease, play, reading, task
 
-TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "tar", "timeout")
+TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "sync", "tar", "timeout")
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
 
 
@@ -82,7 +82,8 @@ grep -azH '^FAWKES_' /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | awk -F '[
     { pid[$3] = 1; value[$3, $5] = $6 }
     END { for (p in pid) printf "@left.%s=%s %s %s %s\n", p, value[p, "FAWKES_POOL"], value[p, "FAWKES_CLUSTER"],
         value[p, "FAWKES_GENERATION"], value[p, "FAWKES_DAEMON"] }'
-[ ! -r "$work/lease" ] || while IFS='=' read -r key value; do fact "lease.$key" "$value"; done <"$work/lease"
+read_lease "$work"
+lease_facts
 """
 
 _CLOCK = r"""

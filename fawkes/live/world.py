@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Reply, Retire, Save, StartJob, WakeAt
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.model import Facts
-from fawkes.errors import ElsewhereError, FawkesError
+from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
@@ -169,6 +169,7 @@ class LiveWorld:
                         generation=effect.generation,
                         condition=Condition.FAILED,
                         error=str(error),
+                        facts={"refused": True} if isinstance(error, NodeRefusedError) else {},
                     )
                 )
             case Deploy() | Load() | Save() | Retire() | Membership():
@@ -179,6 +180,7 @@ class LiveWorld:
                         version=effect.version,
                         error=str(error),
                         final=_final(error),
+                        facts={"refused": error.host} if isinstance(error, NodeRefusedError) else {},
                     )
                 )
             case StartJob() | CancelJob():
