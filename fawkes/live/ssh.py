@@ -23,6 +23,7 @@ from fabric import Config, Connection
 
 from fawkes.errors import DeadlineError, HostError
 from fawkes.live.known_hosts import KnownHosts, KnownKey, host_name
+from fawkes.live.names import NAMES, SilentNameError
 from fawkes.playbook import Facts, failure, read_facts
 
 _BANNER = "Error reading SSH protocol banner"
@@ -140,7 +141,7 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
     """The key that a host shows, without logging in: for those who pin keys. SshError when it does not answer."""
     try:
         with (
-            socket.create_connection((host.address, host.port), connect_s) as sock,
+            NAMES.connect(host.address, host.port, connect_s) as sock,
             paramiko.Transport(sock) as transport,
         ):
             transport.banner_timeout = connect_s
@@ -152,7 +153,7 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
 
 def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any:
     key = None if host.key is None else _private_key(host, host.key)
-    sock = socket.create_connection((host.address, host.port), limit_s)
+    sock = NAMES.connect(host.address, host.port, limit_s)
     # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose other
     # side does not acknowledge; the keepalive makes sure that there is something to acknowledge.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -240,6 +241,9 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
             f"the name {host.address!r} is not known",
             "Correct `address` in inventory.toml, or make this machine know the name",
         )
+    if isinstance(error, SilentNameError):
+        hint = "Repair the name service of this machine, or give `address` in inventory.toml as numbers"
+        return ConnectionState.NO_ANSWER, str(error.strerror), hint
     if isinstance(error, ConnectionRefusedError):
         return ConnectionState.REFUSED, f"{where} refuses connections", "Is sshd running there, on this port?"
     if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
