@@ -132,7 +132,7 @@ def open_connection(host: HostAddress, known: KnownHosts, connect_s: float, unti
             wait = pause * random.uniform(0.5, 1.5)  # noqa: S311
             # A host that is silent until the limit is not one that hung up.
             if not _dropped(error) or now - began > 0.9 * limit_s or now + wait >= patience:
-                raise _explain(error, host, known.path, trusted) from error
+                raise _explain(error, host, known.path, trusted, known.faults(host.address, host.port)) from error
             time.sleep(wait)
             pause = min(2 * pause, 2.0)
 
@@ -223,12 +223,14 @@ def _dropped(error: Exception) -> bool:
     return _BANNER in str(error) or isinstance(error, EOFError | ConnectionResetError)
 
 
-def _explain(error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey]) -> SshError:
+def _explain(
+    error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey], faults: Sequence[str] = ()
+) -> SshError:
     """The sentence for a connection that failed."""
     if isinstance(error, SshError):
         return error
     if isinstance(error, _KeyError):
-        return _wrong_key(host, file, trusted, error.shown)
+        return _wrong_key(host, file, trusted, error.shown, faults)
     where = f"{host.address} port {host.port}"
     state, what, hint = _reason(error, host, where)
     return SshError(what, host=host.node, state=state, hint=hint)
@@ -272,9 +274,19 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
 _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
 
 
-def _wrong_key(host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey) -> SshError:
+def _wrong_key(
+    host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey, faults: Sequence[str]
+) -> SshError:
     name = host_name(host.address, host.port)
     said = f"it shows {shown.get_name()} {shown.fingerprint}"
+    if not trusted and faults:
+        return SshError(
+            f"its host key is not known: in {file}, {' and '.join(faults)}; {said}",
+            host=host.node,
+            state=ConnectionState.KEY_UNKNOWN,
+            hint="Correct the file. If the line is gone, compare the key with the host's own console and accept it: "
+            f"`fawkes check --trust {host.node}`",
+        )
     if not trusted:
         return SshError(
             f"its host key is not known: {file} has no line for {name}, {said}",
