@@ -101,7 +101,6 @@ class LiveWorld:
         self.stopping.set()
         self._timers.close()
         self.goals.close()
-        self.ground.close()
 
     def _act(self, effect: Effect) -> None:
         if self._hands is None or not self.goals.is_current(effect):
