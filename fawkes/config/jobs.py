@@ -152,6 +152,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
     _check_kind(table, faults)
     details = _details(table, folder, faults)
     _check_tags(details, faults)
+    _check_names(details, faults)
     faults.refuse()
     details = replace(
         details,
@@ -184,6 +185,15 @@ def _check_kind(table: JobTable, faults: Faults) -> None:
     own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
     for key in sorted(said & own - {*needs, *allows}):
         faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+
+
+def _check_names(details: JobDetails, faults: Faults) -> None:
+    """All that goes along lies in one folder on the master: of two files with one name the second would be both."""
+    taken: dict[str, str] = {}
+    for path in filter(None, (details.jar, details.pig, *details.files)):
+        other = taken.setdefault(Path(path).name, path)
+        if other != path:
+            faults.add(f"{path!r} and {other!r} have the same name", "files", "Give one of them another name")
 
 
 def _check_tags(details: JobDetails, faults: Faults) -> None:

@@ -37,7 +37,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
-from fawkes.live.keep import LogKeeper
+from fawkes.live.keep import LogKeeper, LogRoom
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
@@ -198,7 +198,9 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         setup = Setup(ground, fleet.shell())
         membership = MembershipKeeper(ground, clusters, setup)
-        keeper = LogKeeper(ground, fleet, self._plan.site.state_dir / "logs")
+        folder = self._plan.site.state_dir / "logs"
+        keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
+        keeper.clear()
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep)
         deployer = Deployer(ground, clusters, setup, membership, world.stopping)
         upload = Upload(fleet)

@@ -85,3 +85,14 @@ def test_own_tags_in_properties_and_arguments_are_welcome(tmp_path: Path) -> Non
         '[properties]\n"mapreduce.job.tags" = "a,b,c,d,e,f,g,h"\n'
     )
     assert len(load_jobs(tmp_path / "q.toml", "c")) == 1
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "words.txt").touch()
+    (tmp_path / "q.toml").write_text(
+        'id = "q"\nkind = "script"\ncommand = "true"\nfiles = ["a/words.txt", "a/words.txt", "b/words.txt"]\n'
+    )
+    with pytest.raises(ConfigError, match="files: .*have the same name"):
+        load_jobs(tmp_path / "q.toml", "c")

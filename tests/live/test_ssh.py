@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import socket
@@ -462,3 +463,16 @@ def test_a_bad_line_in_known_hosts_refuses_its_host_alone(server: Sshd, key: Pat
     assert server.logins == []
     assert isinstance(result, Result)
     assert result.exit == 0
+
+
+class FullDisk(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_sink_that_fails_is_no_fault_of_the_host(server: Sshd, fleet: Fleet) -> None:
+    """The disk of this machine is full: its connections to the host, and what else runs there, go on."""
+    with pytest.raises(OSError, match="No space left"):
+        fleet.run("node01", Script("head -c 1000000 /dev/zero"), AMPLE, sink=FullDisk())
+    assert fleet.run("node01", Script("echo on"), AMPLE).stdout == "on\n"
+    assert server.connections == 1
