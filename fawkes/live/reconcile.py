@@ -29,7 +29,7 @@ class Work(Enum):
     STARTS = "starts"
     """Jobs to be begun."""
     STAGES = "stages"
-    """A MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
+    """An MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
 
 
 Place = tuple[Work, str]
@@ -90,7 +90,7 @@ class _Shares:
         return cluster, key
 
     def end(self, cluster: str) -> None:
-        """A hand of a MR-cluster is free again."""
+        """A hand of an MR-cluster is free again."""
         self._busy[cluster] -= 1
         if not self._busy[cluster]:
             del self._busy[cluster]

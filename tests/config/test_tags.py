@@ -94,5 +94,5 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "q.toml").write_text(
         'id = "q"\nkind = "script"\ncommand = "true"\nfiles = ["a/words.txt", "a/words.txt", "b/words.txt"]\n'
     )
-    with pytest.raises(ConfigError, match="files: .*have the same name"):
+    with pytest.raises(ConfigError, match=r"files: .*have the same name"):
         load_jobs(tmp_path / "q.toml", "c")
