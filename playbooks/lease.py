@@ -151,5 +151,5 @@ def forget_by_hand(context: Any, work_dir: str, pool: str, epoch: int) -> None:
 def repair_by_hand(
     context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0
 ) -> None:
-    """Write a lease in the place of a damaged one; without an MR-cluster the node is free. Epoch 0 is older than all."""
+    """Replace a damaged lease; without an MR-cluster the node is free. Epoch 0 is older than that of any controller."""
     play(context, repair(hand_lease(context, work_dir, pool, cluster, generation, epoch)))
