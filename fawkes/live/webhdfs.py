@@ -8,8 +8,9 @@ able to resolve and reach it.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +18,23 @@ from urllib.parse import quote, urlsplit
 
 import requests
 from hdfs import HdfsError, InsecureClient
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 
 from fawkes.errors import FawkesError
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError, get_json, reason_of
+from fawkes.live.rest import (
+    BoundedAdapter,
+    BoundedConnection,
+    Deadline,
+    UnreadableError,
+    count,
+    get_json,
+    keep,
+    reason_of,
+    set_deadline,
+    until,
+)
+from fawkes.live.rest import session as bounded_session
 
 CORE_ONLY = "COLD"
 """The storage policy of data that stays on core nodes: ARCHIVE volumes, which transient-core nodes have not."""
@@ -41,6 +51,7 @@ _ERROR = 400
 #: how WebHDFS answers when there is no such attribute
 _NO_ATTRIBUTE = (403, 404)
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
+_BAD_ANSWER = "BadAnswer"
 
 
 class HdfsFailedError(FawkesError):
@@ -87,7 +98,7 @@ class Block:
     hosts: tuple[str, ...]
 
 
-class _Connection(HTTPConnection):
+class _Connection(BoundedConnection):
     def send(self, data: Any) -> None:
         """A DataNode under load takes its time to read on; urllib3 would grant it that for a connection."""
         if self.sock is None:
@@ -96,14 +107,31 @@ class _Connection(HTTPConnection):
         super().send(data)
 
 
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
+class _Adapter(BoundedAdapter):
+    """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does."""
 
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        super().__init__(_Connection)
 
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """As its base; what is no stream has been read, to its end or to a limit."""
+        with until(Deadline(math.inf)):
+            if request.body is None:
+                set_deadline(Deadline.after(self._patience_s))
+            elif not isinstance(request.body, bytes | str):
+                request.body = self._then_wait(request.body)
+            response = super().send(request, True, *args, **kwargs)
+        if not stream:
+            with until(Deadline.after(self._patience_s)):
+                keep(response)
+        return response
+
+    def _then_wait(self, data: Iterable[bytes]) -> Iterator[bytes]:
+        yield from data
+        set_deadline(Deadline.after(self._patience_s))
 
 
 class Hdfs:
@@ -143,7 +171,8 @@ class Hdfs:
 
     def _attribute(self) -> object:
         try:
-            return self._ask("GET", "GETXATTRS", "/", **{"xattr.name": _MARK, "encoding": "TEXT"}).json()
+            with self._errors("/"):
+                return self._ask("GET", "GETXATTRS", "/", **{"xattr.name": _MARK, "encoding": "TEXT"}).json()
         except HdfsFailedError as error:
             if error.missing:
                 return None
@@ -154,7 +183,7 @@ class Hdfs:
     def status(self, path: str) -> HdfsFile | None:
         """A file or folder; None when there is none."""
         with self._errors(path):
-            found = self._client().status(path, strict=False)
+            found = self._unless_missing(lambda: self._client().status(path))
             return _file(path, found) if found else None
 
     def below(self, path: str) -> Iterator[HdfsFile]:
@@ -167,8 +196,8 @@ class Hdfs:
     def summary(self, path: str) -> Summary | None:
         """How much lies below a folder; None when there is none."""
         with self._errors(path):
-            found = self._client().content(path, strict=False)
-            return Summary(found["length"], found["fileCount"]) if found else None
+            found = self._unless_missing(lambda: self._client().content(path))
+            return None if found is None else Summary(_number(found["length"]), _number(found["fileCount"]))
 
     def checksum(self, path: str) -> Mapping[str, object]:
         """HDFS's own checksum of a file: see `live.crc`."""
@@ -178,11 +207,12 @@ class Hdfs:
 
     def blocks(self, path: str) -> list[Block]:
         """The blocks of a file and where they lie."""
-        found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
-        return [
-            Block(row["block"]["numBytes"], tuple(sorted(at["hostName"] for at in row["locations"])))
-            for row in found["locatedBlocks"]
-        ]
+        with self._errors(path):
+            found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
+            return [
+                Block(_number(row["block"]["numBytes"]), tuple(sorted(at["hostName"] for at in row["locations"])))
+                for row in found["locatedBlocks"]
+            ]
 
     # --- bytes
 
@@ -252,9 +282,7 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = requests.Session()
-            session.trust_env = False
-            session.mount("http://", _Adapter())
+            session = bounded_session(_Adapter(self._timeout[1]))
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
@@ -304,6 +332,18 @@ class Hdfs:
             what = f"WebHDFS did not answer ({reason_of(error)})"
             hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
             raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            what = f"the answer is none of WebHDFS ({type(error).__name__}: {_line(str(error))[:80]})"
+            raise HdfsFailedError(what, where=self._where(path), kind=_BAD_ANSWER) from error
+
+    def _unless_missing(self, ask: Callable[[], Any]) -> Any:
+        """The answer; None when there is no such file. HdfsCLI can do that, too, but says so of any other error."""
+        try:
+            return ask()
+        except HdfsError as error:
+            if _kind(error) in _MISSING:
+                return None
+            raise
 
     def _where(self, path: str) -> str:
         return f"{self.url} {path}"
@@ -311,6 +351,14 @@ class Hdfs:
 
 def _file(path: str, row: Mapping[str, Any]) -> HdfsFile:
     return HdfsFile(path, row["length"], row["modificationTime"], row["type"] == "DIRECTORY")
+
+
+def _number(value: object) -> int:
+    """A number that must be there; ValueError otherwise: what is not known is never 0."""
+    number = count(value)
+    if number is None:
+        raise ValueError(f"{value!r} is no number")
+    return number
 
 
 def _kind(error: Any) -> str:
