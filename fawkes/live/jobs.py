@@ -38,9 +38,10 @@ _LOOK_S = 30.0
 
 @dataclass(slots=True)
 class _Watched:
-    """An attempt under way, as it was told last. ``began``: something of it was seen, ``cancelled``: its end is wanted.
+    """An attempt under way, as it was told last. ``began``: something of it was told, ``cancelled``: its end is wanted.
 
-    ``own`` is a command that need not have an application, ``single`` one that is over with its first.
+    ``own`` is a command that need not have an application, ``single`` one that is over with its first. ``looks`` counts
+    how often it was looked at, ``latest`` is the look that was told.
     """
 
     job: JobId
@@ -51,6 +52,8 @@ class _Watched:
     began: bool = False
     cancelled: bool = False
     told: Attempt | None = None
+    looks: int = 0
+    latest: int = 0
 
 
 class Jobs:
@@ -72,11 +75,11 @@ class Jobs:
         details = JobDetails.of(effect.spec.details)
         one = self._watch(effect, details)
         cluster = self._cluster(effect.cluster)
-        seen = self._see(cluster, one)
+        look, seen = self._see(cluster, one)
         if may_begin(seen):
             self._begin(cluster, effect, details)
-            seen = self._see(cluster, one)
-        self._tell(one, seen, again=True)
+            look, seen = self._see(cluster, one)
+        self._tell(one, look, seen, again=True)
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
@@ -89,7 +92,7 @@ class Jobs:
         for application in self._ask(cluster, effect.job, effect.attempt):
             if not application.ended:
                 kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
-        self._tell(one, self._see(cluster, one), again=True)
+        self._tell(one, *self._see(cluster, one), again=True)
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
         """A goal that could not be worked on: why is told, and whether it ever can be."""
@@ -128,7 +131,7 @@ class Jobs:
         elif cluster.ready:
             for one in watched:
                 try:
-                    self._tell(one, self._see(cluster, one))
+                    self._tell(one, *self._see(cluster, one))
                 except FawkesError as error:
                     _log.info("%s could not be looked at: %s", one.job, error)
 
@@ -149,12 +152,18 @@ class Jobs:
                 if self._watched.get(one.job) is one:
                     del self._watched[one.job]
 
-    def _see(self, cluster: LiveCluster, one: _Watched) -> Attempt:
+    def _see(self, cluster: LiveCluster, one: _Watched) -> tuple[int, Attempt]:
+        """The number of a look and how the attempt stood then."""
+        with self._lock:
+            one.looks += 1
+            look = one.looks
+        return look, self._seen(cluster, one)
+
+    def _seen(self, cluster: LiveCluster, one: _Watched) -> Attempt:
         """How an attempt stands; its applications are not known while the ResourceManager is not sure of them."""
         script = self._look_script(cluster, one.job, one.attempt)
         facts, result = self._ground.look(cluster.master, script, within_s=_LOOK_S)
         launcher, exit_code = _launcher(facts.get("state", "")), facts.number("exit")
-        one.began = one.began or launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
         seen = Attempt(
             launcher=launcher,
             exit=exit_code,
@@ -175,13 +184,17 @@ class Jobs:
         said = why_failed(self._setup.masters(cluster), known, result.stderr, Deadline.after(_ANSWER_S))
         return replace(seen, words=said, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
 
-    def _tell(self, one: _Watched, seen: Attempt, *, again: bool = False) -> None:
-        """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more."""
+    def _tell(self, one: _Watched, look: int, seen: Attempt, *, again: bool = False) -> None:
+        """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more.
+
+        A look that began before the one that was told is history: by it nothing was begun that runs by now.
+        """
         with self._lock:
-            if self._watched.get(one.job) is not one or (seen == one.told and not again):
+            if self._watched.get(one.job) is not one or look < one.latest or (seen == one.told and not again):
                 return
-            one.told = seen
-        self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
+            one.told, one.latest = seen, look
+            one.began = one.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+            self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
         verdict = judge(seen, began=one.began, cancelling=one.cancelled, quiet=True)
         if verdict is not None and verdict.progress is not Progress.RUNNING:
             self._forget([one])
