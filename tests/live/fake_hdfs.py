@@ -35,6 +35,8 @@ class Entry:
     block_bytes: int = 1 << 27
     blocks: list[tuple[bytes, str]] = field(default_factory=list)
     policy: str = ""
+    owner: str = "hadoop"
+    being_written: bool = False
     xattrs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -52,7 +54,10 @@ class FakeHdfs(ThreadingHTTPServer):
     """``down`` DataNodes drop connections; ``corrupt`` are paths whose bytes are damaged on their way in.
 
     ``checksum_kind`` may be ``COMPOSITE``; ``thin`` reports only the first replica so many times; ``writes`` are the
-    DataNodes that took a block, in order; ``reads`` are the paths that were read.
+    DataNodes that took a block, in order; ``reads`` are the paths that were read. Of ``unreadable`` files no DataNode
+    has a block. ``said`` are rows that a listing of a folder has besides, ``page`` is how many rows a page of it has
+    (``listing`` is said in place of any);
+    an old one knows no pages (``old``). ``orders`` are what came over RPC, ``safe_mode`` is what was ordered last.
     """
 
     daemon_threads = True
@@ -64,6 +69,12 @@ class FakeHdfs(ThreadingHTTPServer):
         self.tree: dict[str, Entry] = {"/": Entry(folder=True)}
         self.down: set[str] = set()
         self.corrupt: set[str] = set()
+        self.unreadable: set[str] = set()
+        self.said: dict[str, list[dict[str, object]]] = {}
+        self.listing: object = None
+        self.page = 1000
+        self.old = False
+        self.asked: list[tuple[str, str]] = []
         self.checksum_kind = "CRC32C"
         self.free = {"DISK": 10**12, "ARCHIVE": 10**12}
         self.thin = 0
@@ -132,6 +143,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(self._jmx(query["qry"].rpartition("name=")[2]))
             return
         path = unquote(parts.path).removeprefix("/webhdfs/v1") or "/"
+        self.server.asked.append((query["op"], path))
         try:
             with self.server.lock:
                 getattr(self, f"op_{query['op'].lower()}")(path, query, body)
@@ -149,14 +161,31 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"FileStatus": status(path, self._entry(path), "")})
 
     def op_liststatus(self, path: str, query: dict[str, str], body: bytes) -> None:
-        self._entry(path)
+        self._answer({"FileStatuses": {"FileStatus": self._rows(path)}})
+
+    def op_liststatus_batch(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if self.server.old:
+            raise RemoteError("IllegalArgumentException", 'Invalid value for webhdfs parameter "op"', 400)
+        if self.server.listing is not None:
+            self._answer(self.server.listing)
+            return
+        after = query.get("startAfter")
+        rows = [row for row in self._rows(path) if after is None or str(row["pathSuffix"]) > after]
+        page = rows[: self.server.page]
+        listing = {"FileStatuses": {"FileStatus": page}}
+        self._answer({"DirectoryListing": {"partialListing": listing, "remainingEntries": len(rows) - len(page)}})
+
+    def _rows(self, path: str) -> list[dict[str, object]]:
+        entry = self._entry(path)
+        if not entry.folder:
+            return [status(path, entry, "")]
         prefix = path.rstrip("/") + "/"
         rows = [
             status(other, entry, other.removeprefix(prefix))
             for other, entry in sorted(self.server.tree.items())
             if other.startswith(prefix) and other != "/" and "/" not in other.removeprefix(prefix)
         ]
-        self._answer({"FileStatuses": {"FileStatus": rows}})
+        return rows + self.server.said.get(path, [])
 
     def op_getcontentsummary(self, path: str, query: dict[str, str], body: bytes) -> None:
         self._entry(path)
@@ -185,12 +214,16 @@ class Handler(BaseHTTPRequestHandler):
     def op_open(self, path: str, query: dict[str, str], body: bytes) -> None:
         entry = self._entry(path)
         self.server.reads.append(path)
+        if path in self.server.unreadable:
+            raise RemoteError("BlockMissingException", f"Could not obtain block: BP-1:blk_1 file={path}", 400)
         data = entry.data
         if self.server.on_read is not None:
             data = self.server.on_read(path, data)
         self._send(data, 200, "application/octet-stream")
 
     def op_getfilechecksum(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if self._entry(path).being_written:
+            raise RemoteError("IOException", f"Fail to get checksum, since file {path} is under construction.", 403)
         self._answer({"FileChecksum": checksum(self._entry(path), self.server.checksum_kind)})
 
     def op_get_block_locations(self, path: str, query: dict[str, str], body: bytes) -> None:
@@ -226,7 +259,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({})
 
     def op_setxattr(self, path: str, query: dict[str, str], body: bytes) -> None:
-        assert query["flag"] == "CREATE"
+        assert query["flag"] in ("CREATE", "CREATE,REPLACE")
         self._entry(path).xattrs[query["xattr.name"]] = query["xattr.value"]
         self._answer({})
 
@@ -307,6 +340,7 @@ def status(path: str, entry: Entry, suffix: str) -> dict[str, object]:
         "type": "DIRECTORY" if entry.folder else "FILE",
         "length": len(entry.data),
         "modificationTime": entry.changed_ms,
+        "owner": entry.owner,
     }
 
 
