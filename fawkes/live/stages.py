@@ -11,7 +11,7 @@ from fawkes.config.details import ClusterDetails, DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts
 from fawkes.errors import FawkesError
-from fawkes.live import data, saving
+from fawkes.live import data, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
 from fawkes.live.ground import Ground
@@ -75,7 +75,7 @@ class Stages:
                 "save_to": stake.save_to,
                 "saved": stake.saved,
             }
-            for stake in saving.at_stake(hdfs, details.outputs)
+            for stake in saved.at_stake(hdfs, details.outputs)
         ]
 
     def _unless(self, current: Callable[[], bool]) -> Stop:
@@ -105,8 +105,8 @@ class Stages:
             copy = save_job(f"{self._setup.default_fs(cluster)}{output.path}", output.save_to)
             self._copies.run(cluster, f"save-{number}", copy, stop)
             return {"path": output.path, "save_to": output.save_to}
-        saved = saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop).run()
-        return {"path": output.path, **asdict(saved)}
+        done = saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop).run()
+        return {"path": output.path, **asdict(done)}
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((one for one in self._clusters.all() if one.id == name), None)

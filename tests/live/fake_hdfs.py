@@ -54,10 +54,10 @@ class FakeHdfs(ThreadingHTTPServer):
     """``down`` DataNodes drop connections; ``corrupt`` are paths whose bytes are damaged on their way in.
 
     ``checksum_kind`` may be ``COMPOSITE``; ``thin`` reports only the first replica so many times; ``writes`` are the
-    DataNodes that took a block, in order; ``reads`` are the paths that were read. Of ``unreadable`` files no DataNode
-    has a block. ``said`` are rows that a listing of a folder has besides, ``page`` is how many rows a page of it has
-    (``listing`` is said in place of any);
-    an old one knows no pages (``old``). ``orders`` are what came over RPC, ``safe_mode`` is what was ordered last.
+    DataNodes that took a block, in order; ``reads`` are the paths that were read, ``asked`` all operations. Of
+    ``unreadable`` files no DataNode has a block, ``unlisted`` folders may not be listed. ``said`` are rows that a
+    listing of a folder has besides, ``page`` is how many rows a page of it has (``listing`` is said in place of any);
+    an ``old`` one knows no pages.
     """
 
     daemon_threads = True
@@ -70,6 +70,7 @@ class FakeHdfs(ThreadingHTTPServer):
         self.down: set[str] = set()
         self.corrupt: set[str] = set()
         self.unreadable: set[str] = set()
+        self.unlisted: set[str] = set()
         self.said: dict[str, list[dict[str, object]]] = {}
         self.listing: object = None
         self.page = 1000
@@ -177,6 +178,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _rows(self, path: str) -> list[dict[str, object]]:
         entry = self._entry(path)
+        if path in self.server.unlisted:
+            raise RemoteError("AccessControlException", "Permission denied", 403)
         if not entry.folder:
             return [status(path, entry, "")]
         prefix = path.rstrip("/") + "/"

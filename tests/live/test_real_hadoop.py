@@ -19,7 +19,8 @@ from fawkes.live.masters import LEFT, applications, storage
 from fawkes.live.measure import Sampler, Target
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.safety import blocks_below, safe_to_stop
-from fawkes.live.saving import MANIFEST, Save, at_stake, verify
+from fawkes.live.saved import MANIFEST, at_stake, verify
+from fawkes.live.saving import Save
 from fawkes.live.sources import LocalFolder, source_of
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
