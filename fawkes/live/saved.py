@@ -11,12 +11,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.config.details import Output
+from fawkes.core.model import Facts
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.crc import HdfsDigest, Kind, kind_of
 from fawkes.live.data import StoppedError
@@ -29,6 +31,8 @@ MANIFEST = "MANIFEST.sha256"
 _PIECE = 1 << 20
 #: how many files an error names
 _NAMED = 3
+#: ... and how many its facts list: they lie in the ledger
+_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,27 @@ class Unsaved:
 
 
 class UnsavedError(FawkesError):
-    """Some files could not be saved. All others are saved and verified; a later try reads only what is missing."""
+    """Some files could not be saved. All others are saved and verified; a later try reads only what is missing.
 
-    def __init__(self, unsaved: Sequence[Unsaved], *, where: str = "") -> None:
+    ``facts`` are for the ledger: ``unsaved`` (rows of ``path`` and ``why``), of how many (``unsaved_count``), and
+    ``outputs``, the folders that are saved whole.
+    """
+
+    def __init__(self, unsaved: Sequence[Unsaved], *, where: str = "", outputs: Sequence[Facts] = ()) -> None:
         """``unsaved`` has at least one row; the first few are named in the message."""
         self.unsaved = tuple(unsaved)
         named = "; ".join(f"{one.path} ({one.why})" for one in self.unsaved[:_NAMED])
         more = len(self.unsaved) - _NAMED
         super().__init__(
-            f"{_files(len(self.unsaved))} could not be saved: {named}{f'; and {more} more' if more > 0 else ''}",
+            f"not everything could be saved: {named}{f'; and {more} more' if more > 0 else ''}",
             where=where,
-            hint="All others are saved and verified; the next try reads only what is missing",
+            hint="All else is saved and verified; the next try reads only what is missing",
         )
+        self.facts: Facts = {
+            "outputs": [dict(output) for output in outputs],
+            "unsaved": [asdict(one) for one in self.unsaved[:_LISTED]],
+            "unsaved_count": len(self.unsaved),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,23 @@ def compare(
                     hint=f"Move this folder away or save {output} to another one; it is not overwritten",
                 )
     return unsaved
+
+
+def unfinished(hdfs: Hdfs, path: str, readers: int = 4) -> list[Unsaved]:
+    """The files below a folder of HDFS that are still being written, or of which HDFS has lost a block."""
+
+    def look(file: HdfsFile) -> Unsaved | None:
+        try:
+            hdfs.checksum(file.path)
+        except HdfsFailedError as error:
+            if error.unreachable:
+                hdfs.status(path)
+            return Unsaved(file.path, error.what)
+        return None
+
+    files = [file for file in hdfs.below(path) if not file.folder]
+    with ThreadPoolExecutor(max_workers=readers, thread_name_prefix="look") as pool:
+        return [found for found in pool.map(look, files) if found is not None]
 
 
 def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
@@ -196,10 +226,6 @@ def flush(out: BinaryIO) -> None:
     """Put on disk what was written to a file."""
     out.flush()
     os.fsync(out.fileno())
-
-
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"
 
 
 def manifest_line(name: str, sha256: str) -> str:

@@ -22,6 +22,8 @@ from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
+    ENTER_SAFE_MODE,
+    LEAVE_SAFE_MODE,
     REFRESH_HDFS,
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
@@ -52,6 +54,8 @@ _REFRESH = {
     "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"), REFRESH_YARN),
     "hdfs-policy": ("dfsadmin", ("-refreshServiceAcl",), REFRESH_HDFS_POLICY),
     "yarn-policy": ("rmadmin", ("-refreshServiceAcl",), REFRESH_YARN_POLICY),
+    "hdfs-freeze": ("dfsadmin", ("-safemode", "enter"), ENTER_SAFE_MODE),
+    "hdfs-thaw": ("dfsadmin", ("-safemode", "leave"), LEAVE_SAFE_MODE),
 }
 
 
@@ -179,7 +183,10 @@ class Setup:
         return self._argv(cluster, cluster.master, "namenode-format")
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy)."""
+        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
+
+        ``hdfs-freeze``: HDFS takes no more writes; ``hdfs-thaw``: it takes them again.
+        """
         program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
 

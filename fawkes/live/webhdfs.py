@@ -33,7 +33,8 @@ ANYWHERE = "HOT"
 """The storage policy of output folders: DISK volumes, which all DataNodes have."""
 
 #: how many bytes lay in HDFS when the MR-cluster became active; kept in HDFS itself, so that no restart loses it
-_MARK = "user.fawkes.used"
+_USED = "used"
+_MARK = f"user.fawkes.{_USED}"
 _CONNECT_S = 5.0
 _SEND_S = 60.0
 _CHUNK = 1 << 20
@@ -149,16 +150,26 @@ class Hdfs:
 
     def set_mark(self, used_bytes: int) -> None:
         """Keep how many bytes lay in HDFS when the MR-cluster became active; the first mark stays."""
-        if self._attribute() is None:
-            self._ask("PUT", "SETXATTR", "/", flag="CREATE", **{"xattr.name": _MARK, "xattr.value": str(used_bytes)})
+        if self.note("/", _USED) is None:
+            self.set_note("/", _USED, str(used_bytes))
 
-    def _attribute(self) -> object:
+    def note(self, path: str, name: str) -> str | None:
+        """What Fawkes has noted on a file or folder under this name; None when it has not."""
+        params = {"xattr.name": f"user.fawkes.{name}", "encoding": "TEXT"}
         try:
-            return self._ask("GET", "GETXATTRS", "/", **{"xattr.name": _MARK, "encoding": "TEXT"}).json()
+            document = self._json(self._ask("GET", "GETXATTRS", path, **params), path)
+            return str(document["XAttrs"][0]["value"]).strip('"')
         except HdfsFailedError as error:
             if error.missing:
                 return None
             raise
+        except (TypeError, KeyError, IndexError):
+            raise HdfsFailedError("the answer is no attribute", where=self._where(path), kind=_BAD) from None
+
+    def set_note(self, path: str, name: str, text: str) -> None:
+        """Note something on a file or folder; it is kept with it in HDFS, and replaces an earlier note of that name."""
+        params = {"xattr.name": f"user.fawkes.{name}", "xattr.value": text, "flag": "CREATE,REPLACE"}
+        self._ask("PUT", "SETXATTR", path, **params)
 
     # --- looking
 

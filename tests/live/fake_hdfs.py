@@ -5,8 +5,10 @@ Checksums are computed chunk by chunk with the classic loop, not by the code und
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +59,8 @@ class FakeHdfs(ThreadingHTTPServer):
     DataNodes that took a block, in order; ``reads`` are the paths that were read, ``asked`` all operations. Of
     ``unreadable`` files no DataNode has a block, ``unlisted`` folders may not be listed. ``said`` are rows that a
     listing of a folder has besides, ``page`` is how many rows a page of it has (``listing`` is said in place of any);
-    an ``old`` one knows no pages.
+    an ``old`` one knows no pages. ``orders`` are what came over RPC (see `rpc`): ``freeze`` or ``thaw``, unless it
+    ``refuses_rpc``; ``on_order`` is told of each.
     """
 
     daemon_threads = True
@@ -83,6 +86,10 @@ class FakeHdfs(ThreadingHTTPServer):
         self.reads: list[str] = []
         self.clock_ms = 1_000_000
         self.on_read: Any = None
+        self.safe_mode = False
+        self.orders: list[str] = []
+        self.on_order: Any = None
+        self.refuses_rpc = False
 
     @property
     def url(self) -> str:
@@ -109,6 +116,13 @@ class FakeHdfs(ThreadingHTTPServer):
         parts = path.strip("/").split("/")
         for n in range(len(parts) + 1):
             self.tree.setdefault("/" + "/".join(parts[:n]), Entry(folder=True))
+
+    def take(self, order: str) -> None:
+        """Enter or leave safe mode."""
+        self.orders.append(order)
+        self.safe_mode = order == "freeze"
+        if self.on_order is not None:
+            self.on_order(order)
 
     def tick(self) -> int:
         self.clock_ms += 1000
@@ -147,6 +161,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append((query["op"], path))
         try:
             with self.server.lock:
+                if self.command != "GET" and self.server.safe_mode:
+                    raise RemoteError("SafeModeException", f"Cannot change {path}. Name node is in safe mode.", 403)
                 getattr(self, f"op_{query['op'].lower()}")(path, query, body)
         except RemoteError as error:
             remote = {"exception": error.kind, "message": str(error), "javaClassName": f"java.{error.kind}"}
@@ -262,7 +278,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({})
 
     def op_setxattr(self, path: str, query: dict[str, str], body: bytes) -> None:
-        assert query["flag"] in ("CREATE", "CREATE,REPLACE")
+        assert query["flag"] == "CREATE,REPLACE"
         self._entry(path).xattrs[query["xattr.name"]] = query["xattr.value"]
         self._answer({})
 
@@ -308,7 +324,11 @@ class Handler(BaseHTTPRequestHandler):
             {"key": kind, "value": {"capacityTotal": 10**13, "capacityRemaining": free}}
             for kind, free in self.server.free.items()
         ]
-        bean = {"NameNodeInfo": {"LiveNodes": json.dumps(live), "Used": used}, "BlockStats": {"StorageTypeStats": rows}}
+        safe = "Safe mode is ON. It was turned on manually." if self.server.safe_mode else ""
+        bean = {
+            "NameNodeInfo": {"LiveNodes": json.dumps(live), "Used": used, "Safemode": safe},
+            "BlockStats": {"StorageTypeStats": rows},
+        }
         return {"beans": [bean[name]]}
 
     def _body(self) -> bytes:
@@ -385,6 +405,39 @@ def checksum(entry: Entry, kind: str) -> dict[str, object]:
         "bytes": f"{chunk:08x}{in_block:016x}{digest}00000000",
         "length": 28,
     }
+
+
+@contextmanager
+def rpc(server: FakeHdfs) -> Iterator[int]:
+    """The port on which the NameNode takes orders while this lasts: to enter and to leave safe mode."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def serve() -> None:
+        while True:
+            connection, _ = listener.accept()
+            if over.is_set():
+                return
+            with connection:
+                connection.settimeout(10)
+                got = b""
+                while b"setSafeMode" not in got or not got.endswith((b"\x02\x08\x01", b"\x02\x08\x02")):
+                    got += connection.recv(4096)
+                if not server.refuses_rpc:
+                    server.take("freeze" if got.endswith(b"\x02") else "thaw")
+                # RpcResponseHeaderProto: callId 0, status SUCCESS or ERROR
+                connection.sendall(b"\0\0\0\x05\x04\x08\0\x10" + bytes([server.refuses_rpc]))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        with contextlib.suppress(OSError):
+            socket.create_connection(listener.getsockname()).close()
+        thread.join()
+        listener.close()
 
 
 @contextmanager

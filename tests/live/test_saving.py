@@ -298,10 +298,13 @@ def test_what_could_not_be_saved_is_told_in_a_few_words(server: FakeHdfs, target
     with pytest.raises(UnsavedError) as caught:
         save(server, target)
     text = str(caught.value)
-    assert "20 files could not be saved: /out/wc/bad00 (Could not obtain block" in text
+    assert "not everything could be saved: /out/wc/bad00 (Could not obtain block" in text
     assert "and 17 more" in text
     assert "/out/wc/bad05" not in text
     assert len(caught.value.unsaved) == 20
+    facts: Any = caught.value.facts
+    assert (facts["unsaved_count"], facts["outputs"]) == (20, [])
+    assert facts["unsaved"][19] == {"path": "/out/wc/bad19", "why": caught.value.unsaved[19].why}
 
 
 def test_a_folder_that_cannot_be_listed_is_reported(server: FakeHdfs, target: Path) -> None:
