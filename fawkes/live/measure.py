@@ -43,6 +43,11 @@ _MASTERS_PART = 0.6
 _LATE_US = 60_000_000
 
 
+def is_ours(application: Application) -> bool:
+    """Whether Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
+    return any(tag.startswith(OWN_TAGS) for tag in application.tags)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A MR-cluster to read.

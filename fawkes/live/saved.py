@@ -80,6 +80,7 @@ class Stake:
     size: int
     files: int
     saved: bool
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,9 @@ def at_stake(hdfs: Hdfs, outputs: Iterable[Output]) -> list[Stake]:
 def _stake(hdfs: Hdfs, output: Output) -> Stake:
     summary = hdfs.summary(output.path) or Summary(0, 0)
     saved = not summary.files or _looks_saved(hdfs, output)
-    return Stake(output.path, output.save_to, summary.size, summary.files, saved)
+    entry = hdfs.status(output.path)
+    owner = entry.owner if entry is not None else ""
+    return Stake(output.path, output.save_to, summary.size, summary.files, saved, owner)
 
 
 def _looks_saved(hdfs: Hdfs, output: Output) -> bool:

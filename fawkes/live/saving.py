@@ -122,11 +122,15 @@ class Save:
     def _listing(self, unsaved: list[Unsaved]) -> list[HdfsFile]:
         """All that is below the output, by path, without the times of folders, which change by themselves."""
         manifest = f"{self.output}/{MANIFEST}"
-        found = []
+        found: list[HdfsFile] = []
+        paths: set[str] = set()
         for file in self.hdfs.below(self.output, lambda path, why: unsaved.append(Unsaved(path, why))):
-            if file.path == manifest:
+            if file.path in paths:
+                unsaved.append(Unsaved(file.path, "is listed twice"))
+            elif file.path == manifest:
                 unsaved.append(Unsaved(manifest, "has the name of the list of checksums; rename it"))
             elif not file.path.startswith(f"{manifest}/"):
+                paths.add(file.path)
                 found.append(HdfsFile(file.path, file.size, 0 if file.folder else file.changed_ms, file.folder))
         return sorted(found, key=lambda file: file.path)
 

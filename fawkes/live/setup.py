@@ -150,8 +150,7 @@ class Setup:
 
     def target(self, cluster: LiveCluster) -> Target:
         """What the sampler reads; a slot is a container of a map task."""
-        conf = self._conf(cluster, cluster.master, Role.CORE)
-        mapred = hadoop_conf.settings(conf)["mapred-site"]
+        mapred = self.settings(cluster)["mapred-site"]
         return Target(
             cluster=cluster.id,
             masters=self.masters(cluster),
@@ -162,6 +161,10 @@ class Setup:
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
         """The configuration folder of a node, by file name."""
         return hadoop_conf.files(self._conf(cluster, node, role))
+
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        """The settings of the master, by file and key."""
+        return hadoop_conf.settings(self._conf(cluster, cluster.master, Role.CORE))
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
         """What runs on a node."""

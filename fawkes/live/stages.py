@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
-from fawkes.core.model import Facts
+from fawkes.core.model import Facts, Plain
 from fawkes.errors import ElsewhereError, FawkesError
 from fawkes.live import data, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
@@ -25,6 +25,7 @@ from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
 from fawkes.live.setup import Setup
 from fawkes.live.sources import fingerprint, source_of
+from fawkes.live.survey import undeclared
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 
@@ -132,6 +133,12 @@ def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
     return failed
 
 
+def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
+    """A row about data that may be lost with an MR-cluster; what is not given is not known, and not saved."""
+    row: dict[str, Plain] = {"bytes": None, "save_to": "", "saved": False, "owner": None, "files": None}
+    return {"cluster": cluster.id, "path": path, **row, **facts}
+
+
 class Stages:
     """Reaches `Load` and `Save` goals; both can be broken off and begun again."""
 
@@ -189,20 +196,28 @@ class Stages:
         self._thaw(cluster)
         return None
 
-    def at_stake(self, cluster: LiveCluster) -> list[dict[str, object]]:
-        """What of a MR-cluster would be lost without a save, for people; bytes None where nobody could be asked."""
-        details: ClusterDetails = cluster.details
+    def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
+        """What of an MR-cluster would be lost without a save, for people: first the declared outputs, then the rest.
+
+        ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
+        None where nobody could be asked.
+        """
         hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0)
-        return [
-            {
-                "cluster": cluster.id,
-                "path": stake.path,
-                "bytes": stake.size,
-                "save_to": stake.save_to,
-                "saved": stake.saved,
-            }
-            for stake in saved.at_stake(hdfs, details.outputs)
+        rows = [
+            stake_row(
+                cluster,
+                stake.path,
+                bytes=stake.size,
+                save_to=stake.save_to,
+                saved=stake.saved,
+                owner=stake.owner,
+                files=stake.files,
+            )
+            for stake in saved.at_stake(hdfs, cluster.details.outputs)
         ]
+        for row in undeclared(hdfs, cluster, self._setup):
+            rows.append(stake_row(cluster, row["path"], bytes=row["bytes"], owner=row["owner"], files=row["files"]))
+        return rows
 
     def _unless(self, current: Callable[[], bool]) -> Stop:
         """Whether work is to stop: the controller ends, or a newer goal came."""

@@ -189,23 +189,21 @@ class Hdfs:
         while waiting:
             folder = waiting.pop()
             try:
-                found = sorted(self.children(folder, refused), key=lambda file: (not file.folder, file.path))
+                for file in self.children(folder, refused):
+                    if file.folder:
+                        waiting.append(file.path)
+                    yield file
             except HdfsFailedError as error:
                 if refused is None or error.unreachable or folder == path:
                     raise
                 refused(folder, error.what)
-                continue
-            yield from found
-            waiting += [file.path for file in reversed(found) if file.folder]
 
     def children(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
         """What is in a folder, page by page, in the NameNode's order; entries that cannot be used as in `below`."""
-        seen: set[str] = set()
         for row in self._rows(path):
             name = row.get("pathSuffix")
-            why = fault_of(name, row) or ("is listed twice" if name in seen else "")
+            why = fault_of(name, row)
             if not why:
-                seen.add(str(name))
                 yield _file(f"{path.rstrip('/')}/{name}", row)
             elif refused is not None:
                 refused(f"{path.rstrip('/')}/{shown(name)}", why)

@@ -336,6 +336,13 @@ def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name
     assert {path.name for path in target.parent.parent.iterdir()} == {"saved"}
 
 
+@pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
+def test_a_name_that_is_listed_twice_is_reported(server: FakeHdfs, target: Path, kind: str) -> None:
+    server.said["/out/wc"] = [{"pathSuffix": "part-r-00001", "type": kind, "length": 1, "modificationTime": 1}]
+    assert unsaved(server, target).keys() == {"/out/wc/part-r-00001"}
+    assert contents(working(target)) == server.files("/out/wc")
+
+
 _NAME = st.text(max_size=8) | st.sampled_from(
     ["..", ".", "../x", "/x", "a/../../x", "x\0", ".wc.saving", "wc", "\n", "\\"]
 )
@@ -581,7 +588,7 @@ def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
 def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:
     size = sum(FILES.values())
     unsaved, gone, far = stakes(server, ("/out/wc", target), ("/out/gone", target), ("/out/wc", "hdfs://far/x"))
-    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False)
+    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False, owner="hadoop")
     assert gone == Stake("/out/gone", str(target), 0, 0, saved=True)
     assert not far.saved
     save(server, target)

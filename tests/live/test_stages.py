@@ -49,6 +49,9 @@ class FakeSetup:
     def environment(self, cluster: object, node: object) -> dict[str, str]:
         return {}
 
+    def settings(self, cluster: object) -> dict[str, dict[str, str]]:
+        return {"mapred-site": {}, "yarn-site": {}}
+
     def default_fs(self, cluster: object) -> str:
         return "hdfs://near:8020"
 
@@ -296,3 +299,19 @@ def test_without_outputs_nobody_is_asked(site: Site) -> None:
     site.outputs = {}
     site.server.down.add("127.0.0.1")
     assert site.save() == {"outputs": []}
+
+
+def test_what_is_at_stake_is_told_of_what_nobody_declared_as_well(site: Site) -> None:
+    site.server.put("/user/alice/thesis", b"mine")
+    site.server.tree["/user/alice"].owner = "alice"
+    cluster = site.stages()._known(C)
+    rows = site.stages().at_stake(cluster)
+    common = {"cluster": C, "saved": False}
+    assert rows == [
+        common | {"path": path, "bytes": size, "save_to": to, "owner": owner, "files": files}
+        for path, size, to, owner, files in [
+            ("/out/a", 6, str(site.folder / "a"), "hadoop", 2),
+            ("/out/b", 5, str(site.folder / "b"), "hadoop", 1),
+            ("/user/alice", 4, "", "alice", 1),
+        ]
+    ]
