@@ -33,7 +33,9 @@ def write(site: Path, folder: Path) -> None:
     inventory = Site(site).inventory()
     addresses = {n.name: HostAddress(n.name, n.address, n.user, n.port, n.key) for n in inventory.nodes}
     with Fleet(addresses, inventory.known_hosts) as fleet:
-        ground = Ground(inventory, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses))
+        ground = Ground(
+            inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
+        )
         setup = Setup(ground, fleet.shell())
         plan = _Plan(site, ground, setup)
         for node in CORE:

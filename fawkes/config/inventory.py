@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from pydantic import Field, PlainValidator
 from fawkes.config.fields import LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
 from fawkes.config.loader import Faults, Strict, did_you_mean, load, wrong
 from fawkes.config.nodeset import expand, fold, is_host_name
+from fawkes.core.model import Plain
 
 __all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_inventory"]
 
@@ -46,6 +47,16 @@ class InventoryNode:
     software_dir: str
     java_home: str | None
     attributes: Mapping[str, Attribute]
+
+    def plain(self) -> dict[str, Plain]:
+        """As plain data, so that the ledger knows how a node is reached which the file has forgotten."""
+        return {**asdict(self), "key": None if self.key is None else str(self.key), "attributes": dict(self.attributes)}
+
+
+def remembered(details: Mapping[str, Any]) -> InventoryNode:
+    """The node behind plain data (`InventoryNode.plain`); TypeError when it is none."""
+    key = details.get("key")
+    return InventoryNode(**{**details, "key": None if key is None else Path(key)})
 
 
 @dataclass(frozen=True)

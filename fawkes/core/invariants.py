@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from math import fsum, isclose
 
-from fawkes.core.counts import Counts, Held
+from fawkes.core.counts import Counts, Held, counted, lack, short_of_core, surplus
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
 from fawkes.core.lifecycle import (
     CLUSTER_EDGES,
-    COUNTED,
     HELD,
     JOB_EDGES,
     NODE_EDGES,
@@ -68,11 +67,23 @@ def _indexes(state: State) -> list[str]:
         "the sum of promises is wrong": state.promised
         == sum(c.spec.min_nodes for c in state.clusters.values() if c.life in PROMISED),
     }
+    checks["the order of those in need, of donors, or of those short of core nodes is wrong"] = _ranks(state)
     for c, each in held.items():
         checks[f"{c}: the index of its nodes is wrong"] = state.held(c) == each and state.nodes_of(c) == {
             n for n, s in state.nodes.items() if s.owner == c
         }
     return [wrong for wrong, holds in checks.items() if not holds]
+
+
+def _ranks(state: State) -> bool:
+    """Whether MR-clusters are ranked as they would be now."""
+    targets = state.last_tick.targets
+    known = [(c, state.held(c.id)) for c in state.clusters.values()]
+    needy = sorted((key, c.id) for c, held in known if (key := lack(c, held, targets.get(c.id))) is not None)
+    donors = sorted((key, c.id) for c, held in known if (key := surplus(c, held)) is not None)
+    master = {c.id: None if c.master is None else state.nodes.get(c.master) for c, _ in known}
+    short = {c.id for c, held in known if short_of_core(c, held, master[c.id])}
+    return (list(state.needy), list(state.donors), set(state.short)) == (needy, donors, short)
 
 
 def _node(view: View, state: NodeState) -> str:
@@ -133,7 +144,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 
 def _core(nodes: Iterable[NodeState]) -> int:
     """How many are core nodes that stay."""
-    return sum(1 for state in nodes if state.role is Role.CORE and state.life in COUNTED)
+    return sum(1 for state in nodes if state.role is Role.CORE and counted(state))
 
 
 def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
@@ -169,6 +180,9 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
+    """Whether a document would name nodes of others: by the index from which it is filled in, or in its own members."""
     stored, cluster = view.nodes, effect.cluster
-    foreign = [(n, state.owner) for n in effect.members if (state := nodes.get(n) or stored[n]).owner != cluster]
+    named = {n: nodes.get(n) or stored[n] for n in effect.members}
+    named |= {n: stored[n] for n in view.nodes_of(cluster) if n not in nodes}
+    foreign = [(n, state.owner) for n, state in sorted(named.items()) if state.owner != cluster]
     return [f"{cluster} would count {node} of {owner} as a member" for node, owner in foreign]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.backlog import Backlog
-from fawkes.core.counts import Counts, FreeIds, Held, Place, place
+from fawkes.core.counts import Counts, FreeIds, Held, Place, Ranked, lack, place, short_of_core, surplus
 from fawkes.core.decision import (
     AddSample,
     Change,
@@ -100,22 +100,27 @@ class State:
         self.grown_us = _LONG_AGO_US
         self.shrunk_us = _LONG_AGO_US
         self.last_tick = NO_TICK
+        self.needy = Ranked()
+        self.donors = Ranked()
+        self.short: dict[ClusterId, None] = {}
         self.paused = ""
         self.wake_us: int | None = None
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
+        self._versions: dict[ClusterId, int] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
+        self._unranked: dict[ClusterId, None] = {}
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
+        """The nodes that an MR-cluster holds physically."""
         holding = self._holdings.get(cluster)
         return holding.nodes if holding else frozenset()
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         holding = self._holdings.get(cluster)
         return holding.held if holding else _NOTHING_HELD
 
@@ -130,7 +135,7 @@ class State:
         return (holding.area + holding.capacity_milli * (at_us - holding.at_us)) / span
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         return self.backlog(cluster).jobs
 
     def backlog(self, cluster: ClusterId) -> Backlog:
@@ -138,13 +143,24 @@ class State:
         return self._backlogs.get(cluster, _NO_JOBS)
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
 
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
-        kept = self._windows.get(cluster, ())
-        return Window(cluster, tuple(entry.sample for entry in kept if entry.sample.at_us > since_us))
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins.
+
+        It is above every version of its predecessors, so that no late answer about them is taken for one about it; 0
+        for a name that was never used.
+        """
+        return self._versions[cluster] + 1 if cluster in self._versions else 0
+
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
+        kept = [entry.sample for entry in self._windows.get(cluster, ())]
+        within = tuple(sample for sample in kept if sample.at_us > since_us)
+        older = kept[: len(kept) - len(within)]
+        recent = [sample for sample in older[-1:] if base_us is None or sample.at_us > base_us]
+        return Window(cluster, within, recent[0] if recent else None)
 
     def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
@@ -209,16 +225,19 @@ class State:
             holding.capacity_milli += sign * state.node.capacity_milli
             holding.held.add(state, sign)
             (holding.nodes.add if sign > 0 else holding.nodes.discard)(state.node.id)
+            self._unranked[state.owner] = None
 
     def put_cluster(self, new: ClusterState) -> None:
-        """Replace a MR-cluster; one that is gone leaves with all that was kept for it."""
+        """Replace an MR-cluster; one that is gone leaves with all that was kept for it."""
         old = self.clusters.get(new.id)
+        self._unranked[new.id] = None
         self.promised += _promise(new) - (0 if old is None else _promise(old))
         if new.life not in QUEUED:
             self.queue.pop(new.id, None)
         elif new.id not in self.queue:
             self.queue[new.id] = None
         if new.life is ClusterLife.GONE:
+            self._versions[new.id] = new.version
             self._forget(new.id)
             return
         self.clusters[new.id] = new
@@ -260,19 +279,33 @@ class State:
         self.pending.pop(change.key, None)
 
     def add_sample(self, change: AddSample) -> None:
-        """Add a sample and drop those that are too old."""
+        """Add a sample and drop those that are too old: of these the last is kept, the windows to come grow from it."""
         kept = self._windows.setdefault(change.cluster, deque())
         kept.append(change)
-        while kept and kept[0].sample.at_us < change.keep_from_us:
+        while len(kept) > 1 and kept[1].sample.at_us <= change.keep_from_us:
             kept.popleft()
         self._latest[change.cluster] = change
 
     def put_tick(self, change: PutTick) -> None:
         """Remember a tick; a measured one begins a new interval of eq. 2."""
+        self._unranked.update(dict.fromkeys([*self.last_tick.targets, *change.targets]))
         self.last_tick = change
         if change.measured:
             for holding in self._holdings.values():
                 holding.restart(self.now_us)
+
+    def rank(self) -> None:
+        """Put the MR-clusters that were touched at their places among the others."""
+        for name in self._unranked:
+            cluster, held = self.clusters.get(name), self.held(name)
+            self.needy.put(name, lack(cluster, held, self.last_tick.targets.get(name)))
+            self.donors.put(name, surplus(cluster, held))
+            master = self.nodes.get(cluster.master) if cluster is not None and cluster.master is not None else None
+            if short_of_core(cluster, held, master):
+                self.short[name] = None
+            else:
+                self.short.pop(name, None)
+        self._unranked.clear()
 
     def samples(self) -> list[AddSample]:
         """Every sample that a window still has."""
@@ -286,17 +319,23 @@ class State:
         """The ids of all jobs that each MR-cluster was ever given."""
         return self._job_ids
 
+    def versions(self) -> Mapping[ClusterId, int]:
+        """The last version of each MR-cluster that is gone, by name: one number for each name, kept for ever."""
+        return self._versions
+
     def restore(
         self,
         *,
         queue: Iterable[ClusterId],
         intervals: Mapping[ClusterId, tuple[int, int, int]],
         job_ids: Mapping[ClusterId, Iterable[str]],
+        versions: Mapping[ClusterId, int],
         moved_us: tuple[int, int],
     ) -> None:
         """Put back what no change says (`core.picture`)."""
         self.queue = dict.fromkeys(queue)
         self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
+        self._versions = dict(versions)
         self.grown_us, self.shrunk_us = moved_us
         for cluster, (since_us, at_us, area) in intervals.items():
             holding = self._holding(cluster)
@@ -342,3 +381,4 @@ def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:
     state.now_us = max(state.now_us, at_us)
     for change in changes:
         state.apply(change)
+    state.rank()

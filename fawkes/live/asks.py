@@ -19,6 +19,7 @@ from fawkes.core.events import (
     ReleaseAsked,
     Requested,
     ResumeAsked,
+    RetryAsked,
     Submitted,
     UndrainAsked,
 )
@@ -130,10 +131,22 @@ class DrainBody(Strict):
 
     node: Host
     reason: str = Field(min_length=1, max_length=1000)
+    discard: bool = False
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
         """DrainAsked."""
-        return DrainAsked(at_us=at_us, node=NodeId(self.node), reason=self.reason, by=by, ask=ask)
+        node = NodeId(self.node)
+        return DrainAsked(at_us=at_us, node=node, reason=self.reason, discard=self.discard, by=by, ask=ask)
+
+
+class RetryBody(Strict):
+    """``POST /retry``: what waits for the next try of a node or an MR-cluster is tried now."""
+
+    subject: Host
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """RetryAsked."""
+        return RetryAsked(at_us=at_us, subject=self.subject, by=by, ask=ask)
 
 
 class UndrainBody(Strict):
@@ -153,6 +166,7 @@ ASKS: Mapping[str, type[Strict]] = {
     "cancel": CancelBody,
     "pause": PauseBody,
     "resume": ResumeBody,
+    "retry": RetryBody,
     "drain": DrainBody,
     "undrain": UndrainBody,
 }

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, NodeLife, Role
+from fawkes.core.members import members as members_of
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, Role
 from fawkes.core.state import View
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded.
-
-    ``served`` has the generation of each node that served when this controller took over.
-    """
+    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded."""
 
     spec: ClusterSpec
     details: ClusterDetails
@@ -26,7 +24,6 @@ class LiveCluster:
     members: Mapping[NodeId, Member]
     ready: bool = False
     working: bool = False
-    served: Mapping[NodeId, int] = field(default_factory=dict)
 
     @property
     def id(self) -> ClusterId:
@@ -53,18 +50,13 @@ class Clusters:
     def adopt(self, view: View) -> None:
         """Take over what the ledger says, after a restart."""
         for state in view.clusters.values():
-            if state.life not in WITH_MASTERS or state.master is None:
+            if state.life not in WITH_MASTERS or state.master is None or view.rules is None:
                 continue
-            members = {
-                n: Member(Goal.SERVING, role, view.nodes[n].generation)
-                for n in view.nodes_of(state.id)
-                if (role := view.nodes[n].role) is not None and view.nodes[n].life is not NodeLife.CLEANING
-            }
+            members = members_of((view.nodes[n] for n in sorted(view.nodes_of(state.id))), view.rules.settings)
             details = ClusterDetails.of(state.spec.details)
             deployed = state.life is not ClusterLife.DEPLOYING
             working = state.life is ClusterLife.RUNNING
-            served = {n: m.generation for n, m in members.items() if view.nodes[n].life is NodeLife.SERVING}
-            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working, served))
+            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
 
     def deploying(self, effect: Deploy) -> LiveCluster:
         """A MR-cluster begins; one that works goes on to work when it is asked for again."""

@@ -7,7 +7,7 @@ import multiprocessing
 import signal
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -15,12 +15,13 @@ from types import FrameType
 
 import fawkes
 from fawkes.catalog import Found
-from fawkes.config.inventory import Inventory
+from fawkes.config.inventory import Inventory, InventoryNode, remembered
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
-from fawkes.core.effects import Reply
+from fawkes.core.effects import Reply, Survey
 from fawkes.core.events import PolicyText, Started
-from fawkes.core.model import ClusterId, Node, NodeId
+from fawkes.core.lifecycle import HELD
+from fawkes.core.model import ClusterId, Facts, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.settings import Settings
@@ -46,6 +47,7 @@ from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
+from fawkes.live.survey import survey
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
@@ -168,14 +170,13 @@ class Controller:
         stack.callback(ledger.close)
         state = _remembered(ledger)
         identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
-        fleet = self._fleet()
+        known = self._known_nodes(state)
+        fleet = self._fleet(known)
         stack.callback(fleet.close)
         clusters = Clusters()
         clusters.adopt(state)
         ssh = self._plan.settings.ssh
-        ground = Ground(
-            self._plan.inventory, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout
-        )
+        ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -199,19 +200,19 @@ class Controller:
         setup = Setup(ground, fleet.shell())
         membership = MembershipKeeper(ground, clusters, setup)
         keeper = LogKeeper(ground, fleet, self._plan.site.state_dir / "logs")
-        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep)
+        watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
+        self._stack.callback(watch.close)
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)
         deployer = Deployer(ground, clusters, setup, membership, world.stopping)
         upload = Upload(fleet)
         stages = Stages(ground, clusters, setup, upload, world.stopping)
         jobs = Jobs(ground, clusters, setup, mailbox, upload)
         self._stack.callback(jobs.close)
-        watch = Watch(clusters, setup, membership, world.goals, mailbox)
-        self._stack.callback(watch.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))
         self._stack.callback(sampler.close)
         sampling = Sampling(clusters, setup, sampler, mailbox.clock)
         self._stack.callback(sampling.close)
-        hands = Hands(deployer, hosts, membership, stages, jobs)
+        hands = Hands(deployer, hosts, membership, stages, jobs, lambda effect: _survey(clusters, setup, effect))
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
@@ -226,12 +227,19 @@ class Controller:
             stop=lambda by, for_good: self._stop(world, f"{by} asked for it", for_good=for_good),
         )
 
-    def _fleet(self) -> Fleet:
+    def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:
+        """The nodes of the inventory, and those that it has forgotten while something of the pool is on them."""
+        listed = {node.name for node in self._plan.inventory.nodes}
+        forgotten = [
+            remembered(node.node.details)
+            for name, node in state.nodes.items()
+            if name not in listed and node.life in HELD and node.node.details
+        ]
+        return (*self._plan.inventory.nodes, *forgotten)
+
+    def _fleet(self, nodes: Iterable[InventoryNode]) -> Fleet:
         ssh = self._plan.settings.ssh
-        addresses = {
-            node.name: HostAddress(node.name, node.address, node.user, node.port, node.key)
-            for node in self._plan.inventory.nodes
-        }
+        addresses = {node.name: HostAddress(node.name, node.address, node.user, node.port, node.key) for node in nodes}
         return Fleet(
             addresses,
             self._plan.inventory.known_hosts,
@@ -246,6 +254,7 @@ class Controller:
                 site=node.site,
                 capacity_milli=round(node.capacity * _CAPACITY_UNIT),
                 may_core=node.may_core,
+                details=node.plain(),
             )
             for node in self._plan.inventory.nodes
         )
@@ -295,3 +304,10 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
+
+
+def _survey(clusters: Clusters, setup: Setup, effect: Survey) -> Facts:
+    cluster = clusters.get(effect.cluster)
+    if cluster is None:
+        raise FawkesError("it has no masters that could say what is in HDFS", where=effect.cluster)
+    return survey(cluster, setup)

@@ -25,8 +25,6 @@ from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
 
-#: attempts that one call begins; when the goal is reached for again, there are as many new ones
-_TRIES = 2
 _LOOK_EVERY_S = 1.0
 _ANSWER_S = 10.0
 _DISTCP = "org.apache.hadoop.tools.DistCp"
@@ -64,11 +62,10 @@ class Copies:
         self._stopping = stopping
 
     def run(self, cluster: LiveCluster, name: str, details: JobDetails, stop: Callable[[], bool]) -> None:
-        """Return when the copy is complete. HostError with the reason when new attempts fail as well.
+        """Return when the copy is complete; HostError with the reason when a new attempt fails.
 
-        Attempts that failed for an earlier call are passed by: what was wrong then may have been put right.
+        Attempts that failed for an earlier call are skipped: what was wrong then may have been put right.
         """
-        failed = 0
         for attempt in count(1):
             facts, _ = self._look(cluster, name, attempt)
             new = facts.get("state", "absent") in ("absent", "unborn")
@@ -77,8 +74,7 @@ class Copies:
             why = self._end(cluster, name, attempt, stop)
             if not why:
                 return
-            failed += new
-            if failed == _TRIES:
+            if new:
                 raise HostError(f"{details.title} failed: {why}", host=cluster.master)
 
     def _begin(self, cluster: LiveCluster, name: str, attempt: int, details: JobDetails) -> None:
@@ -103,7 +99,7 @@ class Copies:
                 return ""
             if facts.get("state") != "running":
                 with contextlib.suppress(UnreadableError):
-                    known = masters.applications(addresses, Deadline.after(_ANSWER_S), tag=tag)
+                    known = masters.all_applications(addresses, Deadline.after(_ANSWER_S), tag=tag)
                     if known and all(application.succeeded for application in known):
                         return ""
                     if all(application.ended for application in known):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from fawkes.config.inventory import Inventory, InventoryNode
+from fawkes.config.inventory import InventoryNode
 from fawkes.core.model import ClusterId, NodeId
-from fawkes.errors import FawkesError
+from fawkes.errors import FawkesError, HostError
 from fawkes.live.ssh import Result
 from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts, reading
 
@@ -35,13 +35,21 @@ class Identity:
     controller: str
 
 
+class _Nodes(dict[NodeId, InventoryNode]):
+    """Nodes by id; one that nobody can say how to reach is an error that names it."""
+
+    def __missing__(self, node: NodeId) -> InventoryNode:
+        hint = "Put it back into inventory.toml until `fawkes nodes` shows that it is empty"
+        raise HostError("how it is reached stands neither in the inventory nor in the ledger", host=node, hint=hint)
+
+
 class Ground:
     """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes."""
 
     def __init__(
-        self, inventory: Inventory, identity: Identity, shell: Shell, *, command_s: float, threads: int
+        self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
     ) -> None:
-        self.nodes: Mapping[NodeId, InventoryNode] = {NodeId(node.name): node for node in inventory.nodes}
+        self.nodes: Mapping[NodeId, InventoryNode] = _Nodes({NodeId(node.name): node for node in nodes})
         self.names: Mapping[str, NodeId] = {
             key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
         }

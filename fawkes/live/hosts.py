@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from fawkes.core.effects import Host
 from fawkes.core.events import Condition
-from fawkes.core.model import ClusterId, Role
+from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.proof import not_proven
+from fawkes.core.sight import Sight
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
@@ -26,8 +28,16 @@ _LOOKS_PER_STATUS = 8
 _TURNED_AWAY = ("Disallowed NodeManager", "DisallowedDatanodeException", "denied communication with namenode")
 
 
+class NotProvenError(FawkesError):
+    """The blocks of a node were not proven to be elsewhere right before its wipe: nothing was touched."""
+
+
 class Hosts:
-    """Reaches `Host` goals. ``keep_logs`` gets the logs of a MR-cluster on a node before they are wiped."""
+    """Reaches `Host` goals.
+
+    ``keep_logs`` gets the logs of an MR-cluster on a node before they are wiped, ``see`` asks the masters how they see
+    a node at this moment.
+    """
 
     def __init__(
         self,
@@ -36,12 +46,14 @@ class Hosts:
         setup: Setup,
         stopping: threading.Event,
         keep_logs: Callable[[Host], None],
+        see: Callable[[LiveCluster, NodeId], Sight],
     ) -> None:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
         self._stopping = stopping
         self._keep_logs = keep_logs
+        self._see = see
 
     def reach(self, effect: Host, current: Callable[[], bool]) -> Condition | None:
         """SERVING or CLEAN once that was seen; None when a newer goal came. FawkesError says why it was not reached."""
@@ -76,6 +88,8 @@ class Hosts:
         """Lease, folders, configuration, daemons: what is so already is left alone."""
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
         daemons = self._setup.daemons(cluster, effect.node, role)
+        if effect.leaving:
+            daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
         files = self._setup.files(cluster, effect.node, role)
         for doing, script in (
             ("taking the node", lease.take(right)),
@@ -89,6 +103,9 @@ class Hosts:
         """Whether the masters count on the node; a master that does not answer now may do so at the next look."""
         addresses, deadline = self._setup.masters(cluster), Deadline.after(_ANSWER_S)
         try:
+            if effect.leaving:
+                found = masters.storage(addresses, deadline).nodes.get(effect.node)
+                return found is not None and found.alive
             compute = masters.resource_manager_nodes(addresses, deadline).get(effect.node)
             if compute is None or compute.state != masters.RUNNING:
                 return False
@@ -106,9 +123,21 @@ class Hosts:
             self._keep_logs(effect)
         except FawkesError as error:
             _log.warning("%s: its logs could not be kept: %s", effect.node, error)
+        self._prove(effect)
         self._ground.run(effect.node, node.wipe(right), "wiping")
         self._ground.run(effect.node, lease.release(right), "giving the node back")
         return Condition.CLEAN
+
+    def _prove(self, effect: Host) -> None:
+        """NotProvenError unless the blocks that may be on the node are shown to be elsewhere, now."""
+        if effect.proof is None:
+            return
+        cluster = self._clusters.get(effect.cluster)
+        if cluster is None:
+            raise NotProvenError(f"{effect.cluster} has no masters that could say where its blocks are")
+        sight = self._see(cluster, effect.node)
+        if why := not_proven(sight, effect.proof, since_us=sight.asked_us - 1):
+            raise NotProvenError(why)
 
     def _retires(self, cluster: ClusterId, effect: Host) -> None:
         """A MR-cluster whose master is wiped is asked no more."""

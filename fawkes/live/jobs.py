@@ -1,16 +1,21 @@
-"""Jobs: each attempt is begun once by a launcher on the master, found again by its tag, watched to its end."""
+"""Jobs: each attempt is begun once by a launcher on the master and found again by its tag; how it stands is told.
+
+What that means is decided in `core.attempts`, which is also asked right before anything is begun.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fawkes.config.details import JobDetails
+from fawkes.core.attempts import judge, may_begin
 from fawkes.core.effects import CancelJob, StartJob
-from fawkes.core.events import JobObserved, Progress
+from fawkes.core.events import AttemptSeen, Progress
 from fawkes.core.model import ClusterId, JobId
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
 from fawkes.core.tags import tag_of
 from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
@@ -24,34 +29,28 @@ from fawkes.live.post import Mailbox
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
-from fawkes.playbook import Facts, Lease, Script
-from fawkes.units import SECOND_US
+from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 10.0
 _LOOK_S = 30.0
-#: a client that has run for so long without an application counts as running: it may never have one
-_PATIENCE_US = 60 * SECOND_US
-#: a shell adds this to the number of the signal that ended a command
-_SIGNALS = 128
 
 
 @dataclass(slots=True)
 class _Watched:
-    """An attempt under way, of a client that was seen since then.
+    """An attempt under way, as it was told last. ``began``: something of it was seen, ``cancelled``: its end is wanted.
 
-    ``own`` is a command that need not have an application, ``single`` one that is over with its first; ``told`` once
-    its start was reported, ``cancelled`` once it was asked to stop.
+    ``own`` is a command that need not have an application, ``single`` one that is over with its first.
     """
 
     job: JobId
     cluster: ClusterId
     attempt: int
-    since_us: int
     own: bool = False
     single: bool = False
-    told: bool = False
+    began: bool = False
     cancelled: bool = False
+    told: Attempt | None = None
 
 
 class Jobs:
@@ -65,58 +64,45 @@ class Jobs:
         self._upload = upload
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
-        self._again: dict[JobId, StartJob] = {}
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="jobs")
         self._looks: dict[ClusterId, Future[None]] = {}
 
     def start(self, effect: StartJob) -> None:
-        """Begin the attempt unless it was begun; UserError when it never can be."""
-        with self._lock:
-            self._again.pop(effect.job, None)
-        cluster = self._cluster(effect.cluster)
+        """Begin the attempt unless something of it was begun, and tell how it stands; UserError if it never can be."""
         details = JobDetails.of(effect.spec.details)
-        known = self._ask(cluster, effect.job, effect.attempt)
-        script = self._look_script(cluster, effect.job, effect.attempt)
-        facts, _ = self._ground.look(cluster.master, script, within_s=_LOOK_S)
-        if facts.get("state", "absent") in ("absent", "unborn") and not known:
+        one = self._watch(effect, details)
+        cluster = self._cluster(effect.cluster)
+        seen = self._see(cluster, one)
+        if may_begin(seen):
             self._begin(cluster, effect, details)
-        with self._lock:
-            self._watched[effect.job] = self._begun(effect, details)
+            seen = self._see(cluster, one)
+        self._tell(one, seen, again=True)
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
-        with self._lock:
-            self._again.pop(effect.job, None)
         cluster = self._cluster(effect.cluster)
         self._ground.run(
             cluster.master, book.cancel(self._lease(cluster), effect.job, effect.attempt), "cancelling a job"
         )
-        with self._lock:
-            watched = self._watched.setdefault(effect.job, self._begun(effect))
-            watched.cancelled = True
-        self._kill(cluster, self._ask(cluster, effect.job, effect.attempt))
+        one = self._watch(effect, None)
+        one.cancelled = True
+        for application in self._ask(cluster, effect.job, effect.attempt):
+            if not application.ended:
+                kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
+        self._tell(one, self._see(cluster, one), again=True)
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
-        """A goal that cannot be reached: a job that can never start has failed; anything else is tried again.
-
-        A job that runs already has no deadline in the core after which it would be asked for again.
-        """
-        if isinstance(effect, CancelJob) or isinstance(error, ElsewhereError):
+        """A goal that could not be worked on: why is told, and whether it ever can be."""
+        if isinstance(error, ElsewhereError):
             return
-        if isinstance(error, UserError):
-            self._tell(effect, Progress.REFUSED, error=str(error))
-            return
-        with self._lock:
-            self._again[effect.job] = effect
+        never = isinstance(error, UserError) and isinstance(effect, StartJob)
+        seen = Attempt(refused=str(error)) if never else Attempt(error=str(error))
+        self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=effect.job, attempt=effect.attempt, seen=seen))
 
     def round(self) -> None:
-        """Begin a look at the attempts of every MR-cluster whose last look has ended: one that hangs holds up no other.
-
-        What could not be begun is begun again.
-        """
+        """Begin a look at the attempts of every MR-cluster whose last look has ended: none holds up another."""
         with self._lock:
             busy = {one.cluster for one in self._watched.values()}
-            busy |= {effect.cluster for effect in self._again.values()}
             for gone in set(self._looks) - busy:
                 del self._looks[gone]
             for cluster in busy:
@@ -135,144 +121,70 @@ class Jobs:
 
     def _look_at(self, name: ClusterId) -> None:
         with self._lock:
-            again = [effect for effect in self._again.values() if effect.cluster == name]
             watched = [one for one in self._watched.values() if one.cluster == name]
-        for effect in again:
-            try:
-                self.start(effect)
-            except FawkesError as error:
-                self.refused(effect, error)
         cluster = self._clusters.get(name)
-        if cluster is None or not cluster.ready:
-            return
-        for one in watched:
-            try:
-                self._observe(cluster, one)
-            except FawkesError as error:
-                _log.info("%s could not be looked at: %s", one.job, error)
+        if cluster is None:
+            self._forget(watched)
+        elif cluster.ready:
+            for one in watched:
+                try:
+                    self._tell(one, self._see(cluster, one))
+                except FawkesError as error:
+                    _log.info("%s could not be looked at: %s", one.job, error)
 
-    def _begun(self, effect: StartJob | CancelJob, details: JobDetails | None = None) -> _Watched:
-        begun = _Watched(effect.job, effect.cluster, effect.attempt, self._mailbox.clock.now_us())
-        if details is not None:
-            begun.single = details.one_application
-            begun.own = details.kind in ("script", "pig") and not begun.single
-        return begun
+    def _watch(self, effect: StartJob | CancelJob, details: JobDetails | None) -> _Watched:
+        """The attempt, watched from now on if it was not."""
+        with self._lock:
+            one = self._watched.get(effect.job)
+            if one is None or one.attempt != effect.attempt:
+                one = self._watched[effect.job] = _Watched(effect.job, effect.cluster, effect.attempt)
+            if details is not None:
+                one.single = details.one_application
+                one.own = details.kind in ("script", "pig") and not one.single
+            return one
 
-    def _kill(self, cluster: LiveCluster, applications: tuple[Application, ...]) -> None:
-        for application in applications:
-            if not application.ended:
-                kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
+    def _forget(self, watched: list[_Watched]) -> None:
+        with self._lock:
+            for one in watched:
+                if self._watched.get(one.job) is one:
+                    del self._watched[one.job]
 
-    def _observe(self, cluster: LiveCluster, one: _Watched) -> None:
+    def _see(self, cluster: LiveCluster, one: _Watched) -> Attempt:
+        """How an attempt stands; its applications are not known while the ResourceManager is not sure of them."""
         script = self._look_script(cluster, one.job, one.attempt)
         facts, result = self._ground.look(cluster.master, script, within_s=_LOOK_S)
-        state = facts.get("state", "")
-        if state == "finished":
-            self._finished(cluster, one, facts, result.stderr)
-        elif state in ("running", "lost", "absent"):
-            self._in_yarn(cluster, one, client_gone=state != "running")
-
-    def _in_yarn(self, cluster: LiveCluster, one: _Watched, *, client_gone: bool) -> None:
-        """What the ResourceManager says of an attempt whose client has left no result (yet)."""
-        known = self._ask(cluster, one.job, one.attempt)
-        self._runs(one, known, client_gone=client_gone)
-        if not client_gone or any(not application.ended for application in known):
-            return
-        if one.cancelled:
-            self._end(one, Progress.CANCELLED, applications=known)
-        elif not known:
-            self._end(one, Progress.FAILED, error="its launcher is gone, and YARN knows nothing of it")
-        else:
-            last = known[-1]
-            error = last.diagnostics
-            if one.own and last.succeeded:
-                # It may have had more MR-jobs to run.
-                error = f"its client is gone; the {len(known)} applications that it ran have ended"
-            progress = Progress.SUCCEEDED if all(a.succeeded for a in known) and not one.own else Progress.FAILED
-            self._end(one, progress, applications=known, error="" if progress is Progress.SUCCEEDED else error)
-
-    def _runs(self, one: _Watched, known: tuple[Application, ...], *, client_gone: bool) -> None:
-        """Report the start, once; without it the job has no time limit and keeps the next one waiting."""
-        waited_us = self._mailbox.clock.now_us() - one.since_us
-        if one.told or not (known or (not client_gone and (one.own or waited_us > _PATIENCE_US))):
-            return
-        one.told = True
-        application = known[0] if known else None
-        self._tell(
-            one,
-            Progress.RUNNING,
-            application=application.id if application else "",
-            started_us=(application.started_us or None) if application else one.since_us,
+        launcher, exit_code = _launcher(facts.get("state", "")), facts.number("exit")
+        one.began = one.began or launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+        seen = Attempt(
+            launcher=launcher,
+            exit=exit_code,
+            began_us=facts.number("began_us"),
+            ended_us=facts.number("ended_us"),
+            cancelled=facts.get("cancelled") == "yes",
+            own=one.own,
+            single=one.single,
         )
+        try:
+            known = self._ask(cluster, one.job, one.attempt)
+        except UnreadableError as error:
+            return replace(seen, error=str(error))
+        seen = replace(seen, applications=tuple(map(_application, known)))
+        ended = launcher in (Launcher.FINISHED, Launcher.LOST) and exit_code != 0
+        if not ended or any(not application.ended for application in known):
+            return seen
+        said = why_failed(self._setup.masters(cluster), known, result.stderr, Deadline.after(_ANSWER_S))
+        return replace(seen, words=said, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
 
-    def _finished(self, cluster: LiveCluster, one: _Watched, facts: Facts, stderr: str) -> None:
-        if facts.get("exit") == "0":
-            try:
-                known = self._ask(cluster, one.job, one.attempt)
-            except UnreadableError:
-                known = ()
-            self._end(one, Progress.SUCCEEDED, applications=known, facts=facts)
-            return
-        cancelled = one.cancelled or facts.get("cancelled") == "yes"
-        known = self._ask(cluster, one.job, one.attempt)
-        if any(not application.ended for application in known):
-            # Its client was killed, the application was not: another attempt would run beside it.
-            self._runs(one, known, client_gone=True)
-            if cancelled:
-                self._kill(cluster, known)
-            return
-        progress = Progress.CANCELLED if cancelled else Progress.FAILED
-        if not cancelled and known and all(application.succeeded for application in known):
-            blind = (_killed(facts) and not one.own) or (one.single and any(_lost_sight(stderr, a.id) for a in known))
-            progress = Progress.SUCCEEDED if blind else Progress.FAILED
-        error = "" if progress is Progress.SUCCEEDED else self._why(cluster, facts, known, stderr)
-        self._end(one, progress, applications=known, facts=facts, error=error)
-
-    def _why(self, cluster: LiveCluster, facts: Facts, known: tuple[Application, ...], stderr: str) -> str:
-        """What there is to say of a failure; its exit code when nobody said anything."""
-        said = why_failed(self._setup.masters(cluster), known, stderr, Deadline.after(_ANSWER_S))
-        return said or f"exit code {facts.get('exit')}"
-
-    def _end(
-        self,
-        one: _Watched,
-        progress: Progress,
-        *,
-        applications: tuple[Application, ...] = (),
-        facts: Facts | None = None,
-        error: str = "",
-    ) -> None:
+    def _tell(self, one: _Watched, seen: Attempt, *, again: bool = False) -> None:
+        """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more."""
         with self._lock:
-            if self._watched.get(one.job) is not one:
+            if self._watched.get(one.job) is not one or (seen == one.told and not again):
                 return
-            del self._watched[one.job]
-        began_us = facts.number("began_us") if facts else None
-        ended_us = facts.number("ended_us") if facts else None
-        started_us = applications[0].started_us if applications else began_us
-        finished_us = applications[-1].finished_us if applications else ended_us
-        self._tell(
-            one,
-            progress,
-            application=applications[0].id if applications else "",
-            started_us=started_us or began_us,
-            finished_us=finished_us or ended_us,
-            error=error,
-        )
-
-    def _tell(self, of: _Watched | StartJob, progress: Progress, **facts: object) -> None:
-        log = "" if progress is Progress.SUCCEEDED else f"fawkes logs {of.cluster} --job {of.job}"
-
-        def event(at_us: int) -> JobObserved:
-            return JobObserved(
-                at_us=at_us,
-                job=of.job,
-                attempt=of.attempt,
-                progress=progress,
-                log=log,
-                **facts,  # type: ignore[arg-type]
-            )
-
-        self._mailbox.tell(event)
+            one.told = seen
+        self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
+        verdict = judge(seen, began=one.began, cancelling=one.cancelled, quiet=True)
+        if verdict is not None and verdict.progress is not Progress.RUNNING:
+            self._forget([one])
 
     def _begin(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> None:
         """Files first, then the launcher: what is missing is found before anything runs."""
@@ -283,7 +195,8 @@ class Jobs:
         self._ground.run(cluster.master, script, "starting a job")
 
     def _ask(self, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[Application, ...]:
-        return masters.applications(self._setup.masters(cluster), Deadline.after(_ANSWER_S), tag=tag_of(job, attempt))
+        addresses = self._setup.masters(cluster)
+        return masters.all_applications(addresses, Deadline.after(_ANSWER_S), tag=tag_of(job, attempt))
 
     def _look_script(self, cluster: LiveCluster, job: JobId, attempt: int) -> Script:
         return book.look(self._ground.folders(cluster.master, cluster.id), job, attempt)
@@ -299,9 +212,21 @@ class Jobs:
         return known
 
 
-def _killed(facts: Facts) -> bool:
-    """Whether the client was ended by a signal: then its exit code says nothing about the job."""
-    return (facts.number("exit") or 0) > _SIGNALS
+def _launcher(state: str) -> Launcher:
+    try:
+        return Launcher(state)
+    except ValueError:
+        return Launcher.NOT_KNOWN
+
+
+def _application(found: Application) -> AppSeen:
+    life = AppLife.LIVE
+    if found.ended:
+        life = AppLife.SUCCEEDED if found.succeeded else AppLife.FAILED
+    said = found.diagnostics.strip().partition("\n")[0] if life is AppLife.FAILED else ""
+    return AppSeen(
+        id=found.id, life=life, started_us=found.started_us or None, finished_us=found.finished_us, said=said
+    )
 
 
 def _lost_sight(stderr: str, application: str) -> bool:

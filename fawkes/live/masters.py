@@ -77,19 +77,21 @@ class ComputeNode:
 class StorageNode:
     """A DataNode as the NameNode sees it; ``state`` is HDFS's own word, or ``Dead``.
 
-    ``address`` is how blocks name it. The last three are about a node that is leaving: blocks whose replicas are too
-    few, that are on leaving nodes only, and that belong to open files.
+    ``address`` is how blocks name it, ``silent_s`` since how many seconds it has not been heard from. The last three
+    are about a node that is leaving: blocks whose replicas are too few, that are on leaving nodes only, and that
+    belong to open files. What the NameNode does not say is None.
     """
 
     address: str
     state: str
     used_bytes: int = 0
     free_bytes: int = 0
-    blocks: int = 0
+    blocks: int | None = None
     web: str = ""
-    too_few: int = 0
-    only_here: int = 0
-    in_open_files: int = 0
+    silent_s: int | None = None
+    too_few: int | None = None
+    only_here: int | None = None
+    in_open_files: int | None = None
 
     @property
     def alive(self) -> bool:
@@ -99,13 +101,16 @@ class StorageNode:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """HDFS as a whole: bytes as they lie on disk, replicas included; ``safe_mode`` is empty when it is off."""
+    """HDFS as a whole: bytes as they lie on disk, replicas included; ``safe_mode`` is empty when it is off.
+
+    What the NameNode does not say is None: neither "no block is missing" nor "not in safe mode".
+    """
 
     nodes: Mapping[str, StorageNode]
     used_bytes: int | None
     total_bytes: int | None
-    missing_blocks: int
-    safe_mode: str
+    missing_blocks: int | None
+    safe_mode: str | None
 
     def in_service(self) -> tuple[str, ...]:
         """The nodes that take and keep blocks, sorted."""
@@ -206,8 +211,8 @@ def storage(masters: MasterAddresses, deadline: Deadline) -> Storage:
         nodes=nodes,
         used_bytes=count(bean.get("Used")),
         total_bytes=count(bean.get("Total")),
-        missing_blocks=count(bean.get("NumberOfMissingBlocks")) or 0,
-        safe_mode=str(bean.get("Safemode") or ""),
+        missing_blocks=count(bean.get("NumberOfMissingBlocks")),
+        safe_mode=safe_mode if isinstance(safe_mode := bean.get("Safemode"), str) else None,
     )
 
 
@@ -217,12 +222,13 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
         state=str(row.get("adminState", "")),
         used_bytes=count(row.get("usedSpace")) or 0,
         free_bytes=count(row.get("remaining")) or 0,
-        blocks=count(row.get("numBlocks")) or 0,
+        blocks=count(row.get("numBlocks")),
         # Its own name with the port of its web server: what WebHDFS redirects to.
         web=f"{host.rsplit(':', 1)[0]}:{str(row.get('infoAddr', '')).rsplit(':', 1)[-1]}",
-        too_few=count(leaving.get("underReplicatedBlocks")) or 0,
-        only_here=count(leaving.get("decommissionOnlyReplicas")) or 0,
-        in_open_files=count(leaving.get("underReplicateInOpenFiles")) or 0,
+        silent_s=count(row.get("lastContact")),
+        too_few=count(leaving.get("underReplicatedBlocks")),
+        only_here=count(leaving.get("decommissionOnlyReplicas")),
+        in_open_files=count(leaving.get("underReplicateInOpenFiles")),
     )
 
 
@@ -248,10 +254,10 @@ def _bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[st
 
 
 def _embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
-    """An attribute that is itself JSON in a string."""
+    """An attribute that is itself JSON in a string; one that is not there is no empty list."""
     try:
-        found = json.loads(bean.get(key) or "{}")
-    except (TypeError, ValueError):
+        found = json.loads(bean[key])
+    except (KeyError, TypeError, ValueError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
         raise UnreadableError(str(bean.get("name", "")), f"{key} is not a list of nodes")
@@ -281,6 +287,31 @@ def applications(
         params["finishedTimeBegin"] = str(max(1, finished_since_us // 1000))
     rows = listed(get_json(url, deadline, params), "apps", "app", url)
     return tuple(sorted(map(_application, rows), key=lambda found: (found.started_us, found.id)))
+
+
+def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) -> tuple[Application, ...]:
+    """Every application with the tag, from a ResourceManager that has recovered what it knew; oldest first.
+
+    UnreadableError while it has not: its web server answers before its recovery has begun, and lists nothing then. It
+    must be active before and after the list, and the same process both times.
+    """
+    before = _active_since(masters, deadline)
+    found = applications(masters, deadline, tag=tag)
+    if _active_since(masters, deadline) != before:
+        raise UnreadableError(masters.resource_manager, "the ResourceManager was started anew in between")
+    return found
+
+
+def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
+    url = f"{masters.resource_manager}/ws/v1/cluster/info"
+    document = get_json(url, deadline)
+    info = document.get("clusterInfo") if isinstance(document, Mapping) else None
+    info = info if isinstance(info, Mapping) else {}
+    state, role, since = info.get("state"), info.get("haState"), count(info.get("startedOn"))
+    # A ResourceManager becomes ACTIVE only when all applications of its state store are known again.
+    if state != "STARTED" or role != "ACTIVE" or since is None:
+        raise UnreadableError(url, f"the ResourceManager has not finished its recovery ({state}, {role})")
+    return since
 
 
 def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Application | None:
@@ -345,8 +376,8 @@ def _missing(masters: MasterAddresses, computing: Collection[str], storing: Coll
     if info.get("state") != "STARTED" or info.get("haState") != "ACTIVE":
         return f"the ResourceManager is {info.get('state')}, {info.get('haState')}"
     hdfs = storage(masters, deadline)
-    if hdfs.safe_mode:
-        return f"HDFS is in safe mode: {hdfs.safe_mode}"
+    if hdfs.safe_mode != "":
+        return f"HDFS is in safe mode: {hdfs.safe_mode or 'not known'}"
     if away := sorted(set(storing) - set(hdfs.in_service())):
         return f"no DataNode in service on {', '.join(away)}"
     running = {name for name, node in resource_manager_nodes(masters, deadline).items() if node.state == RUNNING}

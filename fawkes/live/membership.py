@@ -37,6 +37,8 @@ class MembershipKeeper:
             return None
         members = self.members(effect)
         documents = self.documents(cluster, members)
+        if effect.afresh:
+            self.forget(effect.cluster)
         with self._lock:
             told = self._told.get(effect.cluster, {})
         names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]

@@ -44,7 +44,7 @@ class Bounds:
     newest files of a row, ``all_names`` for those of all rows.
     """
 
-    rows: int = 500
+    rows: int = 100
     names: int = 2_000
     all_names: int = 50_000
 

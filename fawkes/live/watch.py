@@ -1,248 +1,217 @@
-"""Eyes on the members of each MR-cluster: who has drained, whose blocks are safe, who stopped answering."""
+"""Eyes on the members of each MR-cluster: how its masters see them. What that means is decided in `core.watching`.
+
+A fact is told when it has changed; what masters do not say is told as not known, once.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from fawkes.core.effects import Effect, Goal, Member
-from fawkes.core.events import Condition, NodeObserved
-from fawkes.core.model import ClusterId, Facts, NodeId, Role
-from fawkes.live import masters
+from fawkes.core.effects import Goal, Member
+from fawkes.core.events import MastersSeen, NodeSeen
+from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.sight import HEARD, UNHEARD, Blocks, Compute, Sight, Stored
+from fawkes.live import blocks, masters
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.masters import ComputeNode, Storage
-from fawkes.live.membership import MembershipKeeper
+from fawkes.live.masters import ComputeNode, MasterAddresses, Storage
 from fawkes.live.post import Mailbox
-from fawkes.live.reconcile import Reconciler
 from fawkes.live.rest import Deadline, UnreadableError
-from fawkes.live.safety import safe_to_stop
 from fawkes.live.setup import Setup
-from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 5.0
-#: the report on every block of a large HDFS takes long; meanwhile the node is held
+#: the report on every block of a large HDFS takes long
 _FSCK_S = 60.0
-#: a MR-cluster in which nobody leaves is looked at once in so many rounds
+#: an MR-cluster in which nobody leaves is looked at once in so many rounds
 _QUIET_ROUNDS = 10
-#: so long a master may show another picture than it was told before it is told again
-_DOUBT_US = 20 * SECOND_US
-#: so long a node may be missing from the picture of a master, which may have begun anew, before it is lost
-_MISSING_US = 20 * SECOND_US
-#: so long masters may be silent before the first node counts as lost: then their daemons are started again
-_SILENT_US = 30 * SECOND_US
-#: NodeManagers in these states do nothing for their MR-cluster any more
-_GONE = frozenset({masters.DECOMMISSIONED, "LOST", "SHUTDOWN"})
-_HELD_AFTER_US = 15 * SECOND_US
-_SILENT = "says nothing"
-_MISSING = "is missing"
+#: a NameNode is asked for a report for at most this part of the time: 1 in so many
+_REPORT_PART = 5
 
-Told = tuple[NodeId, int, Condition, str]
+_COMPUTE = {
+    masters.RUNNING: Compute.RUNNING,
+    masters.DECOMMISSIONING: Compute.DRAINING,
+    masters.DECOMMISSIONED: Compute.LEFT,
+    "LOST": Compute.LOST,
+    "SHUTDOWN": Compute.LOST,
+}
+_STORED = {
+    masters.IN_SERVICE: Stored.IN_SERVICE,
+    masters.LEAVING: Stored.LEAVING,
+    masters.LEFT: Stored.LEFT,
+    masters.DEAD: Stored.DEAD,
+}
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What was told about a MR-cluster, and since when the masters have shown a picture of their own.
+class _Told:
+    """What was told of a member with this goal, and when; ``report`` is the last whole report on its blocks."""
 
-    ``served`` and ``lost`` have the generation in which a node was seen to serve, or told to be lost.
-    """
+    member: Member
+    sight: Sight | None = None
+    at_us: int = 0
+    report: Blocks | None = None
 
-    told: set[Told] = field(default_factory=set)
-    since: dict[tuple[NodeId, str], int] = field(default_factory=dict)
-    served: dict[NodeId, int] = field(default_factory=dict)
-    lost: dict[NodeId, int] = field(default_factory=dict)
+
+@dataclass(slots=True)
+class _Eye:
+    """The looks at one MR-cluster. ``error`` was told last; no report is due before ``report_us``."""
+
+    told: dict[NodeId, _Told] = field(default_factory=dict)
+    error: str | None = None
+    report_us: int = 0
     round: int = 0
     look: Future[None] | None = None
 
 
 class Watch:
-    """Looks at all MR-clusters side by side; one look at a time for each."""
+    """Looks at all MR-clusters side by side; one look at a time for each.
 
-    def __init__(
-        self,
-        clusters: Clusters,
-        setup: Setup,
-        membership: MembershipKeeper,
-        goals: Reconciler,
-        mailbox: Mailbox,
-    ) -> None:
+    Replicas count on DataNodes that were heard from within ``heard_us``; how a drain gets on is told every
+    ``progress_us``.
+    """
+
+    def __init__(self, clusters: Clusters, setup: Setup, mailbox: Mailbox, *, heard_us: int, progress_us: int) -> None:
         self._clusters = clusters
         self._setup = setup
-        self._membership = membership
-        self._goals = goals
         self._mailbox = mailbox
+        self._heard_us = heard_us
+        self._progress_us = progress_us
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="watch")
         self._lock = threading.Lock()
-        self._seen: dict[ClusterId, _Seen] = {}
+        self._eyes: dict[ClusterId, _Eye] = {}
 
     def round(self) -> None:
         """Begin a look wherever the last one has ended and somebody leaves, or it is time."""
         known = [cluster for cluster in self._clusters.all() if cluster.ready]
         with self._lock:
-            for gone in set(self._seen) - {cluster.id for cluster in known}:
-                del self._seen[gone]
+            for gone in set(self._eyes) - {cluster.id for cluster in known}:
+                del self._eyes[gone]
         for cluster in known:
-            seen = self._seen.setdefault(cluster.id, _Seen(served=dict(cluster.served)))
-            seen.round += 1
-            _stays(cluster, seen)
+            eye = self._eyes.setdefault(cluster.id, _Eye())
+            eye.round += 1
             leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
-            if not leaving and seen.round % _QUIET_ROUNDS:
+            if not leaving and not eye.error and eye.round % _QUIET_ROUNDS:
                 continue
-            if seen.look is None or seen.look.done():
-                seen.look = self._threads.submit(self._look, cluster, seen)
+            if eye.look is None or eye.look.done():
+                eye.look = self._threads.submit(self._look, cluster, eye)
 
     def close(self) -> None:
         """Begin no more looks."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _look(self, cluster: LiveCluster, seen: _Seen) -> None:
+    def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
+        """How the masters see a node at this moment, with a report on its blocks, for whoever is about to wipe it."""
+        addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
-            self._look_at(cluster, seen)
+            hdfs = masters.storage(addresses, Deadline.after(_ANSWER_S))
+        except UnreadableError as error:
+            return Sight(asked_us=asked_us, blocks=Blocks(asked_us=asked_us, why=str(error)))
+        found = self._report(addresses, hdfs, [node], asked_us)
+        return Sight(asked_us=asked_us, stored=_stored(hdfs, node), blocks=found[node])
+
+    def _look(self, cluster: LiveCluster, eye: _Eye) -> None:
+        try:
+            self._look_at(cluster, eye)
         except Exception:
             _log.exception("a defect while looking at %s", cluster.id)
 
-    def _look_at(self, cluster: LiveCluster, seen: _Seen) -> None:
-        addresses = self._setup.masters(cluster)
+    def _look_at(self, cluster: LiveCluster, eye: _Eye) -> None:
+        addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
             computing = masters.resource_manager_nodes(addresses, Deadline.after(_ANSWER_S))
             storing = masters.storage(addresses, Deadline.after(_ANSWER_S))
         except UnreadableError as error:
             _log.info("%s cannot be watched: %s", cluster.id, error)
-            self._silent(cluster, seen, error)
+            # What was told is in doubt: it is told anew when they answer.
+            eye.told.clear()
+            self._tell_masters(cluster.id, eye, str(error))
             return
-        seen.since.pop((cluster.master, _SILENT), None)
+        self._tell_masters(cluster.id, eye, "")
+        sights = {
+            node: Sight(
+                asked_us=asked_us,
+                compute=_compute(computing.get(node)),
+                stored=_stored(storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
+            )
+            for node, member in cluster.members.items()
+        }
+        self._keep(cluster, eye)
+        self._look_at_blocks(cluster, eye, sights, storing, asked_us)
         now = self._clusters.get(cluster.id)
         for node, member in cluster.members.items():
-            if now is None or now.members.get(node) != member:
-                # The masters were told something else while they answered: this is no answer to what is wanted now.
-                continue
-            if member.goal is not Goal.SERVING:
-                # One that stays after all must be seen to serve again before it can be lost.
-                seen.served.pop(node, None)
-            if member.goal is Goal.DRAINING:
-                self._draining(cluster, seen, node, member, computing.get(node))
-            elif member.goal is Goal.EVACUATING:
-                self._evacuating(cluster, seen, node, member, storing)
-            else:
-                self._serving(cluster, seen, node, member, computing.get(node), storing)
+            # Where the masters were told something else while they answered, this is no answer to what is wanted now.
+            if now is not None and now.members.get(node) == member:
+                self._tell(cluster.id, node, eye.told[node], sights[node])
 
-    def _silent(self, cluster: LiveCluster, seen: _Seen, error: UnreadableError) -> None:
-        """Masters that say nothing for a while: their node is lost until its daemons have been brought up again."""
-        member = cluster.members.get(cluster.master)
-        if member is not None and self._lasts(seen, cluster.master, _SILENT) > _SILENT_US:
-            self._lose(seen, cluster.master, member, f"its masters do not answer: {error}")
+    def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
+        """A member with another goal is told of from the beginning."""
+        for node, member in cluster.members.items():
+            known = eye.told.get(node)
+            if known is None or known.member != member:
+                eye.told[node] = _Told(member)
+        for gone in set(eye.told) - set(cluster.members):
+            del eye.told[gone]
 
-    def _draining(
-        self, cluster: LiveCluster, seen: _Seen, node: NodeId, member: Member, compute: ComputeNode | None
+    def _look_at_blocks(
+        self, cluster: LiveCluster, eye: _Eye, sights: dict[NodeId, Sight], storing: Storage, asked_us: int
     ) -> None:
-        if compute is None or compute.state in _GONE:
-            self._tell(seen, node, member, Condition.DRAINED)
-        elif compute.state != masters.DECOMMISSIONING:
-            self._doubt(cluster, seen, node, "is not draining")
+        """Add the blocks of those that leave with data: a report at first and when HDFS has let them go."""
+        leaving = [n for n, m in cluster.members.items() if m.goal is not Goal.SERVING and m.role is not Role.TRANSIENT]
+        wanted = [n for n in leaving if sights[n].stored in (Stored.LEFT, *UNHEARD)]
+        wanted += [n for n in leaving if n not in wanted and eye.told[n].report is None and sights[n].stored in HEARD]
+        if wanted and asked_us >= eye.report_us:
+            found = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
+            ended_us = self._mailbox.clock.now_us()
+            eye.report_us = ended_us + (_REPORT_PART - 1) * (ended_us - asked_us)
+            for node in wanted:
+                eye.told[node].report = found[node]
+                sights[node] = replace(sights[node], blocks=found[node])
+        for node in leaving:
+            if sights[node].blocks is None:
+                sights[node] = replace(sights[node], blocks=blocks.counts(storing, node))
 
-    def _evacuating(self, cluster: LiveCluster, seen: _Seen, node: NodeId, member: Member, storing: Storage) -> None:
-        found = storing.nodes.get(node)
-        if found is not None and found.state == masters.IN_SERVICE:
-            self._doubt(cluster, seen, node, "is not evacuating")
+    def _report(
+        self, addresses: MasterAddresses, hdfs: Storage, nodes: list[NodeId], asked_us: int
+    ) -> Mapping[NodeId, Blocks]:
+        sound = blocks.sound(hdfs, self._heard_us)
+        return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(_FSCK_S))
+
+    def _tell_masters(self, cluster: ClusterId, eye: _Eye, error: str) -> None:
+        if eye.error is not None and bool(eye.error) == bool(error):
             return
-        # All of HDFS is looked at: job files and logs of users lie beside the output folders.
-        safety = safe_to_stop(
-            self._setup.masters(cluster),
-            node,
-            Deadline.after(_FSCK_S),
-            replication=cluster.spec.replication,
-        )
-        if safety.safe:
-            self._tell(seen, node, member, Condition.EVACUATED, facts=safety.facts)
-        elif self._lasts(seen, node, "held") > _HELD_AFTER_US:
-            self._tell(seen, node, member, Condition.HELD, error=safety.why, facts=safety.facts)
+        eye.error = error
+        self._mailbox.tell(lambda at: MastersSeen(at_us=at, cluster=cluster, error=error))
 
-    def _serving(
-        self,
-        cluster: LiveCluster,
-        seen: _Seen,
-        node: NodeId,
-        member: Member,
-        compute: ComputeNode | None,
-        storing: Storage,
-    ) -> None:
-        """A node is lost only after it was seen to serve: one that is still coming up has its own deadline."""
-        stores = member.role is not Role.TRANSIENT
-        found = storing.nodes.get(node)
-        missing = [] if compute is not None else ["its NodeManager is unknown to the ResourceManager"]
-        missing += ["its DataNode is dead"] if stores and (found is None or not found.alive) else []
-        if compute is not None and compute.state in _GONE:
-            self._lose(seen, node, member, ", ".join([f"its NodeManager is {compute.state}", *missing]))
-        elif missing:
-            if self._lasts(seen, node, _MISSING) > _MISSING_US:
-                self._lose(seen, node, member, ", ".join(missing))
-        else:
-            self._alive(seen, node, member)
-
-    def _alive(self, seen: _Seen, node: NodeId, member: Member) -> None:
-        """A lost node that is seen again by its masters serves again, whoever brought it back."""
-        came_back = seen.lost.get(node) == member.generation
-        self._forget(seen, node)
-        seen.served[node] = member.generation
-        if came_back:
-            self._tell(seen, node, member, Condition.SERVING)
-
-    def _lose(self, seen: _Seen, node: NodeId, member: Member, why: str) -> None:
-        if seen.served.get(node) == member.generation:
-            seen.served.pop(node)
-            seen.lost[node] = member.generation
-            self._tell(seen, node, member, Condition.LOST, error=why)
-
-    def _tell(
-        self,
-        seen: _Seen,
-        node: NodeId,
-        member: Member,
-        condition: Condition,
-        *,
-        error: str = "",
-        facts: Facts | None = None,
-    ) -> None:
-        told: Told = (node, member.generation, condition, error)
-        if told in seen.told:
+    def _tell(self, cluster: ClusterId, node: NodeId, told: _Told, sight: Sight) -> None:
+        waits = told.report is not None and sight.blocks is not None and not sight.blocks.known
+        if waits and sight.stored in (Stored.LEFT, *UNHEARD):
+            # The next report is not due yet: nothing is known that was not known before.
             return
-        seen.told.add(told)
+        if told.sight is not None and _essence(sight) == _essence(told.sight):
+            progressed = sight.stored is Stored.LEAVING and sight.blocks != told.sight.blocks
+            if not progressed or sight.asked_us - told.at_us < self._progress_us:
+                return
+        told.sight, told.at_us = sight, sight.asked_us
         self._mailbox.tell(
-            lambda at: NodeObserved(
-                at_us=at,
-                node=node,
-                generation=member.generation,
-                condition=condition,
-                error=error,
-                facts=facts or {},
-            )
+            lambda at: NodeSeen(at_us=at, cluster=cluster, node=node, generation=told.member.generation, sight=sight)
         )
 
-    def _doubt(self, cluster: LiveCluster, seen: _Seen, node: NodeId, why: str) -> None:
-        """A master that shows something else than it was told for a while is told again (it may have restarted)."""
-        if self._lasts(seen, node, why) < _DOUBT_US:
-            return
-        goal: Effect | None = self._goals.goal(f"membership:{cluster.id}")
-        if goal is not None:
-            _log.warning("%s: %s %s: the members are told again", cluster.id, node, why)
-            seen.since.pop((node, why), None)
-            self._membership.forget(cluster.id)
-            self._goals.want(goal)
 
-    def _lasts(self, seen: _Seen, node: NodeId, what: str) -> int:
-        now_us = self._mailbox.clock.now_us()
-        return now_us - seen.since.setdefault((node, what), now_us)
-
-    def _forget(self, seen: _Seen, node: NodeId) -> None:
-        """A node that serves again may leave again, and that is to be told again."""
-        seen.lost.pop(node, None)
-        seen.told = {told for told in seen.told if told[0] != node}
-        seen.since = {key: since for key, since in seen.since.items() if key[0] != node}
+def _essence(sight: Sight) -> object:
+    """What of a sight is news at once; the rest is how a drain gets on."""
+    seen = sight.blocks
+    files = None if seen is None else (seen.known, seen.why, seen.at_risk, seen.missing)
+    return sight.compute, sight.stored, files
 
 
-def _stays(cluster: LiveCluster, seen: _Seen) -> None:
-    """What was told about the leaving of a node that stays after all is to be told again when it leaves again."""
-    serving = {node for node, member in cluster.members.items() if member.goal is Goal.SERVING}
-    seen.told = {told for told in seen.told if told[2] is Condition.LOST or told[0] not in serving}
+def _compute(node: ComputeNode | None) -> Compute:
+    return Compute.ABSENT if node is None else _COMPUTE.get(node.state, Compute.OTHER)
+
+
+def _stored(hdfs: Storage, node: NodeId) -> Stored:
+    found = hdfs.nodes.get(node)
+    return Stored.ABSENT if found is None else _STORED.get(found.state, Stored.OTHER)

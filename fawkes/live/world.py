@@ -7,14 +7,27 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Reply, Retire, Save, StartJob, WakeAt
+from fawkes.core.effects import (
+    CancelJob,
+    Deploy,
+    Effect,
+    Host,
+    Load,
+    Membership,
+    Reply,
+    Retire,
+    Save,
+    StartJob,
+    Survey,
+    WakeAt,
+)
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.model import Facts
 from fawkes.errors import ElsewhereError, FawkesError
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts
+from fawkes.live.hosts import Hosts, NotProvenError
 from fawkes.live.jobs import Jobs
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.post import Mailbox
@@ -35,6 +48,7 @@ class Hands:
     membership: MembershipKeeper
     stages: Stages
     jobs: Jobs
+    survey: Callable[[Survey], Facts]
 
 
 class LiveWorld:
@@ -118,30 +132,40 @@ class LiveWorld:
             self._not_reached(effect, FawkesError(f"a defect: {type(error).__name__}: {error}"))
 
     def _reach(self, hands: Hands, effect: Effect) -> None:
-        current = lambda: self.goals.is_current(effect) and not self.stopping.is_set()  # noqa: E731
         match effect:
-            case Deploy():
-                self._done(effect, hands.deployer.deploy(effect, current))
-            case Load():
-                self._done(effect, hands.stages.load(effect, current))
-            case Save():
-                self._done(effect, hands.stages.save(effect, current))
-            case Retire():
-                # Not before the stage that it ends has let go: that would make the MR-cluster known again.
-                self.clusters.remove(effect.cluster)
-                self._done(effect, {})
-            case Membership():
-                if self.clusters.get(effect.cluster) is None:
-                    raise FawkesError("it has no masters (any more)", where=effect.cluster)
-                self._done(effect, hands.membership.apply(effect))
             case Host():
-                self._seen(effect, hands.hosts.reach(effect, current))
+                self._seen(effect, hands.hosts.reach(effect, lambda: self._wanted(effect)))
             case StartJob():
                 hands.jobs.start(effect)
             case CancelJob():
                 hands.jobs.cancel(effect)
+            case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
+                self._done(effect, self._work(hands, effect))
 
-    def _done(self, effect: Deploy | Load | Save | Retire | Membership, facts: Facts | None) -> None:
+    def _wanted(self, effect: Effect) -> bool:
+        return self.goals.is_current(effect) and not self.stopping.is_set()
+
+    def _work(self, hands: Hands, effect: Deploy | Load | Save | Retire | Survey | Membership) -> Facts | None:
+        """Reach a goal of an MR-cluster; None when it was overtaken by a newer one."""
+        match effect:
+            case Deploy():
+                return hands.deployer.deploy(effect, lambda: self._wanted(effect))
+            case Load():
+                return hands.stages.load(effect, lambda: self._wanted(effect))
+            case Save():
+                return hands.stages.save(effect, lambda: self._wanted(effect))
+            case Survey():
+                return hands.survey(effect)
+            case Retire():
+                # Not before the stage that it ends has let go: that would make the MR-cluster known again.
+                self.clusters.remove(effect.cluster)
+                return {}
+            case Membership():
+                if self.clusters.get(effect.cluster) is None:
+                    raise FawkesError("it has no masters (any more)", where=effect.cluster)
+                return hands.membership.apply(effect)
+
+    def _done(self, effect: Deploy | Load | Save | Retire | Survey | Membership, facts: Facts | None) -> None:
         """``facts`` None: the goal was overtaken by a newer one.
 
         What was reached when nobody wanted it any more is not told: a MR-cluster of the same name, whose versions
@@ -162,16 +186,17 @@ class LiveWorld:
             return
         match effect:
             case Host():
+                condition = Condition.HELD if isinstance(error, NotProvenError) else Condition.FAILED
                 self.mailbox.tell(
                     lambda at: NodeObserved(
                         at_us=at,
                         node=effect.node,
                         generation=effect.generation,
-                        condition=Condition.FAILED,
+                        condition=condition,
                         error=str(error),
                     )
                 )
-            case Deploy() | Load() | Save() | Retire() | Membership():
+            case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
                 self.mailbox.tell(
                     lambda at: Failed(
                         at_us=at,

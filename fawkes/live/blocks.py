@@ -1,0 +1,96 @@
+"""What HDFS says of the blocks on its nodes: the report of ``hdfs fsck``, which the NameNode gives over HTTP.
+
+No JVM is needed. What a report proves is not said here: `core.proof` looks at each block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Set
+
+from fawkes.core.model import NodeId
+from fawkes.core.proof import BlockSeen, cells_of, reports, with_counts
+from fawkes.core.sight import Blocks
+from fawkes.live.masters import MasterAddresses, Storage, StorageNode
+from fawkes.live.rest import Deadline, UnreadableError, get_lines
+
+_FILE = re.compile(
+    r"(/.*) \d+ bytes, (?:replicated: replication=(\d+)|erasure-coded: policy=(\S+)), \d+ block\(s\)(.*)"
+)
+_BLOCK = re.compile(r"\d+\. \S+:blk_-?\d+")
+_REPLICA = re.compile(r"DatanodeInfoWithStorage\[([^][,]+),[^]]*\]\(([A-Z_ ]+)\)")
+_ANY_REPLICA = "DatanodeInfoWithStorage["
+_OPEN = "OPENFORWRITE"
+_WHOLE = ("is HEALTHY", "is CORRUPT", "does not exist")
+
+
+def counts(hdfs: Storage, node: NodeId) -> Blocks:
+    """The NameNode's own figures about a node, without a report: nothing is proven by them."""
+    seen = hdfs.nodes.get(node, StorageNode("", ""))
+    staying = [name for name in hdfs.in_service() if name != node]
+    return Blocks(
+        listed=seen.blocks,
+        too_few=seen.too_few,
+        only_here=seen.only_here,
+        open_blocks=seen.in_open_files,
+        stored_bytes=seen.used_bytes,
+        staying=len(staying),
+        free_bytes=sum(hdfs.nodes[name].free_bytes for name in staying),
+    )
+
+
+def report(
+    masters: MasterAddresses,
+    hdfs: Storage,
+    nodes: Collection[NodeId],
+    sound: Set[str],
+    asked_us: int,
+    deadline: Deadline,
+) -> Mapping[NodeId, Blocks]:
+    """A report on every block of HDFS, for each of ``nodes``; why there is none where it cannot be had.
+
+    ``asked_us`` is the time at which ``hdfs`` was asked for, ``sound`` the addresses whose replicas count.
+    """
+    found: dict[NodeId, Blocks] = {}
+    try:
+        if hdfs.safe_mode != "":
+            why = "whether HDFS is in safe mode is not known" if hdfs.safe_mode is None else "HDFS is in safe mode"
+            raise UnreadableError(masters.namenode, f"{why}: {hdfs.safe_mode}" if hdfs.safe_mode else why)
+        # One that the NameNode does not list has no address by which a block could name it.
+        addresses = {node: hdfs.nodes[node].address if node in hdfs.nodes else f"unlisted {node}" for node in nodes}
+        by_address = reports(blocks_below(masters, "/", deadline), list(addresses.values()), sound, asked_us)
+        found = {node: by_address[address] for node, address in addresses.items()}
+    except UnreadableError as error:
+        found = {node: Blocks(asked_us=asked_us, why=str(error)) for node in nodes}
+    return {node: with_counts(blocks, counts(hdfs, node)) for node, blocks in found.items()}
+
+
+def sound(hdfs: Storage, heard_us: int) -> frozenset[str]:
+    """The addresses of nodes in service that were heard from within ``heard_us``."""
+    nodes = (hdfs.nodes[name] for name in hdfs.in_service())
+    return frozenset(n.address for n in nodes if n.silent_s is not None and n.silent_s * 1_000_000 <= heard_us)
+
+
+def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Iterator[BlockSeen]:
+    """Every block of every file below a folder, with its replicas; none when the folder is not there.
+
+    UnreadableError when the report is cut short, or has a form that is not known: a block that is overlooked is lost.
+    """
+    url = f"{masters.namenode}/fsck"
+    wanted = dict.fromkeys(("files", "blocks", "replicadetails", "openforwrite"), "1")
+    last = ""
+    file, is_open, replication = "", False, 0
+    for line in get_lines(url, deadline, {"ugi": masters.user, "path": path, **wanted}):
+        last = line or last
+        if match := _FILE.match(line):
+            cells = cells_of(match[3]) if match[3] else int(match[2])
+            if not cells:
+                raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
+            file, is_open, replication = match[1], _OPEN in match[4], cells
+        elif _BLOCK.match(line):
+            replicas = tuple(_REPLICA.findall(line))
+            if not file or len(replicas) != line.count(_ANY_REPLICA):
+                raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
+            yield BlockSeen(file, is_open, replication, replicas)
+    if not last.endswith(_WHOLE):
+        raise UnreadableError(url, f"the report on {path} ends with {last!r}")
