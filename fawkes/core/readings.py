@@ -55,7 +55,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:
-    """Since when it does nothing, as far as was seen; what ended since the reading before was not nothing.
+    """Since when it does nothing, as far as was seen; what ended, or used its HDFS, since the reading before counts.
 
     An MR-cluster of which it is not known whether jobs wait or run is not idle.
     """
@@ -63,10 +63,12 @@ def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bo
         return None
     latest = draft.view.latest(cluster.id)
     before = latest.sample if latest else None
-    ended = before is not None and (
-        _differ(before.jobs_done, reading.jobs_done) or _differ(before.tasks_done, reading.tasks_done)
+    used = before is not None and (
+        _differ(before.jobs_done, reading.jobs_done)
+        or _differ(before.tasks_done, reading.tasks_done)
+        or _differ(before.hdfs_ops, reading.hdfs_ops)
     )
-    return draft.at_us if ended or cluster.idle_us is None else cluster.idle_us
+    return draft.at_us if used or cluster.idle_us is None else cluster.idle_us
 
 
 def _differ(before: int | None, now: int | None) -> bool:
@@ -88,6 +90,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
         storage_bytes=reading.storage_bytes,
         jobs_done=reading.jobs_done,
         tasks_done=reading.tasks_done,
+        hdfs_ops=reading.hdfs_ops,
         job_slowdown=ours.slowdown,
         without_reference=ours.without_reference,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -14,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fawkes.config.details import Output
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.data import StoppedError
 from fawkes.live.rest import close_session
-from fawkes.live.saving import MANIFEST, Save, Saved, Stake, at_stake, verify
-from fawkes.live.webhdfs import Hdfs, HdfsFailedError
-from tests.live.fake_hdfs import FakeHdfs, running
+from fawkes.live.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
+from fawkes.live.saving import Save, Saved
+from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
+from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
 
 BLOCK = 1024
 FILES = {
@@ -189,17 +193,12 @@ def test_blocks_of_unequal_length(server: FakeHdfs, target: Path) -> None:
 def test_what_is_read_wrongly_is_not_saved(server: FakeHdfs, target: Path) -> None:
     """However often it is read: HDFS's checksum tells, which its DataNodes made of what they hold."""
     server.on_read = lambda path, data: data[:-1] + b"?" if path.endswith("part-r-00000") else data
-    with pytest.raises(FawkesError, match="what was read is not what HDFS holds") as caught:
-        save(server, target)
-    assert caught.value.where.endswith("/out/wc/part-r-00000")
-    assert not target.exists()
+    assert unsaved(server, target) == {"/out/wc/part-r-00000": "what was read is not what HDFS holds"}
 
 
 def test_a_read_that_is_cut_short_is_not_saved(server: FakeHdfs, target: Path) -> None:
     server.on_read = lambda path, data: data[: len(data) // 2]
-    with pytest.raises(FawkesError):
-        save(server, target)
-    assert not target.exists()
+    assert unsaved(server, target).keys() == {f"/out/wc/{name}" for name, size in FILES.items() if size}
 
 
 def test_outputs_that_change_meanwhile_are_not_saved(server: FakeHdfs, target: Path) -> None:
@@ -251,11 +250,262 @@ def test_what_an_earlier_try_left_is_cleared_and_checked(server: FakeHdfs, targe
     assert not (target / "empty").is_symlink()
 
 
-def test_a_file_named_like_the_manifest_is_refused(server: FakeHdfs, target: Path) -> None:
-    server.put(f"/out/wc/{MANIFEST}", b"mine")
-    with pytest.raises(RefusedError, match=f"there is a file {MANIFEST} among the outputs"):
-        save(server, target)
+def unsaved(server: FakeHdfs, target: Path, **changes: Any) -> dict[str, str]:
+    """What a save could not have, and why."""
+    with pytest.raises(UnsavedError) as caught:
+        save(server, target, **changes)
     assert not target.exists()
+    return {one.path: one.why for one in caught.value.unsaved}
+
+
+def working(target: Path) -> Path:
+    return target.with_name(f".{target.name}.saving")
+
+
+def test_a_file_named_like_the_manifest_is_reported(server: FakeHdfs, target: Path) -> None:
+    server.put(f"/out/wc/{MANIFEST}", b"mine")
+    assert unsaved(server, target) == {f"/out/wc/{MANIFEST}": "has the name of the list of checksums; rename it"}
+    whole = server.files("/out/wc")
+    assert contents(working(target)).keys() == whole.keys() - {MANIFEST}
+
+
+def test_one_file_that_cannot_be_read_is_reported_and_the_rest_is_saved(server: FakeHdfs, target: Path) -> None:
+    bad = "/out/wc/deep/er/part"
+    server.unreadable.add(bad)
+    assert unsaved(server, target) == {bad: f"Could not obtain block: BP-1:blk_1 file={bad}"}
+    whole = server.files("/out/wc")
+    rest = {name: data for name, data in whole.items() if f"/out/wc/{name}" != bad}
+    assert {name: contents(working(target)).get(name) for name in rest} == rest
+    said = subprocess.run(["sha256sum", "-c", MANIFEST], cwd=working(target), capture_output=True, check=False)
+    assert said.returncode == 0, "what was saved has its list of checksums"
+    server.unreadable.clear()
+    server.reads.clear()
+    save(server, target)
+    assert contents(target) == whole
+    assert server.reads == [bad], "a later try reads only what is missing"
+
+
+def test_a_file_that_is_still_being_written_is_reported(server: FakeHdfs, target: Path) -> None:
+    server.tree["/out/wc/part-r-00001"].being_written = True
+    (why,) = unsaved(server, target).values()
+    assert "is under construction" in why
+
+
+def test_what_could_not_be_saved_is_told_in_a_few_words(server: FakeHdfs, target: Path) -> None:
+    for n in range(20):
+        server.put(f"/out/wc/bad{n:02}", b"x")
+        server.unreadable.add(f"/out/wc/bad{n:02}")
+    with pytest.raises(UnsavedError) as caught:
+        save(server, target)
+    text = str(caught.value)
+    assert "not everything could be saved: /out/wc/bad00 (Could not obtain block" in text
+    assert "and 17 more" in text
+    assert "/out/wc/bad05" not in text
+    assert len(caught.value.unsaved) == 20
+    facts: Any = caught.value.facts
+    assert (facts["unsaved_count"], facts["outputs"]) == (20, [])
+    assert facts["unsaved"][19] == {"path": "/out/wc/bad19", "why": caught.value.unsaved[19].why}
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(server: FakeHdfs, target: Path) -> None:
+    server.unlisted.add("/out/wc/deep")
+    assert unsaved(server, target).keys() == {"/out/wc/deep"}
+    assert contents(working(target)).keys() == server.files("/out/wc").keys() - {"deep/er/part"}
+
+
+def test_a_namenode_that_goes_away_ends_the_save_at_once(server: FakeHdfs, target: Path) -> None:
+    def gone(path: str, data: bytes) -> bytes:
+        server.down |= {"127.0.0.1", *DATANODES}
+        return b""
+
+    server.on_read = gone
+    with pytest.raises(HdfsFailedError) as caught:
+        save(server, target, readers=1)
+    assert caught.value.unreachable
+    assert not isinstance(caught.value, UnsavedError)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../../x", "../../../x", "/abs/x", "deep/x", "a\0b", "\udc80", 5])
+@pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
+def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name: object, kind: str) -> None:
+    server.said["/out/wc"] = [{"pathSuffix": name, "type": kind, "length": 1, "modificationTime": 1}]
+    found = unsaved(server, target)
+    assert found.keys() == {f"/out/wc/{name!a}"}
+    assert contents(working(target)) == server.files("/out/wc")
+    assert {path.name for path in target.parent.iterdir()} == {".wc.saving"}
+    assert {path.name for path in target.parent.parent.iterdir()} == {"saved"}
+
+
+@pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
+def test_a_name_that_is_listed_twice_is_reported(server: FakeHdfs, target: Path, kind: str) -> None:
+    server.said["/out/wc"] = [{"pathSuffix": "part-r-00001", "type": kind, "length": 1, "modificationTime": 1}]
+    assert unsaved(server, target).keys() == {"/out/wc/part-r-00001"}
+    assert contents(working(target)) == server.files("/out/wc")
+
+
+_NAME = st.text(max_size=8) | st.sampled_from(
+    ["..", ".", "../x", "/x", "a/../../x", "x\0", ".wc.saving", "wc", "\n", "\\"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=_NAME, kind=st.sampled_from(["FILE", "DIRECTORY"]), where=st.sampled_from(["/out/wc", "/out/wc/deep"]))
+def test_no_name_of_a_listing_leaves_the_folder(one: FakeHdfs, place: Path, name: str, kind: str, where: str) -> None:
+    shutil.rmtree(place / "saved", ignore_errors=True)
+    one.tree = {path: entry for path, entry in one.tree.items() if path in ("/", "/out", "/out/wc", "/out/wc/deep")}
+    one.put("/out/wc/deep/part", b"data")
+    one.said = {where: [{"pathSuffix": name, "type": kind, "length": 0, "modificationTime": 1}]}
+    with contextlib.suppress(FawkesError):
+        save(one, place / "saved" / "wc")
+    assert [path.name for path in place.iterdir()] == ["saved"]
+    (folder,) = (place / "saved").iterdir()
+    assert (folder / "deep" / "part").read_bytes() == b"data"
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[FakeHdfs]:
+    with running() as server:
+        yield server
+    close_session()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("place")
+
+
+@pytest.fixture
+def thesis(tmp_path: Path) -> Iterator[Path]:
+    """Somebody's data; nothing of it may be read, written or deleted."""
+    folder = tmp_path / "somebody"
+    (folder / "deep" / "er").mkdir(parents=True)
+    places = [folder / name for name in ("thesis", "part-r-00001", MANIFEST, "deep/er/part")]
+    for path in places:
+        path.write_bytes(b"mine")
+    yield folder
+    assert [path.read_bytes() for path in places] == [b"mine"] * len(places)
+    assert len(list(folder.rglob("*"))) == len(places) + 2
+
+
+def test_a_link_in_the_place_of_the_working_folder_is_refused(server: FakeHdfs, target: Path, thesis: Path) -> None:
+    target.parent.mkdir(parents=True)
+    working(target).symlink_to(thesis)
+    with pytest.raises(RefusedError, match="is a link") as caught:
+        save(server, target)
+    assert str(working(target)) in caught.value.where
+    assert working(target).is_symlink()
+
+
+def test_a_link_in_the_place_of_the_target_is_refused(server: FakeHdfs, target: Path, thesis: Path) -> None:
+    target.parent.mkdir(parents=True)
+    target.symlink_to(thesis)
+    with pytest.raises(RefusedError, match="is a link"):
+        save(server, target)
+    with pytest.raises(RefusedError, match="is a link"):
+        check(server, target)
+    assert not stakes(server, ("/out/wc", target))[0].saved
+    assert target.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["part-r-00001", "deep", "deep/er", "deep/er/part", "empty", MANIFEST, "stray"])
+def test_links_in_the_working_folder_are_replaced(server: FakeHdfs, target: Path, thesis: Path, name: str) -> None:
+    planted = working(target) / name
+    planted.parent.mkdir(parents=True)
+    planted.symlink_to(thesis / name if (thesis / name).exists() else thesis)
+    save(server, target)
+    assert contents(target) == server.files("/out/wc")
+    assert not any(path.is_symlink() for path in target.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["part-r-00001", "deep", "deep/er/part", MANIFEST, "stray"])
+def test_links_in_a_saved_folder_are_not_followed(server: FakeHdfs, target: Path, thesis: Path, name: str) -> None:
+    save(server, target)
+    planted = target / name
+    shutil.rmtree(planted) if planted.is_dir() else planted.unlink(missing_ok=True)
+    planted.symlink_to(thesis / name if (thesis / name).exists() else thesis)
+    if name != "stray":
+        with pytest.raises(RefusedError):
+            save(server, target)
+        with pytest.raises(RefusedError):
+            check(server, target)
+    assert not stakes(server, ("/out/wc", target))[0].saved
+    assert planted.is_symlink()
+
+
+def test_a_link_that_appears_while_it_is_saved(server: FakeHdfs, target: Path, thesis: Path) -> None:
+    """Between two files of a folder; what is behind it stays as it was."""
+
+    def plant(path: str, data: bytes) -> bytes:
+        folder = working(target) / "deep"
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+            folder.symlink_to(thesis / "deep")
+        return data
+
+    server.on_read = plant
+    with pytest.raises(FawkesError):
+        save(server, target, readers=1)
+    assert not target.exists()
+    server.on_read = None
+    save(server, target)
+    assert contents(target) == server.files("/out/wc")
+
+
+def test_another_folder_that_is_put_in_the_place_of_the_saved_one(server: FakeHdfs, target: Path) -> None:
+    """Whoever may write beside it can exchange it at the last moment: then nothing counts as saved."""
+
+    def swap(path: str, data: bytes) -> bytes:
+        if working(target).exists() and not (target.parent / "away").exists():
+            working(target).rename(target.parent / "away")
+            working(target).mkdir()
+        return data
+
+    server.on_read = swap
+    with pytest.raises(FawkesError, match="was exchanged"):
+        save(server, target, readers=1)
+
+
+def test_what_was_copied_before_is_not_read_again(server: FakeHdfs, target: Path) -> None:
+    """`copy` while HDFS takes writes, `run` when it takes none any more: only the difference is read then."""
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    server.unreadable.add("/out/wc/part-r-00000")
+    job.copy()
+    assert not target.exists()
+    server.unreadable.clear()
+    server.put("/out/wc/deep/late", b"late")
+    server.put("/out/wc/part-r-00001", b"!" * 100)
+    del server.tree["/out/wc/_SUCCESS"]
+    server.reads.clear()
+    saved = job.run()
+    names = {"deep/late", "part-r-00000", "part-r-00001"}
+    assert {path.removeprefix("/out/wc/") for path in server.reads} == names
+    assert contents(target) == server.files("/out/wc")
+    assert saved.files == len(contents(target))
+
+
+def test_what_was_changed_here_between_the_two_is_copied_again(server: FakeHdfs, target: Path) -> None:
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job.copy()
+    (working(target) / "part-r-00001").write_bytes(b"?" * 100)
+    job.run()
+    assert contents(target) == server.files("/out/wc")
+
+
+def test_the_same_bytes_at_another_time_are_noticed(server: FakeHdfs, target: Path) -> None:
+    """Replaced by other bytes of the same length and time: HDFS's checksum tells."""
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job.copy()
+    entry = server.tree["/out/wc/part-r-00001"]
+    entry.blocks = [(b"?" * 100, DATANODES[0])]
+    job.run()
+    assert contents(target) == server.files("/out/wc")
+
+
+def test_a_saved_file_that_hdfs_has_lost_is_reported(server: FakeHdfs, target: Path) -> None:
+    save(server, target)
+    server.tree["/out/wc/part-r-00001"].being_written = True
+    with pytest.raises(UnsavedError, match="part-r-00001"):
+        save(server, target)
 
 
 def test_an_output_that_is_not_there(server: FakeHdfs, target: Path) -> None:
@@ -275,9 +525,9 @@ def test_too_little_room_is_seen_before_anything_is_written(server: FakeHdfs, ta
     class Huge(Hdfs):
         """An HDFS that says its files are larger than any disk."""
 
-        def below(self, path: str) -> Iterator[Any]:
-            for file in super().below(path):
-                yield type(file)(file.path, file.size * 10**18, file.changed_ms, file.folder)
+        def below(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
+            for file in super().below(path, refused):
+                yield HdfsFile(file.path, file.size * 10**18, file.changed_ms, file.folder)
 
     with pytest.raises(FawkesError, match=r"are to be saved and .* are free"):
         save(server, target, hdfs=Huge(server.url, "hadoop"))
@@ -295,9 +545,8 @@ def test_a_place_that_cannot_be_written(server: FakeHdfs, tmp_path: Path, place:
 
 def test_a_hdfs_name_that_no_disk_takes(server: FakeHdfs, target: Path) -> None:
     server.put(f"/out/wc/{'n' * 300}", b"x")
-    with pytest.raises(FawkesError, match="File name too long"):
-        save(server, target)
-    assert not target.exists()
+    assert unsaved(server, target) == {f"/out/wc/{'n' * 300}": "File name too long"}
+    assert contents(working(target)).keys() == server.files("/out/wc").keys() - {"n" * 300}
 
 
 _FULL = """
@@ -339,7 +588,7 @@ def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
 def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:
     size = sum(FILES.values())
     unsaved, gone, far = stakes(server, ("/out/wc", target), ("/out/gone", target), ("/out/wc", "hdfs://far/x"))
-    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False)
+    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False, owner="hadoop")
     assert gone == Stake("/out/gone", str(target), 0, 0, saved=True)
     assert not far.saved
     save(server, target)
