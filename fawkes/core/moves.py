@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core.draft import Draft
+from fawkes.core.effects import Host
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Reason, Role
+
+
+def awaits_proof(draft: Draft, node: NodeId) -> bool:
+    """Whether a node is to be wiped only if its blocks are shown to be elsewhere right before."""
+    pending = draft.pending(Key.HOST.of(node))
+    return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
 
 
 def leave_key(node: NodeId) -> str:

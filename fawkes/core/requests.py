@@ -12,7 +12,7 @@ from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, 
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import LEAVING
 from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
-from fawkes.core.moves import clean, leaves_while_lost, shrink
+from fawkes.core.moves import awaits_proof, clean, leaves_while_lost, shrink
 
 #: lives of a MR-cluster that was given back and has nodes
 _GOING = frozenset({ClusterLife.SAVING, ClusterLife.RETIRING})
@@ -144,10 +144,7 @@ def _discard_asked(draft: Draft, event: DrainAsked, state: NodeState) -> None:
 
 def _held(draft: Draft, state: NodeState) -> bool:
     """Whether a lost node is waited for because of its data."""
-    if state.owner is not None:
-        return state.stores
-    pending = draft.pending(Key.HOST.of(state.node.id))
-    return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
+    return state.stores if state.owner is not None else awaits_proof(draft, state.node.id)
 
 
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
