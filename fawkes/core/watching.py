@@ -60,17 +60,21 @@ def node_seen(draft: Draft, event: NodeSeen) -> None:
         return
     if state.life not in _JUDGES:
         return
-    state = replace(state, sight=event.sight)
-    if state.missing_before is None and _baseline(state, event.sight):
-        state = replace(state, missing_before=event.sight.blocks.missing)  # type: ignore[union-attr]
+    state = replace(state, sight=event.sight, missing_before=_missing_before(state, event.sight))
     draft.put_node(state)
     _JUDGES[state.life](draft, state, event.sight)
 
 
-def _baseline(state: NodeState, sight: Sight) -> bool:
-    """Whether this report says what was missing before: the first one while the node leaves and is heard from."""
+def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
+    """The files that were missing in every whole report while the node left and was heard from; None: not known.
+
+    One report is not enough: a NameNode that has just begun anew calls files missing that are on this very node.
+    """
+    known, blocks = state.missing_before, sight.blocks
     leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
-    return leaving and sight.stored in HEARD and sight.blocks is not None and sight.blocks.known
+    if not leaving or sight.stored not in HEARD or blocks is None or not blocks.known:
+        return known
+    return blocks.missing if known is None else tuple(file for file in known if file in set(blocks.missing))
 
 
 def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
@@ -165,7 +169,8 @@ def back(draft: Draft, state: NodeState) -> None:
     draft.settle(Key.HOST.of(name))
     if state.leaving:
         draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
-        evacuate(draft, replace(state, alert=""))
+        # Until its DataNode has told of its blocks, its own files are missing, too: they were not before.
+        evacuate(draft, replace(state, alert="", missing_before=state.missing_before or ()))
         return
     draft.say("serves", node=name, cluster=state.owner, role=state.role)
     draft.put_node(
