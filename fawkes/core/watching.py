@@ -129,7 +129,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
     elif sight.stored is Stored.IN_SERVICE:
         _doubt(draft, state, draft.settings.doubt_us)
     elif state.alert:
-        _held(draft, state, why)
+        _held(draft, state, _why_held(draft, state, sight))
     else:
         _doubt(draft, state, draft.settings.held_us)
 
@@ -223,9 +223,13 @@ def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
         gone = lost(draft, state, f"it died while it left, and {why}")
         _cluster_alert(draft, gone, gone.alert)
     else:
-        cluster = None if state.owner is None else draft.cluster(state.owner)
-        never = cannot_end(sight.blocks, 1 if cluster is None else cluster.spec.replication)
-        _held(draft, state, never or _not_safe(state, sight))
+        _held(draft, state, _why_held(draft, state, sight))
+
+
+def _why_held(draft: Draft, state: NodeState, sight: Sight) -> str:
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    never = cannot_end(sight.blocks, 1 if cluster is None else cluster.spec.replication)
+    return never or _not_safe(state, sight)
 
 
 def _told_again(draft: Draft, state: NodeState, what: str) -> None:
