@@ -86,9 +86,20 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
     cluster = _owner(state)
     state = replace(_step(draft, state, NodeLife.CLEANING, why), leaving=False, alert="")
     draft.put_node(state)
+    no_alert(draft, state)
     draft.settle(leave_key(state.node.id))
     draft.settle(Key.DOUBT.of(state.node.id))
     draft.host(state, None, cluster, within_us=draft.settings.clean_us)
+
+
+def no_alert(draft: Draft, state: NodeState) -> None:
+    """An MR-cluster is not red for this node any more; another one that is held may still be a reason."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    if cluster is None or not cluster.alert.startswith(f"{state.node.id}: "):
+        return
+    nodes = draft.nodes_of(cluster.id)
+    held = [n for n in nodes if n.life is NodeLife.LOST and n.leaving and n.node.id != state.node.id]
+    draft.put_cluster(replace(cluster, alert=f"{held[0].node.id}: {held[0].alert}" if held else ""))
 
 
 def wiped(draft: Draft, state: NodeState) -> None:

@@ -13,7 +13,7 @@ from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
-from fawkes.core.moves import clean, evacuate, lost
+from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, unsafe
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
@@ -167,6 +167,7 @@ def back(draft: Draft, state: NodeState) -> None:
     """A lost node works again: it serves, or it goes on leaving."""
     name = state.node.id
     draft.settle(Key.HOST.of(name))
+    no_alert(draft, state)
     if state.leaving:
         draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
         # Until its DataNode has told of its blocks, its own files are missing, too: they were not before.
