@@ -174,9 +174,9 @@ def back(draft: Draft, state: NodeState) -> None:
         evacuate(draft, replace(state, alert="", missing_before=state.missing_before or ()))
         return
     draft.say("serves", node=name, cluster=state.owner, role=state.role)
-    draft.put_node(
-        replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None),
-    )
+    # Data that was given up while it was lost is there again: a later loss or drain must ask anew.
+    state = replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None)
+    draft.put_node(replace(state, discard=False))
 
 
 _JUDGES = {
