@@ -88,7 +88,6 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
     draft.put_node(state)
     no_alert(draft, state)
     draft.settle(leave_key(state.node.id))
-    draft.settle(Key.DOUBT.of(state.node.id))
     draft.host(state, None, cluster, within_us=draft.settings.clean_us)
 
 
@@ -137,7 +136,6 @@ def lost(draft: Draft, state: NodeState, error: str) -> NodeState:
         gone = replace(gone, owner=None, role=None)
     draft.put_node(gone)
     draft.settle(leave_key(state.node.id))
-    draft.settle(Key.DOUBT.of(state.node.id))
     draft.touch(cluster)
     draft.host(gone, gone.role, cluster, within_us=draft.settings.join_us)
     return gone
@@ -180,6 +178,8 @@ def quarantine(draft: Draft, state: NodeState, error: str) -> None:
 
 
 def _step(draft: Draft, state: NodeState, life: NodeLife, why: Reason) -> NodeState:
+    """The node in its next life; what was doubted in the one before is history, as is what was seen."""
+    draft.settle(Key.DOUBT.of(state.node.id))
     return replace(state, life=life, since_us=draft.at_us, why=why, tick=draft.tick.tick, sight=None)
 
 

@@ -112,7 +112,6 @@ def _draining(draft: Draft, state: NodeState, sight: Sight) -> None:
 def drained(draft: Draft, state: NodeState) -> None:
     """Nothing computes on a leaving node any more: it is wiped, or its blocks leave it next."""
     why = draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role)
-    draft.settle(Key.DOUBT.of(state.node.id))
     if state.role is Role.TRANSIENT:
         clean(draft, state, why)
     else:
