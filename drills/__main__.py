@@ -50,7 +50,7 @@ def _arguments() -> argparse.Namespace:
     again.add_argument("seed", type=int)
     again.add_argument("--world", choices=("sim", "real"), default="sim")
     again.set_defaults(run=_replay)
-    steps = verbs.add_parser("every-step", help="kill the simulated controller after every step of one story")
+    steps = verbs.add_parser("every-step", help="kill the simulated controller after every step of three stories")
     steps.add_argument("--every", type=int, default=1, metavar="N", help="after every N-th step (1)")
     steps.set_defaults(run=_every_step)
     verbs.add_parser("table", help="what was tried and what was lost").set_defaults(run=_table)
@@ -131,14 +131,15 @@ def _show_plan(plan: Plan) -> None:
 
 
 def _every_step(asked: argparse.Namespace) -> int:
-    from drills.every_step import every_step
+    from drills.every_step import SEEDS, every_step
 
     count = failed = 0
-    for fault, result in every_step(every=asked.every):
+    for fault, result in (played for seed in SEEDS for played in every_step(seed, asked.every)):
         count += 1
         if result.failures:
             failed += 1
-            print(f"{fault}: {'; '.join(f'{each.check}: {each.what}' for each in result.failures)}")
+            print(f"story of seed {result.seed}, {fault}:")
+            print("\n".join(f"  {each.check}: {each.what}" for each in result.failures))
     print(f"sim: the controller died in {count:,} ways, one for each step and way: {failed} failed")
     return ExitStatus.FAILED if failed else ExitStatus.DONE
 
