@@ -88,6 +88,9 @@ def one_owner(nodes: Iterable[OwnerFacts]) -> list[Failure]:
         if set(node.working_for) - {node.ledger}:
             workers = ", ".join(sorted(node.working_for))
             found.append(Failure("two owners", f"{node.node} is {node.ledger or 'nobody'}'s and works for {workers}"))
+        if node.lease is None and node.life is not NodeLife.SERVING:
+            # One that was never reached has no lease yet.
+            continue
         if node.lease != node.ledger and node.life is not NodeLife.LOST:
             found.append(
                 Failure(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from drills.blocks import Blocks
 from drills.checks import Copies, Failure
 from drills.plan import Kind, Story
-from fawkes.core.decision import Decision
-from fawkes.core.events import Condition, Event, JobObserved, NodeObserved, Progress, Sampled
-from fawkes.core.model import ClusterId, JobId, NodeId, NodeLife, Role
+from fawkes.core.decision import Decision, PutJob
+from fawkes.core.events import Condition, Event, NodeObserved, Sampled
+from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife, Role
 from fawkes.core.state import State
 
 _INPUTS = ("/words", "/records")
@@ -40,12 +40,16 @@ class _Spell:
 
 @dataclass(slots=True)
 class Hdfs:
-    """All HDFS of a drill. ``dead`` are the nodes that do not answer, as the world keeps them."""
+    """All HDFS of a drill. ``dead`` are the nodes that do not answer, as the world keeps them.
+
+    ``to_prove`` are those of which a report on all blocks is wanted right before they are wiped.
+    """
 
     story: Story
     dead: set[NodeId]
     blocks: Blocks = field(default_factory=Blocks)
     lost_to_faults: int = 0
+    to_prove: set[NodeId] = field(default_factory=set)
     _spells: list[_Spell] = field(default_factory=list)
     _robbed: set[ClusterId] = field(default_factory=set)
 
@@ -88,6 +92,8 @@ class Hdfs:
             return "its lease cannot be read" if spoilt else None
         if kind == "evacuate":
             return self._evacuates(NodeId(name), state, at_us)
+        if kind == "wipe":
+            return self._not_proven(NodeId(name), state)
         return None
 
     def _masters_refuse(self, kind: str, name: ClusterId, state: State, at_us: int) -> str | None:
@@ -121,6 +127,15 @@ class Hdfs:
         short = [file.path for file in held if len((file.replicas - {node}) & live) < file.replication]
         return f"{len(short)} blocks have too few replicas elsewhere" if short else None
 
+    def _not_proven(self, node: NodeId, state: State) -> str | None:
+        """What a report on all blocks says right before a wipe, where one is asked for."""
+        owner = state.nodes[node].owner
+        if owner is None or node not in self.to_prove:
+            return None
+        others = self._live(owner, state) - {node}
+        alone = [f.path for f in self.blocks.of(owner) if node in f.replicas and not f.replicas & others]
+        return f"{len(alone)} files have no replica elsewhere: {', '.join(alone[:3])}" if alone else None
+
     # --- what has happened
 
     def saw(self, event: Event, decision: Decision, state: State) -> Iterator[Failure]:
@@ -132,12 +147,13 @@ class Hdfs:
                 self._robbed.discard(ClusterId(cluster))
             elif isinstance(cluster, str) and reason.code == "loaded":
                 self._loaded(ClusterId(cluster), state)
+        for change in decision.changes:
+            if isinstance(change, PutJob) and change.state.life is JobLife.SUCCEEDED:
+                self._written(change.state.id, state)
         match event:
             case Sampled():
                 for name in state.clusters:
                     self.blocks.replicate(name, live=self._live(name, state), into=self._storing(name, state))
-            case JobObserved(progress=Progress.SUCCEEDED):
-                self._written(event.job, state)
             case NodeObserved(condition=Condition.CLEAN):
                 yield from self._wiped(event.node, state)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from drills.checks import JobFacts, OwnerFacts
 from fawkes.core.decision import PutJob
-from fawkes.core.events import JobObserved, Progress
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId
 from fawkes.core.state import State
 from fawkes.sim.world import SimWorld
@@ -23,6 +23,13 @@ def two_owners(world: SimWorld) -> Iterator[str]:
             seen[node] = cluster.id
 
 
+def runs_twice(world: SimWorld) -> Iterator[str]:
+    """The jobs of which two attempts run at once."""
+    for cluster in world.clusters.values():
+        counts = Counter(job for job, _ in cluster.jobs)
+        yield from (f"{job}: {count} attempts run at once" for job, count in counts.items() if count > 1)
+
+
 def owner_facts(world: SimWorld, state: State) -> Iterator[OwnerFacts]:
     """Whom each node belongs to. A node that lost its power answers nobody."""
     for name, node in state.nodes.items():
@@ -37,14 +44,10 @@ def owner_facts(world: SimWorld, state: State) -> Iterator[OwnerFacts]:
 def job_facts(store: MemoryStore, world: SimWorld) -> Iterator[JobFacts]:
     """How each job ended, and how often each of its attempts was given to YARN."""
     lives: dict[JobId, JobLife] = {}
-    ended_well: dict[JobId, set[int]] = {}
     for entry in store.entries():
         for change in entry.decision.changes:
             if isinstance(change, PutJob):
                 lives[change.state.id] = change.state.life
-        event = entry.event
-        if isinstance(event, JobObserved) and event.progress is Progress.SUCCEEDED:
-            ended_well.setdefault(event.job, set()).add(event.attempt)
     for job, life in sorted(lives.items()):
         applications = {attempt: count for (name, attempt), count in world.starts.items() if name == job}
-        yield JobFacts(job=job, life=life, applications=applications, succeeded=tuple(sorted(ended_well.get(job, ()))))
+        yield JobFacts(job=job, life=life, applications=applications)

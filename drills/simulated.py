@@ -15,11 +15,11 @@ from drills.checks import Failure, comes_to_rest, files_kept, jobs_once, one_own
 from drills.hdfs import Hdfs
 from drills.plan import OF_CONTROLLER, OF_MASTERS, STORY_S, Fault, Kind, Plan
 from drills.result import Result, Tried
-from drills.sim_facts import job_facts, owner_facts, two_owners
+from drills.sim_facts import job_facts, owner_facts, runs_twice, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect
+from fawkes.core.effects import Effect, Host
 from fawkes.core.events import Condition, Event, NodeObserved, Sampled
 from fawkes.core.invariants import broken
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, Reading
@@ -174,6 +174,10 @@ class Drill:
         fault = self._due(Kind.KILLED, self.store.last_seq())
         if fault is not None and not fault.told:
             raise _Died
+        for effect in effects:
+            if isinstance(effect, Host):
+                wanted = getattr(effect, "proof", None) is not None
+                (self.hdfs.to_prove.add if wanted else self.hdfs.to_prove.discard)(effect.node)
         self.world.start(effects)
 
     def close(self) -> None:
@@ -185,6 +189,8 @@ class Drill:
         """After each stored step: the invariants, what it means for the files, and whom the next faults strike."""
         for wrong in (*broken(self.state), *two_owners(self.world)):
             self._fail(Failure("invariant", wrong))
+        for wrong in runs_twice(self.world):
+            self._fail(Failure("job ran twice", wrong))
         decision = self.store.entry(self.store.last_seq())
         assert decision is not None
         for failure in self.hdfs.saw(event, decision.decision, self.state):

@@ -52,6 +52,8 @@ def test_a_node_must_work_for_its_owner_alone() -> None:
     assert len(one_owner([replace(node, working_for=(A, ClusterId("b")))])) == 1
     assert len(one_owner([replace(node, lease=ClusterId("b"))])) == 1
     assert len(one_owner([replace(node, ledger=None)])) == 2
+    assert len(one_owner([replace(node, lease=None)])) == 1
+    assert one_owner([replace(node, lease=None, life=NodeLife.EVACUATING)]) == []
     # What a lost node did is not known; what works there is wrong all the same.
     assert one_owner([replace(node, life=NodeLife.LOST, ledger=None, working_for=())]) == []
 
