@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.invariants import unsound
+from fawkes.core.members import in_full
 from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, View, evolve
@@ -62,7 +63,7 @@ class Engine:
             raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
         seq = self._store.append(event, decision)
         evolve(self._state, event.at_us, decision.changes)
-        self._world.start(decision.effects)
+        self._world.start(in_full(self._state, decision.effects))
         self._remember(seq, self._state)
         return decision
 

@@ -231,9 +231,11 @@ def probe(measure: Measure, origin: str) -> None:
         tasks_done=900,
         job_slowdown=2.5,
     )
-    for samples in ((idle,), (busy,), (idle, busy), (Sample(at_us=2),)):
+    name = ClusterId("probe")
+    windows = [Window(name, samples) for samples in ((idle,), (busy,), (idle, busy), (Sample(at_us=2),))]
+    for window in (*windows, Window(name, (busy,), before=idle)):
         try:
-            answer, _ = measure(Window(ClusterId("probe"), samples), None)
+            answer, _ = measure(window, None)
         except Exception as error:
             raise ConfigError(f"the policy raised {type(error).__name__}: {error}", file=origin) from error
         number = isinstance(answer, (int, float)) and not isinstance(answer, bool)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import takewhile
 
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Deploy
 from fawkes.core.free import FreeNodes
-from fawkes.core.lifecycle import PROMISED
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Role
 from fawkes.core.moves import claim
 from fawkes.core.plan import TO_ADMIT, give
@@ -15,34 +16,56 @@ from fawkes.core.targets import Bounds, whole_nodes
 
 
 def admit(draft: Draft) -> int:
-    """Deploy the MR-clusters at the head of the queue as far as their minimums are free; shrink others for the first
-    that lacks nodes. How many free nodes that may be core nodes are reserved for it.
+    """Serve the head of the queue: all MR-clusters, in their order, whose minimums fit beside those that are promised.
+
+    Those whose minimums are free are deployed. For the others together room is made. The number of free nodes that may
+    be core nodes and are reserved for them.
     """
-    for state in draft.queue():
-        if not _feasible(draft, state):
-            return 0
-        free = FreeNodes(draft, core=True)
-        if len(free) < state.spec.min_nodes:
-            _make_room(draft, state, state.spec.min_nodes - len(free))
-            return state.spec.min_nodes
-        _deploy(draft, state, free)
-    return 0
+    promised = draft.promised - sum(state.spec.min_nodes for state in takewhile(_is_admitted, draft.queue()))
+    reserved = 0
+    waiting: list[ClusterState] = []
+    queue = iter(draft.queue())
+    for state in queue:
+        minimum = state.spec.min_nodes
+        if promised + minimum > draft.counts.usable_core:
+            _too_many(draft, state, promised)
+            _step_back(draft, queue)
+            break
+        promised += minimum
+        if draft.counts.free_core - reserved >= minimum:
+            _deploy(draft, state)
+        else:
+            waiting.append(state)
+            reserved += minimum
+    if waiting:
+        _make_room(draft, waiting)
+    return reserved
 
 
-def _feasible(draft: Draft, state: ClusterState) -> bool:
-    """Whether the minimum fits beside those that are promised, all of them on nodes that may be core nodes."""
+def _is_admitted(state: ClusterState) -> bool:
+    return state.life is ClusterLife.ADMITTED
+
+
+def _too_many(draft: Draft, state: ClusterState, promised: int) -> None:
+    """A minimum does not fit beside those that are promised, all of them on nodes that may be core nodes."""
     minimum, usable = state.spec.min_nodes, draft.counts.usable_core
-    promised = draft.promised - (minimum if state.life in PROMISED else 0)
-    if promised + minimum <= usable:
-        return True
     alert = f"needs {minimum} nodes; {promised} of {usable} are promised to others"
     if state.alert != alert or state.life is not ClusterLife.WAITING:
         draft.put_cluster(replace(state, life=ClusterLife.WAITING, alert=alert))
         draft.say("waits-infeasible", cluster=state.id, minimum=minimum, promised=promised, usable=usable)
-    return False
 
 
-def _deploy(draft: Draft, state: ClusterState, free: FreeNodes) -> None:
+def _step_back(draft: Draft, behind: Iterable[ClusterState]) -> None:
+    """Those that were admitted wait again once one before them does: the queue is first come, first served.
+
+    Behind them is at most one that was told why it waits; that reason is another one now.
+    """
+    for state in takewhile(lambda state: _is_admitted(state) or state.alert, behind):
+        draft.put_cluster(replace(state, life=ClusterLife.WAITING, alert=""))
+
+
+def _deploy(draft: Draft, state: ClusterState) -> None:
+    free = FreeNodes(draft, core=True)
     site = free.roomiest() if draft.settings.prefer_site else ""
     chosen = [free.take(site) for _ in range(state.spec.min_nodes)]
     why = draft.say(
@@ -67,51 +90,70 @@ def _deploy(draft: Draft, state: ClusterState, free: FreeNodes) -> None:
     draft.act(effect, within_us=draft.settings.deploy_us, version=state.version)
 
 
-def _make_room(draft: Draft, state: ClusterState, lacking: int) -> None:
-    """Shrink MR-clusters above their minimums until ``lacking`` more core-capable nodes are free or on their way.
+def _make_room(draft: Draft, waiting: list[ClusterState]) -> None:
+    """Shrink others until as many core-capable nodes are free, or on their way, as all who wait need together.
 
-    First as far as their weights say, then down to their minimums. Those that cannot be read do not shrink.
+    First as far as the weights say, then down to the minimums. MR-clusters that cannot be read do not shrink.
     """
-    lacking -= draft.counts.coming_core
-    if lacking > 0 and not draft.paused:
-        lacking -= _shrink_others(draft, state, lacking)
+    coming = draft.counts.free_core + draft.counts.coming_core
+    lacking: dict[ClusterId, int] = {}
+    for state in waiting:
+        minimum = state.spec.min_nodes
+        lacking[state.id] = max(0, minimum - coming)
+        coming = max(0, coming - minimum)
+    if any(lacking.values()) and not draft.paused:
+        _shrink_others(draft, waiting, lacking)
+    for state in waiting:
+        _still_waits(draft, state, lacking[state.id])
+
+
+def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
+    """An MR-cluster is admitted and waits for its nodes; the alert says how many are not even on their way."""
     alert = ""
     if lacking > 0:
         alert = f"waits for {lacking} more nodes" + (f"; no moves: {draft.paused}" if draft.paused else "")
         if state.alert != alert:
             draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
-    if state.life is not ClusterLife.ADMITTED or state.alert != alert:
+    if not _is_admitted(state) or state.alert != alert:
         draft.put_cluster(replace(state, life=ClusterLife.ADMITTED, alert=alert))
 
 
-def _shrink_others(draft: Draft, newcomer: ClusterState, lacking: int) -> int:
-    """How many nodes begin to leave, at most ``lacking``."""
+def _shrink_others(draft: Draft, waiting: list[ClusterState], lacking: dict[ClusterId, int]) -> None:
+    """Nodes of others begin to leave for those in ``lacking``, which says how many each still lacks afterwards."""
     donors = [c for c in draft.clusters() if c.active and c.unreadable_us is None]
     spare = {c.id: draft.held(c.id).spare_core for c in donors}
     if not any(spare.values()):
-        return 0
+        return
     have = {c.id: draft.held(c.id).counted for c in donors}
-    targets = _targets_without(draft, newcomer, donors, have)
+    targets = _targets_without(draft, sum(c.spec.min_nodes for c in waiting), donors, have)
     draft.change(replace(draft.tick, targets=targets, measured=False))
-    left = lacking
     for limit in (targets, {c.id: c.spec.min_nodes for c in donors}):
         for donor in sorted(donors, key=lambda c: (limit[c.id] - have[c.id], c.id)):
-            surplus = min(left, have[donor.id] - limit[donor.id], spare[donor.id])
-            if surplus > 0:
-                given = give(draft, donor, surplus, TO_ADMIT, core=True, newcomer=newcomer.id, target=limit[donor.id])
-                have[donor.id] -= given
-                spare[donor.id] -= given
-                left -= given
-    return lacking - left
+            surplus = min(have[donor.id] - limit[donor.id], spare[donor.id])
+            given = _give_to(draft, donor, surplus, limit[donor.id], lacking)
+            have[donor.id] -= given
+            spare[donor.id] -= given
+
+
+def _give_to(draft: Draft, donor: ClusterState, surplus: int, target: int, lacking: dict[ClusterId, int]) -> int:
+    """Up to ``surplus`` nodes of a donor begin to leave, for the first in the queue first; how many."""
+    left = surplus = max(0, surplus)
+    for newcomer, missing in lacking.items():
+        count = min(left, missing)
+        if count > 0:
+            given = give(draft, donor, count, TO_ADMIT, core=True, newcomer=newcomer, target=target)
+            lacking[newcomer] -= given
+            left -= given
+    return surplus - left
 
 
 def _targets_without(
-    draft: Draft, newcomer: ClusterState, donors: list[ClusterState], have: dict[ClusterId, int]
+    draft: Draft, newcomers: int, donors: list[ClusterState], have: dict[ClusterId, int]
 ) -> dict[ClusterId, int]:
-    """Targets by weight over what is left beside the newcomer; by present size where weights are undefined."""
+    """Targets by weight over what is left beside so many nodes of newcomers; by present size without weights."""
     fixed = sum(draft.held(c.id).nodes for c in draft.clusters() if c.id not in have)
     fixed += sum(draft.held(c).parting for c in have)
-    total = max(0, draft.counts.usable - newcomer.spec.min_nodes - fixed)
+    total = max(0, draft.counts.usable - newcomers - fixed)
     known = {c: draft.tick.weights.get(c, 0.0) for c in have}
     weights = known if sum(known.values()) > 0 else {c: float(nodes) for c, nodes in have.items()}
     bounds = {c.id: Bounds(c.spec.min_nodes, max(c.spec.min_nodes, have[c.id])) for c in donors}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import jobs
+from fawkes.core import backoff, jobs, release
 from fawkes.core.admission import admit
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
-from fawkes.core.effects import Load, Retire, Save
+from fawkes.core.effects import Load, Membership, Retire, Survey
 from fawkes.core.events import Done, Failed
+from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife
-from fawkes.core.moves import clean
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
+
+#: how an alert begins that the next member list ends
+_MEMBERS = "the masters do not know their members yet"
 
 
 def nodes_changed(draft: Draft) -> None:
@@ -36,15 +39,17 @@ def nodes_changed(draft: Draft) -> None:
 def answered(draft: Draft, event: Done | Failed) -> None:
     """An effect of a MR-cluster ended; answers about older versions are history."""
     pending = draft.pending(event.effect)
-    kind, _, name = event.effect.partition(":")
+    kind, name = split(event.effect)
     cluster = draft.cluster(ClusterId(name))
     if pending is None or pending.version != event.version or cluster is None:
         draft.say("late-answer", effect=event.effect, version=event.version)
+    elif isinstance(pending.effect, Survey):
+        release.surveyed(draft, cluster, pending.effect, event)
     elif isinstance(event, Failed):
         _not_reached(draft, cluster, pending, event)
-    elif kind == "membership":
+    elif kind is Key.MEMBERSHIP:
         draft.settle(event.effect)
-        if cluster.alert and cluster.active and cluster.unreadable_us is None:
+        if cluster.alert.startswith(_MEMBERS) and cluster.active:
             draft.put_cluster(replace(cluster, alert=""))
     else:
         draft.settle(event.effect)
@@ -78,19 +83,20 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
             jobs.release(draft, cluster.id)
         case ClusterLife.SAVING:
             draft.say("saved", cluster=cluster.id, took_us=took_us, **event.facts)
-            retire(draft, replace(cluster, save_us=took_us, alert=""))
+            release.retire(draft, replace(cluster, save_us=took_us, alert=""))
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:
     """Try again while that may help; without its data a MR-cluster is of no use, without its save it stays."""
-    stage = cluster.life if pending.key.startswith("cluster:") else "membership"
+    members = split(pending.key)[0] is Key.MEMBERSHIP
+    stage = "membership" if members else cluster.life
     draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **event.facts)
-    draft.put_cluster(replace(cluster, alert=event.error))
+    draft.put_cluster(replace(cluster, alert=f"{_MEMBERS}: {event.error}" if members else event.error))
     hopeless = event.final or pending.tries >= draft.settings.deploy_attempts
     if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and hopeless:
         _give_up(draft, cluster, event.error)
         return
-    wait_us = draft.settings.membership_us * 2 ** min(pending.tries, 5)
+    wait_us = backoff.wait_us(draft.settings, pending.tries)
     draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
@@ -98,7 +104,7 @@ def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
     for job in draft.jobs_of(cluster.id):
         jobs.cancel(draft, job, f"{cluster.id} could not be brought up: {error}")
     draft.say("gave-up", cluster=cluster.id, error=error)
-    retire(draft, replace(cluster, failed=error))
+    release.retire(draft, replace(cluster, failed=error))
 
 
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:
@@ -107,13 +113,16 @@ def cluster_over_time(draft: Draft, pending: PutPending) -> None:
     if cluster is None or pending.effect is None or not _has_goal(cluster, pending):
         draft.settle(pending.key)
         return
+    if isinstance(pending.effect, Survey):
+        release.unanswered(draft, cluster, pending.effect)
+        return
     draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
-    if pending.key.startswith("membership:"):
+    if isinstance(pending.effect, Membership):
         draft.touch(cluster.id)
         return
     within_us = {
         ClusterLife.DEPLOYING: draft.settings.deploy_us,
-        ClusterLife.RETIRING: draft.settings.membership_us * 2 ** min(pending.tries, 5),
+        ClusterLife.RETIRING: draft.settings.membership_us,
     }.get(cluster.life, draft.settings.transfer_us)
     draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)
 
@@ -122,35 +131,3 @@ def _has_goal(cluster: ClusterState, pending: PutPending) -> bool:
     """Whether what is pending is still wanted of a MR-cluster: one that retires has masters no more."""
     retires = cluster.life is ClusterLife.RETIRING and isinstance(pending.effect, Retire)
     return retires or cluster.life in WITH_MASTERS
-
-
-def save(draft: Draft, cluster: ClusterState) -> None:
-    """Save the outputs of a MR-cluster; it keeps its nodes until that was verified (3.1)."""
-    cluster = replace(cluster, life=ClusterLife.SAVING, version=cluster.version + 1)
-    draft.put_cluster(cluster)
-    if cluster.discard:
-        draft.say("discarded", cluster=cluster.id)
-        retire(draft, cluster)
-        return
-    effect = Save(cluster.id, cluster.version)
-    draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
-
-
-def retire(draft: Draft, cluster: ClusterState) -> None:
-    """Stop and wipe all nodes of a MR-cluster, with what still runs there; it is gone when all were seen clean.
-
-    A stage that is under way is stopped first: it must not start anything on a node that was wiped.
-    """
-    for job in draft.jobs_of(cluster.id):
-        jobs.end_with_cluster(draft, job)
-    stage = draft.pending(f"cluster:{cluster.id}")
-    cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
-    draft.put_cluster(cluster)
-    if stage is not None:
-        stop = Retire(cluster.id, cluster.version)
-        draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
-    draft.settle(f"membership:{cluster.id}")
-    why = draft.say("retire", cluster=cluster.id)
-    for node in draft.nodes_of(cluster.id):
-        if node.life is not NodeLife.CLEANING:
-            clean(draft, node, why)

@@ -9,6 +9,12 @@ from dataclasses import dataclass, field
 from fawkes.core.lifecycle import COUNTED, LEAVING, MOVING
 from fawkes.core.model import Node, NodeId, NodeLife, NodeState, Role
 
+
+def counted(state: NodeState) -> bool:
+    """Whether a node counts for its MR-cluster when moves in flight count as done: one lost while it left does not."""
+    return state.life in COUNTED and not state.leaving
+
+
 #: free nodes are kept by site and by whether they may be core nodes
 Place = tuple[str, bool]
 
@@ -78,7 +84,8 @@ class Held:
     """Sums over the nodes that one MR-cluster holds.
 
     ``nodes`` are all, ``counted`` those that count when moves in flight count as done, ``parting`` those that leave it
-    and go out of service, ``spare_core`` those that it could give to an admission: no core nodes, but they may be.
+    and come to nobody soon: they go out of service, or were lost while they left. ``spare_core`` are those that it
+    could give to an admission: no core nodes, but they may be.
     ``going_core`` are its share of the `Counts` of that name.
     """
 
@@ -95,8 +102,10 @@ class Held:
     def add(self, state: NodeState, sign: int) -> None:
         """Count a node in (+1) or out (-1)."""
         self.nodes += sign
-        self.counted += sign * (state.life in COUNTED)
-        if state.life in LEAVING:
+        self.counted += sign * counted(state)
+        if state.leaving:
+            self.parting += sign
+        elif state.life in LEAVING:
             self.parting += sign * state.kept_out
         elif state.role is not Role.CORE and state.life is not NodeLife.LOST:
             self.spare_core += sign * state.node.may_core
@@ -105,7 +114,7 @@ class Held:
 
 
 def _goes_as_core(state: NodeState) -> bool:
-    return state.role is Role.CORE and state.life in COUNTED and state.kept_out
+    return state.role is Role.CORE and counted(state) and state.kept_out
 
 
 @dataclass(slots=True)

@@ -51,7 +51,7 @@ class DropPending:
 
 @dataclass(frozen=True, slots=True)
 class AddSample:
-    """One more sample of a MR-cluster; samples older than ``keep_from_us`` are dropped."""
+    """One more sample of an MR-cluster; samples older than ``keep_from_us`` are dropped, but for the last of them."""
 
     cluster: ClusterId
     sample: Sample

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from fawkes.core.backlog import Waiting
 from fawkes.core.counts import Held
@@ -22,8 +21,9 @@ from fawkes.core.decision import (
     PutTick,
     PutWake,
 )
-from fawkes.core.effects import Effect, Goal, Host, Member, Membership, Reply, WakeAt
+from fawkes.core.effects import Effect, Host, Member, Membership, Reply, WakeAt
 from fawkes.core.lifecycle import ENDED_JOBS, PROMISED, QUEUED, WITH_MASTERS
+from fawkes.core.members import leave_us, members
 from fawkes.core.model import (
     ClusterId,
     ClusterLife,
@@ -37,21 +37,11 @@ from fawkes.core.model import (
     Reason,
     Role,
 )
+from fawkes.core.proof import Proof
 from fawkes.core.settings import Settings
 from fawkes.core.view import View
 
 _WATCHING = (AddSample, PutTick, PutRules, PutWake)
-_GOALS = {
-    NodeLife.JOINING: Goal.SERVING,
-    NodeLife.SERVING: Goal.SERVING,
-    NodeLife.LOST: Goal.SERVING,
-    NodeLife.DRAINING: Goal.DRAINING,
-    NodeLife.EVACUATING: Goal.EVACUATING,
-}
-
-
-#: documents have a line for each node: equal lines are one value
-_member = lru_cache(maxsize=4096)(Member)
 
 
 class Draft:
@@ -75,7 +65,7 @@ class Draft:
         self._jobs: dict[JobId, JobState] = {}
         self._pending: dict[str, PutPending | None] = {}
         self._tick: PutTick | None = None
-        self._touched: dict[ClusterId, None] = {}
+        self._touched: dict[ClusterId, bool] = {}
         self._smaller: dict[ClusterId, None] = {}
 
     @property
@@ -111,12 +101,12 @@ class Draft:
         known = [*self.view.clusters, *(c for c in self._clusters if c not in self.view.clusters)]
         return (state for state in map(self.cluster, known) if state is not None)
 
-    def queue(self) -> list[ClusterState]:
-        """The MR-clusters that wait for nodes, first come first."""
-        if not self._clusters and not self.view.queue:
-            return []
-        ids = dict.fromkeys(self.view.queue) | dict.fromkeys(self._clusters)
-        return [state for state in map(self.cluster, ids) if state is not None and state.life in QUEUED]
+    def queue(self) -> Iterator[ClusterState]:
+        """The MR-clusters that wait for nodes, first come first. Whoever reads the head alone pays for that alone."""
+        stored = self.view.queue
+        for known in (stored, [c for c in self._clusters if c not in stored]):
+            states = map(self.cluster, known)
+            yield from (state for state in states if state is not None and state.life in QUEUED)
 
     def emptied(self) -> list[ClusterState]:
         """The MR-clusters that lost their last node by this decision."""
@@ -274,34 +264,39 @@ class Draft:
         if ask:
             self._effects.append(Reply(ask, refused, facts))
 
-    def touch(self, cluster: ClusterId) -> None:
-        """The membership of this MR-cluster is to be written again."""
-        self._touched[cluster] = None
+    def touch(self, cluster: ClusterId, *, afresh: bool = False) -> None:
+        """The membership of this MR-cluster is to be written again; ``afresh``: the masters forgot what they knew."""
+        self._touched[cluster] = self._touched.get(cluster, False) or afresh
 
-    def host(self, state: NodeState, role: Role | None, cluster: ClusterId, *, within_us: int, tries: int = 1) -> None:
-        """Say what should run on a node."""
-        effect = Host(state.node.id, cluster, role, state.generation)
-        self.act(effect, within_us=within_us, version=state.generation, tries=tries)
+    def host(self, state: NodeState, role: Role | None, cluster: ClusterId, *, within_us: int) -> None:
+        """Say what should run on a node, as it is by now: one that stored data is wiped only with a proof."""
+        effect = Host(
+            state.node.id,
+            cluster,
+            role,
+            state.generation,
+            leaving=role is not None and (state.leaving or state.life is NodeLife.EVACUATING),
+            proof=self._proof(state, cluster) if role is None else None,
+        )
+        self.act(effect, within_us=within_us, version=state.generation)
+
+    def _proof(self, state: NodeState, cluster: ClusterId) -> Proof | None:
+        owner = self.cluster(cluster)
+        serves = owner is not None and owner.life in WITH_MASTERS
+        return Proof(state.missing_before) if serves and state.stores and not state.discard else None
 
     def members(self, cluster: ClusterId) -> dict[NodeId, Member]:
-        """The membership document of a MR-cluster as this decision has it so far."""
-        found = {}
-        for state in self.nodes_of(cluster):
-            goal = _GOALS.get(state.life)
-            if goal is not None and state.role is not None:
-                leave_us = 0 if goal is Goal.SERVING else self.leave_us(state.role)
-                found[state.node.id] = _member(goal, state.role, state.generation, leave_us)
-        return found
+        """The membership document of an MR-cluster as this decision has it so far."""
+        return members(self.nodes_of(cluster), self.settings)
 
     def leave_us(self, role: Role | None) -> int:
         """The graceful time of a node that leaves."""
-        settings = self.settings
-        return settings.transient_leave_us if role is Role.TRANSIENT else settings.transient_core_leave_us
+        return leave_us(role, self.settings)
 
     def finish(self) -> Decision:
         """The decision: membership documents of all that was touched, and the timer, come last."""
-        for cluster in self._touched:
-            self._write_membership(cluster)
+        for cluster, afresh in self._touched.items():
+            self._write_membership(cluster, afresh)
         if self.rules.shadow:
             self._only_watch()
         self._set_timer()
@@ -318,13 +313,13 @@ class Draft:
             return change.state.node.id not in self.view.nodes and change.state.life is NodeLife.FREE
         return isinstance(change, _WATCHING) or (isinstance(change, PutPending) and change.key == "tick")
 
-    def _write_membership(self, cluster: ClusterId) -> None:
+    def _write_membership(self, cluster: ClusterId, afresh: bool) -> None:
         state = self.cluster(cluster)
         if state is None or state.life not in WITH_MASTERS or state.life is ClusterLife.DEPLOYING:
             return
         state = replace(state, version=state.version + 1)
         self.put_cluster(state)
-        effect = Membership(cluster, state.version, self.members(cluster))
+        effect = Membership(cluster, state.version, afresh=afresh)
         late = self.pending(effect.key)
         tries = late.tries + 1 if late is not None and late.deadline_us <= self.at_us else 1
         within_us = self.settings.membership_us * 2 ** min(tries - 1, 5)

@@ -6,10 +6,11 @@ Each effect ends as events: `NodeObserved` for what concerns one node, `Done` or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Reason, Role
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role
+from fawkes.core.proof import Proof
 
 
 class Goal(StrEnum):
@@ -35,15 +36,19 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Who belongs to a MR-cluster, and how. A node that is not named is out.
+    """Who belongs to an MR-cluster, and how. A node that is not named is out.
 
-    Ends as `Done` once the masters know it; each draining node as `NodeObserved` drained, each evacuating node as
-    evacuated, or held (with the reason why its blocks are not safe).
+    A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
+    a world always gets all of them. Ledgers of earlier versions hold the members; nothing reads them.
+
+    Ends as `Done` once the masters know it; how they see the members from then on is told as `NodeSeen`. ``afresh``:
+    the masters are told again even if nothing is new, because they show something else than they were told.
     """
 
     cluster: ClusterId
     version: int
-    members: Mapping[NodeId, Member]
+    members: Mapping[NodeId, Member] = field(default_factory=dict)
+    afresh: bool = False
 
     @property
     def key(self) -> str:
@@ -55,13 +60,17 @@ class Membership:
 class Host:
     """What should run on a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
 
-    Ends as `NodeObserved` serving, clean, or failed.
+    ``leaving``: its DataNode alone, so that HDFS can copy its blocks away. ``proof`` is what must be shown by a report
+    taken right before the wipe; None where nothing of a running MR-cluster can be on the node, or was given up.
+    Ends as `NodeObserved` serving, clean, held (the proof failed, nothing was touched) or failed.
     """
 
     node: NodeId
     cluster: ClusterId
     role: Role | None
     generation: int
+    leaving: bool = False
+    proof: Proof | None = None
 
     @property
     def key(self) -> str:
@@ -128,6 +137,24 @@ class Retire:
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """What lies in HDFS outside of what is declared, and which applications are not ours.
+
+    Ends as `Done` with the facts ``undeclared`` and ``applications`` (lists; None: not known) or `Failed`. ``request``
+    is why it was asked for: the core's own words, which it needs when the answer comes.
+    """
+
+    cluster: ClusterId
+    version: int
+    request: Facts
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"survey:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class StartJob:
     """Run a job exactly once for each attempt; ends as `JobObserved`."""
 
@@ -182,7 +209,7 @@ class Reply:
         return f"reply:{self.to}"
 
 
-Effect = Membership | Host | Deploy | Load | Save | Retire | StartJob | CancelJob | WakeAt | Reply
+Effect = Membership | Host | Deploy | Load | Save | Retire | Survey | StartJob | CancelJob | WakeAt | Reply
 EFFECTS: tuple[type[Effect], ...] = (
     Membership,
     Host,
@@ -190,6 +217,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     Load,
     Save,
     Retire,
+    Survey,
     StartJob,
     CancelJob,
     WakeAt,

@@ -11,10 +11,15 @@ from enum import StrEnum
 
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
 from fawkes.core.settings import Settings
+from fawkes.core.sight import Attempt, Sight
 
 
 class Condition(StrEnum):
-    """What was seen of a node."""
+    """How work on a node ended.
+
+    HELD: it was not wiped, because its blocks were not proven to be elsewhere right before. Ledgers of earlier
+    versions also have DRAINED, EVACUATED and LOST, verdicts that a world gave; facts (`NodeSeen`) have replaced them.
+    """
 
     SERVING = "serving"
     DRAINED = "drained"
@@ -137,12 +142,23 @@ class ResumeAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryAsked:
+    """An operator has repaired something: what waits for the next try of this node or MR-cluster is tried now."""
+
+    at_us: int
+    subject: str
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainAsked:
-    """An operator takes a node out of service."""
+    """An operator takes a node out of service; ``discard``: the data on it, which HDFS waits for, is given up."""
 
     at_us: int
     node: NodeId
     reason: str
+    discard: bool = False
     by: str = ""
     ask: str = ""
 
@@ -158,8 +174,28 @@ class UndrainAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSeen:
+    """How the masters of an MR-cluster see one of its nodes, of one generation; told when that has changed."""
+
+    at_us: int
+    cluster: ClusterId
+    node: NodeId
+    generation: int
+    sight: Sight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MastersSeen:
+    """Whether the masters of an MR-cluster answer; ``error`` says why nothing is known, empty when they do."""
+
+    at_us: int
+    cluster: ClusterId
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeObserved:
-    """What was seen of a node of one generation; ``error`` says why for held, failed and lost."""
+    """How the work on a node of one generation ended; ``error`` says why for held and failed."""
 
     at_us: int
     node: NodeId
@@ -170,8 +206,21 @@ class NodeObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSeen:
+    """How an attempt of a job stands; told when that has changed."""
+
+    at_us: int
+    job: JobId
+    attempt: int
+    seen: Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobObserved:
-    """What was seen of an attempt of a job. ``finished_us`` is YARN's own time, when it is known."""
+    """What became of an attempt of a job, as `attempts.py` judges it; ``finished_us`` is YARN's own time, if known.
+
+    In ledgers of earlier versions it is an event of its own: a world judged then.
+    """
 
     at_us: int
     job: JobId
@@ -216,13 +265,19 @@ Event = (
     | CancelAsked
     | PauseAsked
     | ResumeAsked
+    | RetryAsked
     | DrainAsked
     | UndrainAsked
+    | NodeSeen
+    | MastersSeen
     | NodeObserved
+    | AttemptSeen
     | JobObserved
     | Done
     | Failed
 )
+#: what a world tells
+Seen = NodeSeen | MastersSeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
@@ -233,9 +288,13 @@ EVENTS: tuple[type[Event], ...] = (
     CancelAsked,
     PauseAsked,
     ResumeAsked,
+    RetryAsked,
     DrainAsked,
     UndrainAsked,
+    NodeSeen,
+    MastersSeen,
     NodeObserved,
+    AttemptSeen,
     JobObserved,
     Done,
     Failed,

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from math import fsum, isclose
 
-from fawkes.core.counts import Counts, Held
+from fawkes.core.counts import Counts, Held, counted
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
 from fawkes.core.lifecycle import (
     CLUSTER_EDGES,
-    COUNTED,
     HELD,
     JOB_EDGES,
     NODE_EDGES,
@@ -133,7 +132,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 
 def _core(nodes: Iterable[NodeState]) -> int:
     """How many are core nodes that stay."""
-    return sum(1 for state in nodes if state.role is Role.CORE and state.life in COUNTED)
+    return sum(1 for state in nodes if state.role is Role.CORE and counted(state))
 
 
 def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
@@ -169,6 +168,9 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
+    """Whether a document would name nodes of others: by the index from which it is filled in, or in its own members."""
     stored, cluster = view.nodes, effect.cluster
-    foreign = [(n, state.owner) for n in effect.members if (state := nodes.get(n) or stored[n]).owner != cluster]
+    named = {n: nodes.get(n) or stored[n] for n in effect.members}
+    named |= {n: stored[n] for n in view.nodes_of(cluster) if n not in nodes}
+    foreign = [(n, state.owner) for n, state in sorted(named.items()) if state.owner != cluster]
     return [f"{cluster} would count {node} of {owner} as a member" for node, owner in foreign]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core import attempts, backoff
 from fawkes.core.draft import Draft
 from fawkes.core.effects import CancelJob, StartJob
-from fawkes.core.events import CancelAsked, JobObserved, Progress, Submitted
+from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
+from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, Reason
+from fawkes.core.sight import Launcher
 
 _ENDS = {
     Progress.SUCCEEDED: JobLife.SUCCEEDED,
@@ -78,6 +81,53 @@ def _start(draft: Draft, job: JobState) -> None:
     draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
 
 
+def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
+    """How an attempt stands: judged, and acted on when that says anything."""
+    job = draft.view.jobs.get(event.job)
+    if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
+        draft.say("late-answer", job=event.job, attempt=event.attempt, seen=event.seen.launcher)
+        return
+    seen, quiet = event.seen, Key.QUIET.of(job.id)
+    cancelling = job.life is JobLife.CANCELLING
+    verdict = attempts.judge(seen, began=job.life is not JobLife.STARTING, cancelling=cancelling, quiet=False)
+    if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
+        # Its client was ended before the ResourceManager knew of this application.
+        effect = CancelJob(job.id, job.cluster, job.attempt)
+        draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+    elif verdict is not None:
+        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
+    elif seen.launcher is Launcher.RUNNING and job.life is JobLife.STARTING and draft.pending(quiet) is None:
+        draft.expect(quiet, draft.settings.quiet_us)
+    elif seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
+        _sooner(draft, Key.JOB.of(job.id))
+
+
+def _sooner(draft: Draft, key: str) -> None:
+    """What could not be begun or ended is tried again after a wait that doubles, not only at its deadline."""
+    pending = draft.pending(key)
+    if pending is not None:
+        wait_us = backoff.wait_us(draft.settings, pending.tries)
+        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _observed(event: AttemptSeen, verdict: attempts.Verdict, log: str) -> JobObserved:
+    seen = event.seen
+    first, last = (seen.applications[0], seen.applications[-1]) if seen.applications else (None, None)
+    ended = verdict.progress is not Progress.RUNNING
+    good = verdict.progress in (Progress.SUCCEEDED, Progress.RUNNING)
+    return JobObserved(
+        at_us=event.at_us,
+        job=event.job,
+        attempt=event.attempt,
+        progress=verdict.progress,
+        application=first.id if first else "",
+        started_us=(first.started_us if first else None) or seen.began_us,
+        finished_us=((last.finished_us if last else None) or seen.ended_us) if ended else None,
+        error=verdict.error,
+        log="" if good else log,
+    )
+
+
 def observed(draft: Draft, event: JobObserved) -> None:
     """What became of an attempt; answers about older attempts are history."""
     job = draft.view.jobs.get(event.job)
@@ -88,8 +138,7 @@ def observed(draft: Draft, event: JobObserved) -> None:
         if job.life is JobLife.STARTING:
             _runs(draft, job, event)
         return
-    draft.settle(f"job:{job.id}")
-    draft.settle(f"limit:{job.id}")
+    _settle(draft, job)
     if event.application or event.log:
         job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
@@ -101,6 +150,11 @@ def observed(draft: Draft, event: JobObserved) -> None:
     release(draft, job.cluster)
 
 
+def _settle(draft: Draft, job: JobState) -> None:
+    for key in (Key.JOB, Key.LIMIT, Key.QUIET):
+        draft.settle(key.of(job.id))
+
+
 def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
     """YARN's own time of something, within what is possible: its clock may differ from ours."""
     return max(after_us, min(at_us if said_us is None else said_us, at_us))
@@ -110,9 +164,10 @@ def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
     started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
     draft.put_job(replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application))
     effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
-    draft.expect(f"job:{job.id}", _FOR_EVER_US, effect=effect, version=job.attempt)
+    draft.settle(Key.QUIET.of(job.id))
+    draft.expect(Key.JOB.of(job.id), _FOR_EVER_US, effect=effect, version=job.attempt)
     if job.spec.time_limit_us is not None:
-        draft.expect(f"limit:{job.id}", max(0, started_us + job.spec.time_limit_us - draft.at_us))
+        draft.expect(Key.LIMIT.of(job.id), max(0, started_us + job.spec.time_limit_us - draft.at_us))
 
 
 def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
@@ -145,7 +200,8 @@ def cancel(draft: Draft, job: JobState, why: str) -> None:
     if job.life is JobLife.QUEUED:
         _cancelled(draft, job, why)
     elif job.life is not JobLife.CANCELLING:
-        draft.settle(f"limit:{job.id}")
+        draft.settle(Key.LIMIT.of(job.id))
+        draft.settle(Key.QUIET.of(job.id))
         draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
         effect = CancelJob(job.id, job.cluster, job.attempt)
         draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
@@ -153,8 +209,7 @@ def cancel(draft: Draft, job: JobState, why: str) -> None:
 
 def end_with_cluster(draft: Draft, job: JobState) -> None:
     """The nodes that a job ran on, or was to run on, are wiped: nobody will ever say what became of it."""
-    draft.settle(f"job:{job.id}")
-    draft.settle(f"limit:{job.id}")
+    _settle(draft, job)
     _cancelled(draft, job, job.why or "its MR-cluster has ended")
 
 
@@ -167,15 +222,20 @@ def _cancelled(draft: Draft, job: JobState, why: str) -> None:
 
 def over_time(draft: Draft, key: str) -> None:
     """A deadline of a job has passed: its time limit, or an answer about its start or its cancellation."""
-    kind, _, name = key.partition(":")
+    kind, name = split(key)
     job = draft.view.jobs.get(JobId(name))
     pending = draft.pending(key)
     if job is None or pending is None or job.life in ENDED_JOBS:
         draft.settle(key)
-    elif kind == "limit":
+    elif kind is Key.QUIET:
+        draft.settle(key)
+        if job.life is JobLife.STARTING:
+            started = JobObserved(at_us=draft.at_us, job=job.id, attempt=job.attempt, progress=Progress.RUNNING)
+            _runs(draft, job, started)
+    elif kind is Key.LIMIT:
         draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
         cancel(draft, job, _TOO_LONG)
     elif pending.effect is not None:
         draft.say("asked-again", effect=key, tries=pending.tries + 1)
-        wait_us = draft.settings.start_job_us * 2 ** min(pending.tries, 5)
-        draft.act(pending.effect, within_us=wait_us, version=pending.version, tries=pending.tries + 1)
+        within_us = max(draft.settings.start_job_us, backoff.wait_us(draft.settings, pending.tries + 1))
+        draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)

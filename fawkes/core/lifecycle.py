@@ -49,12 +49,14 @@ NODE_EDGES: Mapping[NodeLife, frozenset[NodeLife]] = {
             NodeLife.FREE,  # wiped and verified
             NodeLife.OUT,  # wiped and verified, and an operator or a quarantine keeps it
             NodeLife.LOST,  # could not be wiped: not trusted until it was
+            NodeLife.EVACUATING,  # right before the wipe its blocks were not proven to be elsewhere
         }
     ),
     NodeLife.LOST: frozenset(
         {
             NodeLife.SERVING,  # it came back with its data
-            NodeLife.CLEANING,  # its MR-cluster retires
+            NodeLife.EVACUATING,  # it came back with its data, and was leaving
+            NodeLife.CLEANING,  # its MR-cluster retires, or its blocks are proven elsewhere or given up
             NodeLife.FREE,  # it was reached again, wiped and verified
             NodeLife.OUT,  # the same, and somebody keeps it out
         }

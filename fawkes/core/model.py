@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
+from fawkes.core.sight import Sight
+
 NodeId = NewType("NodeId", str)
 ClusterId = NewType("ClusterId", str)
 JobId = NewType("JobId", str)
@@ -77,12 +79,16 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What the inventory says about a node. ``capacity_milli`` is its share unit in thousandths."""
+    """What the inventory says about a node. ``capacity_milli`` is its share unit in thousandths.
+
+    ``details`` is for the world alone: how the node is reached, also after the inventory has forgotten it.
+    """
 
     id: NodeId
     site: str = ""
     capacity_milli: int = 1000
     may_core: bool = True
+    details: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +98,10 @@ class NodeState:
     ``generation`` counts the hand-overs of this node: answers about an older one are history. ``keep_out`` is the
     reason why the node shall go out of service as soon as it is clean, ``back_us`` when a quarantine ends.
     ``failures`` counts how many times in a row it did not come up. ``unlisted``: the inventory does not name it.
+
+    ``sight`` is how its masters saw it last. ``leaving``: it was lost while it left with data; it goes on leaving when
+    it is back. ``missing_before`` are the files of which blocks were missing before it began to leave; None: not
+    known. ``discard``: an administrator gave up what is on it.
     """
 
     node: Node
@@ -107,6 +117,15 @@ class NodeState:
     failures: int = 0
     alert: str = ""
     unlisted: bool = False
+    sight: Sight | None = None
+    leaving: bool = False
+    missing_before: tuple[str, ...] | None = None
+    discard: bool = False
+
+    @property
+    def stores(self) -> bool:
+        """Whether blocks of its MR-cluster may lie on it."""
+        return self.role in (Role.CORE, Role.TRANSIENT_CORE)
 
     @property
     def kept_out(self) -> bool:
@@ -234,10 +253,10 @@ class Reading:
     """What the masters of one MR-cluster said at one moment, what users submitted by themselves included.
 
     ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
-    maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` are the tags of the
-    waiting applications, by which the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count since deployment.
-    ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of nodes that may
-    leave: HDFS bytes, ApplicationMasters.
+    maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
+    waiting application that Fawkes started: so the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count
+    since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
+    nodes that may leave: HDFS bytes, ApplicationMasters.
     ``error`` is why it could not be read; then nothing else counts.
     """
 

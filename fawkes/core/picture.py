@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutWake
 from fawkes.core.model import ClusterId
@@ -21,7 +21,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The changes that lead to a state from nothing, and what no change says."""
+    """The changes that lead to a state from nothing, and what no change says.
+
+    ``versions`` are the last versions of MR-clusters that are gone; pictures of earlier versions of Fawkes lack them.
+    """
 
     at_us: int
     changes: tuple[Change, ...]
@@ -30,6 +33,7 @@ class Picture:
     job_ids: Mapping[ClusterId, tuple[str, ...]]
     grown_us: int
     shrunk_us: int
+    versions: Mapping[ClusterId, int] = field(default_factory=dict)
 
 
 def picture(state: State) -> Picture:
@@ -53,6 +57,7 @@ def picture(state: State) -> Picture:
         job_ids={c: tuple(sorted(ids)) for c, ids in state.job_ids().items()},
         grown_us=state.grown_us,
         shrunk_us=state.shrunk_us,
+        versions=dict(state.versions()),
     )
 
 
@@ -64,6 +69,7 @@ def restored(seen: Picture) -> State:
         queue=seen.queue,
         intervals={c: (one.since_us, one.at_us, one.area) for c, one in seen.intervals.items()},
         job_ids=seen.job_ids,
+        versions=seen.versions,
         moved_us=(seen.grown_us, seen.shrunk_us),
     )
     return state

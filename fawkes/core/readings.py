@@ -40,7 +40,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     busy, waiting_here = draft.busy_of(cluster.id), draft.waiting_of(cluster.id)
     has_jobs = bool(busy or waiting_here.jobs)
     idle_us = _idle_us(draft, cluster, reading, has_jobs)
-    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here) if has_jobs else _IDLE)
+    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here))
     ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
     waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
@@ -55,8 +55,11 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:
-    """Since when it does nothing, as far as was seen; what ended since the reading before was not nothing."""
-    if has_jobs or reading.jobs_running or reading.jobs_waiting:
+    """Since when it does nothing, as far as was seen; what ended since the reading before was not nothing.
+
+    An MR-cluster of which it is not known whether jobs wait or run is not idle.
+    """
+    if has_jobs or reading.jobs_running != 0 or reading.jobs_waiting != 0:
         return None
     latest = draft.view.latest(cluster.id)
     before = latest.sample if latest else None
@@ -91,7 +94,10 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
 
 
 class _Demand(NamedTuple):
-    """What Fawkes's own jobs add: queued jobs and their tasks, input of all that wait, mean slowdown so far."""
+    """What is known of jobs by Fawkes: queued jobs and their tasks, input of all that wait, mean slowdown so far.
+
+    The input is None while a job waits in YARN that is not Fawkes's own: nobody knows what it will read.
+    """
 
     jobs: int
     tasks: int
@@ -100,22 +106,27 @@ class _Demand(NamedTuple):
     without_reference: int
 
 
-_IDLE = _Demand(0, 0, 0, 0.0, 0)
-
-
 def _demand(draft: Draft, reading: Reading, busy: list[JobState], queued: Waiting) -> _Demand:
-    in_yarn = set(reading.waiting_tags)
-    pending = [job for job in busy if in_yarn and tag_of(job.id, job.attempt) in in_yarn]
-    known = [job.spec.input_bytes for job in pending if job.spec.input_bytes is not None]
-    sized = bool(queued.sized or known) or not (queued.jobs or pending)
+    tags = {tag_of(job.id, job.attempt) for job in busy}
+    own = [tag for tag in reading.waiting_tags if tag in tags]
+    pending = [job for job in busy if tag_of(job.id, job.attempt) in own]
     ratios = _slowdowns(draft, reading.cluster, {job.id for job in pending})
+    quiet = not busy and not queued.jobs and reading.jobs_waiting == 0 and reading.jobs_running == 0
+    in_yarn = (reading.jobs_waiting or 0) + (reading.jobs_running or 0)
     return _Demand(
         queued.jobs,
         queued.tasks,
-        queued.input_bytes + sum(known) if sized else None,
-        fsum(ratios) / len(ratios) if ratios else None,
-        queued.jobs + len(busy) - len(ratios),
+        _waiting_bytes(pending, queued) if reading.jobs_waiting == len(own) else None,
+        fsum(ratios) / len(ratios) if ratios else (0.0 if quiet else None),
+        queued.jobs + len(busy) - len(ratios) + max(0, in_yarn - len(busy)),
     )
+
+
+def _waiting_bytes(pending: list[JobState], queued: Waiting) -> int | None:
+    """The input of Fawkes's own waiting jobs as far as their sizes are known; None when no size is."""
+    known = [job.spec.input_bytes for job in pending if job.spec.input_bytes is not None]
+    sized = bool(queued.sized or known) or not (queued.jobs or pending)
+    return queued.input_bytes + sum(known) if sized else None
 
 
 def _slowdowns(draft: Draft, cluster: ClusterId, pending: Container[JobId]) -> list[float]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fawkes.core.counts import counted
 from fawkes.core.draft import Draft
 from fawkes.core.free import FreeNodes
-from fawkes.core.lifecycle import COUNTED
 from fawkes.core.model import ClusterState, NodeLife, NodeState, Role
-from fawkes.core.moves import hand_over, shrink
+from fawkes.core.moves import hand_over, leaves_while_lost, shrink
 from fawkes.core.plan import give, home
 
 #: why a node leaves so that it can take over from a core node
@@ -23,7 +23,7 @@ TO_REPLACE = "shrink-to-replace"
 def replace_core(draft: Draft) -> None:
     """Serve the MR-clusters whose core nodes are kept out, or came back after others had taken over from them."""
     for cluster in _concerned(draft):
-        core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and n.life in COUNTED]
+        core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and counted(n)]
         going = [n for n in core if n.kept_out and n.node.id != cluster.master]
         staying = [n for n in core if n not in going]
         missing = cluster.spec.min_nodes - len(staying)
@@ -83,8 +83,11 @@ def _leave(
     serving = sum(1 for state in core if state.life is NodeLife.SERVING)
     for state in going:
         serves = state.life is NodeLife.SERVING
-        if state.life is not NodeLife.LOST and serving - serves >= cluster.spec.min_nodes:
+        if serving - serves >= cluster.spec.min_nodes:
             serving -= serves
+            if state.life is NodeLife.LOST:
+                leaves_while_lost(draft, state)
+                continue
             why = draft.say("core-leaves", node=state.node.id, cluster=cluster.id, role=Role.CORE, why=_why(state))
             shrink(draft, replace(state, alert=""), why)
         elif serves and state.alert != (alert := _waits(cluster, missing)):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import jobs
-from fawkes.core.clusters import retire, save
+from fawkes.core import jobs, release
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
+from fawkes.core.effects import Host
 from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, ResumeAsked, UndrainAsked
+from fawkes.core.keys import Key
+from fawkes.core.lifecycle import LEAVING
 from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
-from fawkes.core.moves import shrink
+from fawkes.core.moves import clean, leaves_while_lost, shrink
 
 #: lives of a MR-cluster that was given back and has nodes
 _GOING = frozenset({ClusterLife.SAVING, ClusterLife.RETIRING})
@@ -24,7 +26,10 @@ def requested(draft: Draft, event: Requested) -> None:
         draft.reply(event.ask, refusal)
         return
     life = ClusterLife.DORMANT if spec.deploy_on_first_job else ClusterLife.WAITING
-    draft.put_cluster(ClusterState(spec=spec, life=life, since_us=event.at_us, requested_us=event.at_us))
+    version = draft.view.first_version(spec.id)
+    draft.put_cluster(
+        ClusterState(spec=spec, life=life, since_us=event.at_us, requested_us=event.at_us, version=version)
+    )
     draft.say("requested", cluster=spec.id, minimum=spec.min_nodes, by=event.by)
     draft.reply(event.ask, cluster=spec.id)
 
@@ -45,9 +50,10 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
 
 
 def release_asked(draft: Draft, event: ReleaseAsked) -> None:
-    """A MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
+    """An MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
 
-    One that is still coming up has nothing to save: no job ran on it, and its input is a copy.
+    One that runs is surveyed before (`release.py`). One that is still coming up has nothing to save: no job ran on it,
+    and its input is a copy.
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None:
@@ -56,6 +62,9 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     unfinished = draft.jobs_of(cluster.id)
     if unfinished and not event.force:
         draft.reply(event.ask, Reason("has-jobs", {"cluster": cluster.id, "jobs": [j.id for j in unfinished]}))
+        return
+    if cluster.life is ClusterLife.RUNNING:
+        release.release_asked(draft, event, cluster)
         return
     for job in unfinished:
         jobs.cancel(draft, job, "its MR-cluster is given back")
@@ -66,11 +75,9 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
         case ClusterLife.DEPLOYING | ClusterLife.LOADING:
             draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
-            retire(draft, replace(cluster, alert=""))
-        case ClusterLife.RUNNING:
-            save(draft, replace(cluster, discard=event.discard))
+            release.retire(draft, replace(cluster, alert=""))
         case ClusterLife.SAVING if event.discard:
-            save(draft, replace(cluster, discard=True))
+            release.save(draft, replace(cluster, discard=True))
 
 
 def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:
@@ -90,6 +97,8 @@ def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
         _undrain_asked(draft, event, state)
     elif (stays := _stays(draft, state)) is not None:
         draft.reply(event.ask, stays)
+    elif event.discard:
+        _discard_asked(draft, event, state)
     else:
         draft.say("drain-asked", node=event.node, reason=event.reason, by=event.by)
         draft.reply(event.ask, node=event.node)
@@ -109,6 +118,38 @@ def _stays(draft: Draft, state: NodeState) -> Reason | None:
     return Reason("master-node", facts)
 
 
+def _discard_asked(draft: Draft, event: DrainAsked, state: NodeState) -> None:
+    """An administrator gives up the data that a node is held for: it need not be proven elsewhere any more."""
+    if state.life is not NodeLife.EVACUATING and not (state.life is NodeLife.LOST and _held(draft, state)):
+        draft.reply(event.ask, Reason("nothing-held", {"node": event.node, "life": state.life}))
+        return
+    draft.say("discard-asked", node=event.node, cluster=state.owner, reason=event.reason, by=event.by)
+    draft.reply(event.ask, node=event.node)
+    keep = event.reason or "by an operator"
+    state = replace(state, discard=True, keep_out=keep, back_us=None)
+    if state.owner is None:
+        pending = draft.pending(Key.HOST.of(event.node))
+        draft.put_node(state)
+        if pending is not None and isinstance(pending.effect, Host):
+            effect = replace(pending.effect, proof=None)
+            draft.act(effect, within_us=draft.settings.clean_us, version=pending.version)
+    elif state.life is NodeLife.EVACUATING:
+        clean(draft, state, draft.say("data-given-up", node=event.node, cluster=state.owner))
+    elif state.role is Role.CORE and not state.leaving:
+        # Another core node takes over first (`replace.py`): the promised minimum is held.
+        draft.put_node(state)
+    else:
+        leaves_while_lost(draft, state)
+
+
+def _held(draft: Draft, state: NodeState) -> bool:
+    """Whether a lost node is waited for because of its data."""
+    if state.owner is not None:
+        return state.stores
+    pending = draft.pending(Key.HOST.of(state.node.id))
+    return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
+
+
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
     if state.unlisted:
         draft.reply(event.ask, Reason("not-in-inventory", {"node": event.node}))
@@ -116,7 +157,8 @@ def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
     if not state.keep_out:
         draft.reply(event.ask, Reason("not-drained", {"node": event.node}))
         return
-    draft.reply(event.ask, node=event.node)
+    leaves = state.life in LEAVING or state.leaving
+    draft.reply(event.ask, node=event.node, leaves=leaves, life=state.life)
     bring_back(draft, replace(state, failures=0), f"undrained by {event.by or 'an operator'}")
 
 
@@ -147,6 +189,8 @@ def _leave(draft: Draft, state: NodeState, reason: str) -> None:
     draft.put_node(state)
     if state.life in (NodeLife.JOINING, NodeLife.SERVING):
         leave_service(draft, state, reason)
+    elif state.life is NodeLife.LOST and state.owner is not None and state.role is Role.TRANSIENT_CORE:
+        leaves_while_lost(draft, state)
 
 
 def leave_service(draft: Draft, state: NodeState, reason: str) -> None:

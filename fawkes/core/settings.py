@@ -23,7 +23,13 @@ class Settings:
     ``tau`` has the unit share^2 s^2 and scales with period^2 (eq. 3). ``transient_leave_us`` and
     ``transient_core_leave_us`` are the graceful time that running tasks get before they are killed; 0 is the paper's
     instant removal. ``evacuate_us`` is when an operator is told that a DataNode's blocks are still not safe; it is
-    never stopped before they are. ``max_moves_fraction`` of the movable nodes may start leaving within
+    never stopped before they are. A node may be missing from its masters' picture for ``missing_us`` before it is lost;
+    masters may be silent for ``silent_us``; one that shows something else than it was told for ``doubt_us`` is told
+    again. A node whose blocks are not safe after ``held_us`` is said to be held. Replicas count as safe on DataNodes
+    that were heard from within ``heard_us``. A job whose client has run for ``quiet_us`` without an application counts
+    as running. What failed is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data
+    outside of its declared outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable
+    nodes may start leaving within
     ``max_moves_window_us``; None is no bound. A MR-cluster that gives no reading for ``stale_us`` is frozen.
     """
 
@@ -55,4 +61,14 @@ class Settings:
     transfer_us: int = 86_400_000_000
     start_job_us: int = 120_000_000
     quarantine_us: int = 1_800_000_000
+    join_attempts: int = 2
+    missing_us: int = 20_000_000
+    silent_us: int = 30_000_000
+    doubt_us: int = 20_000_000
+    held_us: int = 15_000_000
+    heard_us: int = 10_000_000
+    quiet_us: int = 60_000_000
+    retry_first_us: int = 2_000_000
+    retry_max_us: int = 30_000_000
+    retire_undeclared: bool = False
     halt_lost_fraction: float = 0.45

@@ -105,6 +105,7 @@ class State:
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
+        self._versions: dict[ClusterId, int] = {}
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
@@ -141,10 +142,21 @@ class State:
         """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
 
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
-        kept = self._windows.get(cluster, ())
-        return Window(cluster, tuple(entry.sample for entry in kept if entry.sample.at_us > since_us))
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins.
+
+        It is above every version of its predecessors, so that no late answer about them is taken for one about it; 0
+        for a name that was never used.
+        """
+        return self._versions[cluster] + 1 if cluster in self._versions else 0
+
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
+        kept = [entry.sample for entry in self._windows.get(cluster, ())]
+        within = tuple(sample for sample in kept if sample.at_us > since_us)
+        older = kept[: len(kept) - len(within)]
+        recent = [sample for sample in older[-1:] if base_us is None or sample.at_us > base_us]
+        return Window(cluster, within, recent[0] if recent else None)
 
     def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
@@ -219,6 +231,7 @@ class State:
         elif new.id not in self.queue:
             self.queue[new.id] = None
         if new.life is ClusterLife.GONE:
+            self._versions[new.id] = new.version
             self._forget(new.id)
             return
         self.clusters[new.id] = new
@@ -260,10 +273,10 @@ class State:
         self.pending.pop(change.key, None)
 
     def add_sample(self, change: AddSample) -> None:
-        """Add a sample and drop those that are too old."""
+        """Add a sample and drop those that are too old: of these the last is kept, the windows to come grow from it."""
         kept = self._windows.setdefault(change.cluster, deque())
         kept.append(change)
-        while kept and kept[0].sample.at_us < change.keep_from_us:
+        while len(kept) > 1 and kept[1].sample.at_us <= change.keep_from_us:
             kept.popleft()
         self._latest[change.cluster] = change
 
@@ -286,17 +299,23 @@ class State:
         """The ids of all jobs that each MR-cluster was ever given."""
         return self._job_ids
 
+    def versions(self) -> Mapping[ClusterId, int]:
+        """The last version of each MR-cluster that is gone, by name: one number for each name, kept for ever."""
+        return self._versions
+
     def restore(
         self,
         *,
         queue: Iterable[ClusterId],
         intervals: Mapping[ClusterId, tuple[int, int, int]],
         job_ids: Mapping[ClusterId, Iterable[str]],
+        versions: Mapping[ClusterId, int],
         moved_us: tuple[int, int],
     ) -> None:
         """Put back what no change says (`core.picture`)."""
         self.queue = dict.fromkeys(queue)
         self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
+        self._versions = dict(versions)
         self.grown_us, self.shrunk_us = moved_us
         for cluster, (since_us, at_us, area) in intervals.items():
             holding = self._holding(cluster)

@@ -45,7 +45,8 @@ def tick(draft: Draft, measure: Measure) -> None:
     active = [c for c in draft.clusters() if c.active]
     last = draft.tick
     draft.expect("tick", settings.period_us, version=last.tick + 1)
-    windows = {c.id: draft.view.window(c.id, draft.at_us - settings.period_us) for c in active}
+    since_us = draft.at_us - settings.period_us
+    windows = {c.id: draft.view.window(c.id, since_us, since_us - settings.period_us) for c in active}
     readable = {c.id: windows[c.id] for c in active if c.unreadable_us is None}
     measured = measure_all(measure, readable, last.memory)
     weight = weights(measured.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from typing import Protocol
 
 from fawkes.core.backlog import Backlog
@@ -56,7 +56,7 @@ class View(Protocol):
         ...
 
     @property
-    def queue(self) -> Iterable[ClusterId]:
+    def queue(self) -> Collection[ClusterId]:
         """The MR-clusters that wait for nodes, first come first."""
         ...
 
@@ -114,8 +114,12 @@ class View(Protocol):
         """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         ...
 
-    def window(self, cluster: ClusterId, since_us: int) -> Window:
-        """The samples after ``since_us``."""
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins: above those of all its predecessors."""
+        ...
+
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
         ...
 
     def latest(self, cluster: ClusterId) -> AddSample | None:

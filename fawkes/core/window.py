@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum
 
 from fawkes.core.model import ClusterId, Sample
@@ -10,10 +11,14 @@ from fawkes.core.model import ClusterId, Sample
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The samples of one MR-cluster within the last period, oldest first; empty when there were none."""
+    """The samples of one MR-cluster within the last period, oldest first; empty when there were none.
+
+    ``before`` is the sample just before them, from which counters grow; None when there is no recent one.
+    """
 
     cluster: ClusterId
     samples: tuple[Sample, ...]
+    before: Sample | None = None
 
     def readings(self, name: str) -> list[float]:
         """The values of the sample field ``name``, oldest first, missing ones left out."""
@@ -35,9 +40,16 @@ class Window:
         return found[-1] if found else None
 
     def growth(self, name: str) -> float | None:
-        """How much a counter grew over the window, 0 when it fell; None when it was never read."""
+        """How much a counter rose over the window, from the sample before it on; None when nobody can tell.
+
+        A step down (a master was started again, or work was lost) counts for nothing. Where there is no other step, or
+        no two readings to compare, the growth is not known.
+        """
         found = self.readings(name)
-        return max(0.0, found[-1] - found[0]) if found else None
+        base = None if self.before is None else getattr(self.before, name)
+        steps = pairwise(found if base is None else [base, *found])
+        rises = [after - earlier for earlier, after in steps if after >= earlier]
+        return fsum(rises) if rises else None
 
     def mean_ratio(self, above: str, below: str) -> float | None:
         """The mean over the samples of one field divided by another; samples without either are left out."""

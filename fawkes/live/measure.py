@@ -116,7 +116,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         tasks_waiting=sum(one.waiting for one in tasks.values()),
         tasks_running=sum(one.running for one in tasks.values()),
         tasks_ready=sum(one.ready for one in tasks.values()),
-        waiting_tags=tuple(sorted({t for one in waiting for t in one.tags if t.startswith(OWN_TAGS)})),
+        waiting_tags=tuple(sorted(t for one in waiting for t in one.tags if t.startswith(OWN_TAGS))),
         slots_used=used,
         slots_total=total,
         output_bytes=_output(hdfs.used_bytes, memory.mark_bytes),

@@ -12,7 +12,10 @@ from fawkes.units import SECOND_US
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delays:
-    """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4)."""
+    """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4).
+
+    ``detect_us`` is how long masters wait for the heartbeat of a dead node: what Fawkes sets for both (hadoop_conf.py).
+    """
 
     deploy_us: int = 12 * SECOND_US
     load_us: int = 4 * SECOND_US
@@ -25,10 +28,11 @@ class Delays:
     job_start_us: int = 3 * SECOND_US
     job_cancel_us: int = 1 * SECOND_US
     sample_us: int = 2 * SECOND_US
+    detect_us: int = 60 * SECOND_US
 
 
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
-#: Kinds: deploy, load, save, retire, join, clean, membership, evacuate, job, read
+#: Kinds: deploy, load, save, retire, survey, join, clean, membership, evacuate, wipe (the proof before it), job, read
 Faults = Callable[[str, str], str | None]
 
 
@@ -76,6 +80,14 @@ class PowerFails:
     """A node is off."""
 
     node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Masters miss the heartbeats of a node that was off, with this generation, since some time."""
+
+    node: NodeId
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)

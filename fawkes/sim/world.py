@@ -24,20 +24,46 @@ from fawkes.core.effects import (
     Retire,
     Save,
     StartJob,
+    Survey,
     WakeAt,
 )
-from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
-from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.core.events import (
+    AttemptSeen,
+    Condition,
+    Done,
+    Event,
+    Failed,
+    MastersSeen,
+    NodeObserved,
+    NodeSeen,
+    Progress,
+    Sampled,
+    Woke,
+)
+from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
+from fawkes.core.proof import unsafe
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
-from fawkes.sim.steps import Delays, Faults, Hosted, Leaves, PowerFails, PowerReturns, Reads, next_look_us, no_faults
+from fawkes.sim.steps import (
+    Delays,
+    Faults,
+    Hosted,
+    Leaves,
+    Noticed,
+    PowerFails,
+    PowerReturns,
+    Reads,
+    next_look_us,
+    no_faults,
+)
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.sim.users import Users
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
 
 
-Step = Effect | Leaves | PowerFails | PowerReturns | Reads
+Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads
 
 
 @dataclass(slots=True)
@@ -46,6 +72,9 @@ class SimWorld:
 
     ``replies`` are for whoever watches. ``engine`` chooses the model of Hadoop; the results of both are equal. With
     ``check`` the laws of conservation are looked at after each event of a task, by the readable one: BrokenError.
+
+    ``dead`` nodes have no power; the daemons of ``gone`` ones do not run, ``only_here`` of them have the only replicas
+    of blocks of an MR-cluster; ``destroyed`` were wiped although they had.
     """
 
     until_us: int
@@ -61,6 +90,10 @@ class SimWorld:
     clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
     hosts: dict[NodeId, Hosted] = field(default_factory=dict)
     dead: set[NodeId] = field(default_factory=set)
+    gone: set[NodeId] = field(default_factory=set)
+    deployed: dict[ClusterId, Deploy] = field(default_factory=dict)
+    only_here: dict[NodeId, ClusterId] = field(default_factory=dict)
+    destroyed: list[NodeId] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
@@ -147,6 +180,10 @@ class SimWorld:
             clusters=self.clusters,
             hosts=self.hosts,
             dead=self.dead,
+            gone=self.gone,
+            deployed=self.deployed,
+            only_here=self.only_here,
+            destroyed=self.destroyed,
         )
         left._model, left.engine, left.check = self._model, self.engine, self.check
         left.keep_events = self.keep_events
@@ -165,7 +202,9 @@ class SimWorld:
         left._told.clear()
         left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
         for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
-            if isinstance(what, PowerFails | PowerReturns) or (order == _REQUEST and not isinstance(what, Reads)):
+            if isinstance(what, PowerFails | PowerReturns | Noticed) or (
+                order == _REQUEST and not isinstance(what, Reads)
+            ):
                 late_us = max(at_us, left.now_us)
                 later = replace(what, at_us=late_us) if isinstance(what, Event) else what
                 heapq.heappush(left._heap, (late_us, order, count, later))
@@ -249,6 +288,8 @@ class SimWorld:
                 return self._leaves(what)
             case PowerFails():
                 return self._power_fails(what.node)
+            case Noticed():
+                return self._noticed(what)
             case PowerReturns():
                 self.dead.discard(what.node)
                 return None
@@ -264,7 +305,7 @@ class SimWorld:
             case WakeAt():
                 del self._goals[effect.key]
                 return Woke(at_us=self.now_us)
-            case Deploy() | Load() | Save() | Retire():
+            case Deploy() | Load() | Save() | Retire() | Survey():
                 return self._stage(effect)
             case Membership():
                 return self._membership(effect)
@@ -278,9 +319,11 @@ class SimWorld:
 
     def _read(self, cluster: ClusterId) -> Reading:
         error = self.faults("read", cluster)
+        if error is None and self._master(cluster) in self.gone:
+            error = "its masters do not answer"
         return self.clusters[cluster].read() if error is None else Reading(cluster=cluster, error=error or "no answer")
 
-    def _stage(self, effect: Deploy | Load | Save | Retire) -> Event | None:
+    def _stage(self, effect: Deploy | Load | Save | Retire | Survey) -> Event | None:
         error = self.faults(type(effect).__name__.lower(), effect.cluster)
         if error is not None:
             return self._failed(effect, error)
@@ -288,18 +331,21 @@ class SimWorld:
             if effect.cluster not in self.clusters:
                 self.clusters[effect.cluster] = self._new_cluster(effect)
             cluster = self.clusters[effect.cluster]
+            self.deployed[effect.cluster] = effect
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 if node in self.dead:
-                    # It lost its power while nobody had it: that is seen now.
-                    self._told.append(self._lost(node, member.generation))
+                    # It lost its power while nobody had it: that is noticed from now on.
+                    self.gone.add(node)
+                    self._push(self.now_us + self.delays.detect_us, _COMPLETION, Noticed(node, member.generation))
                 else:
                     cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
-        return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
+        facts: Facts = {"undeclared": [], "applications": []} if isinstance(effect, Survey) else {}
+        return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
-    def _failed(self, effect: Deploy | Load | Save | Retire | Membership, error: str) -> Event | None:
+    def _failed(self, effect: Deploy | Load | Save | Retire | Survey | Membership, error: str) -> Event | None:
         return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error) if error else None
 
     def _membership(self, effect: Membership) -> Event | None:
@@ -313,7 +359,7 @@ class SimWorld:
             hosted = self.hosts.get(node)
             if member.goal is not Goal.SERVING:
                 self._begin_to_leave(effect, cluster, node)
-            elif hosted is not None and hosted.cluster == effect.cluster and node not in self.dead:
+            elif hosted is not None and hosted.cluster == effect.cluster and node not in self.gone:
                 cluster.join(node, member.role, self.sites.get(node, ""))
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version)
 
@@ -336,22 +382,46 @@ class SimWorld:
         if latest is None or member is None or (member.goal, member.generation) != (what.goal, what.generation):
             return None
         cluster: ClusterId = latest.cluster  # type: ignore[union-attr]
-        error = None
+        if what.node in self.gone:
+            return self._see(cluster, what.node, what.generation)
         if what.goal is Goal.EVACUATING:
-            error = self.faults("evacuate", what.node)
-        elif cluster in self.clusters and self.now_us < what.until_us:
+            return self._evacuated(cluster, what)
+        if cluster in self.clusters and self.now_us < what.until_us:
             busy_us = self.clusters[cluster].busy_us(what.node)
             if busy_us:
                 # Its tasks share what others use as well: they end later than it looked.
                 self._push(min(what.until_us, self.now_us + busy_us), _COMPLETION, what)
                 return None
-        condition = Condition.DRAINED if what.goal is Goal.DRAINING else Condition.EVACUATED
-        if error is not None:
-            self._push(self.now_us + self.delays.evacuate_us, _COMPLETION, what)
-            condition = Condition.HELD
-        else:
+        if member.role is Role.TRANSIENT:
             self._take_off(what.node, cluster)
-        return self._seen(what.node, what.generation, condition, error)
+        return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.IN_SERVICE)
+
+    def _evacuated(self, cluster: ClusterId, what: Leaves) -> Event | None:
+        error = self.faults("evacuate", what.node)
+        if error is None:
+            self._take_off(what.node, cluster)
+            return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEFT)
+        self._push(self.now_us + self.delays.evacuate_us, _COMPLETION, what)
+        if not error:
+            return None
+        blocks = Blocks(asked_us=self.now_us, why=error)
+        return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEAVING, blocks)
+
+    def _see(
+        self,
+        cluster: ClusterId,
+        node: NodeId,
+        generation: int,
+        compute: Compute = Compute.LOST,
+        stored: Stored = Stored.DEAD,
+        blocks: Blocks | None = None,
+    ) -> NodeSeen:
+        """How masters see a node; the report on its blocks knows of those that only a dead node has."""
+        if blocks is None:
+            missing = tuple(sorted(f"/blocks-of/{n}" for n, owner in self.only_here.items() if owner == cluster))
+            blocks = Blocks(asked_us=self.now_us, known=True, missing=missing, missing_files=len(missing))
+        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, blocks=blocks)
+        return NodeSeen(at_us=self.now_us, cluster=cluster, node=node, generation=generation, sight=sight)
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
         """A node does nothing for a MR-cluster any more; that is gone with its last node."""
@@ -377,28 +447,63 @@ class SimWorld:
         if error is not None:
             return self._seen(effect.node, effect.generation, Condition.FAILED, error)
         if effect.role is None:
-            self.hosts.pop(effect.node, None)
-            self._take_off(effect.node, effect.cluster)
-            return self._seen(effect.node, effect.generation, Condition.CLEAN, None)
+            return self._wipe(effect)
         self.hosts[effect.node] = Hosted(effect.cluster, effect.role, effect.generation)
+        self.gone.discard(effect.node)
+        self.only_here.pop(effect.node, None)
         cluster = self.clusters.get(effect.cluster)
-        if cluster is not None:
+        if cluster is not None and not effect.leaving:
             cluster.join(effect.node, effect.role, self.sites.get(effect.node, ""))
+        if self._master(effect.cluster) == effect.node:
+            self._told.append(MastersSeen(at_us=self.now_us, cluster=effect.cluster))
         return self._seen(effect.node, effect.generation, Condition.SERVING, None)
 
+    def _wipe(self, effect: Host) -> Event | None:
+        """Right before, HDFS is asked once more where a proof is wanted."""
+        refused = self.faults("wipe", effect.node)
+        if effect.proof is not None and refused is None:
+            sight = self._see(effect.cluster, effect.node, effect.generation).sight
+            refused = unsafe(sight.blocks, effect.proof, since_us=self.now_us - 1) or None
+        if refused is not None:
+            return self._seen(effect.node, effect.generation, Condition.HELD, refused)
+        if effect.node in self.only_here:
+            self.destroyed.append(effect.node)
+        self.hosts.pop(effect.node, None)
+        self.gone.discard(effect.node)
+        self._take_off(effect.node, effect.cluster)
+        return self._seen(effect.node, effect.generation, Condition.CLEAN, None)
+
     def _power_fails(self, node: NodeId) -> Event | None:
+        """Its daemons are gone; its masters notice that later, and what was on it alone is where it is."""
         self.dead.add(node)
         hosted = self.hosts.get(node)
         if hosted is None:
             return None
-        if hosted.cluster in self.clusters:
-            self.clusters[hosted.cluster].leave(node)
-        return self._lost(node, hosted.generation)
+        cluster = self.clusters.get(hosted.cluster)
+        if cluster is not None:
+            alone = hosted.role is not Role.TRANSIENT and self.deployed[hosted.cluster].spec.replication == 1
+            if alone and cluster.read().node_bytes.get(node):
+                self.only_here[node] = hosted.cluster
+            cluster.leave(node)
+        self.gone.add(node)
+        self._push(self.now_us + self.delays.detect_us, _COMPLETION, Noticed(node, hosted.generation))
+        if self._master(hosted.cluster) != node:
+            return None
+        return MastersSeen(at_us=self.now_us, cluster=hosted.cluster, error="no answer")
 
-    def _lost(self, node: NodeId, generation: int) -> NodeObserved:
-        return NodeObserved(
-            at_us=self.now_us, node=node, generation=generation, condition=Condition.LOST, error="no answer"
-        )
+    def _master(self, cluster: ClusterId) -> NodeId | None:
+        deployed = self.deployed.get(cluster)
+        return None if deployed is None else deployed.master
+
+    def _noticed(self, what: Noticed) -> Event | None:
+        """Heartbeats are missed, unless the node's daemons run again or its masters are away themselves."""
+        hosted = self.hosts.get(what.node)
+        if hosted is None or what.node not in self.gone or hosted.generation != what.generation:
+            return None
+        if self._master(hosted.cluster) in self.gone:
+            self._push(self.now_us + self.delays.detect_us, _COMPLETION, what)
+            return None
+        return self._see(hosted.cluster, what.node, what.generation)
 
     def _start_job(self, effect: StartJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
@@ -414,14 +519,7 @@ class SimWorld:
         found = cluster.submit(effect)
         if isinstance(found, End):
             return self._ended(attempt, found)
-        return JobObserved(
-            at_us=self.now_us,
-            job=effect.job,
-            attempt=effect.attempt,
-            progress=Progress.RUNNING,
-            application=f"application_{effect.job}_{effect.attempt}",
-            started_us=found,
-        )
+        return self._attempt(attempt, Attempt(launcher=Launcher.RUNNING, applications=_application(attempt, found)))
 
     def _cancel_job(self, effect: CancelJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
@@ -431,15 +529,21 @@ class SimWorld:
         return self._ended(attempt, cluster.cancel(attempt))
 
     def _ended(self, attempt: JobAttempt, end: End) -> Event:
-        return JobObserved(
-            at_us=self.now_us,
-            job=attempt[0],
-            attempt=attempt[1],
-            progress=end.progress,
-            started_us=end.started_us,
-            finished_us=end.finished_us,
-            error=end.error,
+        """What a launcher leaves: its exit code and its application."""
+        good = end.progress is Progress.SUCCEEDED
+        seen = Attempt(
+            launcher=Launcher.FINISHED,
+            exit=0 if good else 1,
+            cancelled=end.progress is Progress.CANCELLED,
+            began_us=end.started_us,
+            ended_us=end.finished_us,
+            applications=() if end.started_us is None else _application(attempt, end.started_us, end),
+            words=end.error,
         )
+        return self._attempt(attempt, seen)
+
+    def _attempt(self, attempt: JobAttempt, seen: Attempt) -> AttemptSeen:
+        return AttemptSeen(at_us=self.now_us, job=attempt[0], attempt=attempt[1], seen=seen)
 
     def _hadoop_goes_on(self, until_us: int) -> bool:
         """Tasks run until something is told; whether it was before that time."""
@@ -461,3 +565,18 @@ class SimWorld:
         event = self._copied(found.of)
         if event is not None:
             self._told.append(event)
+
+
+def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -> tuple[AppSeen, ...]:
+    """The one application of an attempt, as YARN knows it while it runs and at its end."""
+    life = AppLife.LIVE
+    if end is not None:
+        life = AppLife.SUCCEEDED if end.progress is Progress.SUCCEEDED else AppLife.FAILED
+    return (
+        AppSeen(
+            id=f"application_{attempt[0]}_{attempt[1]}",
+            life=life,
+            started_us=started_us,
+            finished_us=end.finished_us if end else None,
+        ),
+    )

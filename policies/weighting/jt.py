@@ -10,7 +10,7 @@ NAME = "JT"
 def measure(window: Window, a: float = 2.0) -> float | None:
     """a^(-q), q over the last interval and within [0, 1]; 0 when there was nothing to do."""
     done, waiting, running = window.growth("jobs_done"), window.mean("jobs_waiting"), window.mean("jobs_running")
-    if done is None or waiting is None:
+    if done is None or waiting is None or (running is None and not done and not waiting):
         return None
     if not done and not waiting and not running:
         return 0.0

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fawkes.core.effects import Deploy
 from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
+from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
 from fawkes.core.state import NO_TICK
 from fawkes.units import SECOND_US
@@ -263,8 +268,164 @@ def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
     desk.request("b", 4)
     assert life(desk, "b") is ClusterLife.ADMITTED
     desk.see("node03", Condition.LOST, "no power")
+    desk.see("node03", Condition.FAILED, "did not answer")
     assert life(desk, "b") is ClusterLife.WAITING
     assert "4 nodes" in desk.state.clusters[ClusterId("b")].alert
+
+
+def test_room_is_made_at_once_for_all_that_fit_together() -> None:
+    """Each used to wait until the one before it was deployed: the last of five for five times as long."""
+    desk = Desk(20, how=settings(transient_leave_us=3600 * SECOND_US))
+    grown(desk, a=20)
+    for name in "bcdef":
+        desk.request(name, 2)
+    assert {name: life(desk, name) for name in "bcdef"} == dict.fromkeys("bcdef", ClusterLife.ADMITTED)
+    assert leaving(desk) == {"a": 10} | dict.fromkeys("bcdef", 0)
+    assert [desk.state.clusters[ClusterId(name)].alert for name in "bcdef"] == [""] * 5
+    assert desk.state.promised == 12
+    clean_all(desk)
+    assert desk.sizes() == {"a": 10} | dict.fromkeys("bcdef", 2)
+
+
+def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
+    desk = Desk(12)
+    grown(desk, a=8, b=4)
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.request("c", 3)
+    desk.request("d", 4)
+    assert desk.said("waits-for-nodes") == [{"cluster": "d", "lacking": 4, "paused": "maintenance"}]
+    assert leaving(desk) == {"a": 0, "b": 0, "c": 0, "d": 0}
+    desk.tell(ResumeAsked(at_us=desk.now_us))
+    # Of 5 nodes that are left, a and b would have 3 and 2 by their weights of 2 and 1.
+    assert Counter((facts["newcomer"], facts["cluster"]) for facts in desk.said("shrink-to-admit")) == {
+        ("c", "a"): 3,
+        ("d", "a"): 2,
+        ("d", "b"): 2,
+    }
+
+
+def test_free_nodes_are_kept_for_all_that_are_admitted() -> None:
+    desk = Desk(10)
+    grown(desk, a=10)
+    desk.request("b", 2)
+    desk.request("c", 3)
+    desk.request("d", 4)
+    assert life(desk, "d") is ClusterLife.WAITING
+    assert desk.said("waits-infeasible") == [{"cluster": "d", "minimum": 4, "promised": 7, "usable": 10}]
+    served = []
+    for node in [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]:
+        for condition in (Condition.DRAINED, Condition.CLEAN):
+            desk.see(node, condition)
+            assert "grow" not in desk.codes()
+            served += [facts["cluster"] for facts in desk.said("admitted")]
+    assert served == ["b", "c"]
+    assert desk.sizes() == {"a": 5, "b": 2, "c": 3, "d": 0}
+
+
+def test_the_small_one_behind_does_not_get_the_nodes_of_the_one_before_it() -> None:
+    desk = Desk(10)
+    grown(desk, a=10)
+    desk.request("b", 5)
+    desk.request("c", 1)
+    left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
+    for node in left[:5]:
+        assert life(desk, "c") is ClusterLife.ADMITTED
+        desk.see(node, Condition.DRAINED)
+        desk.see(node, Condition.CLEAN)
+    assert life(desk, "b") is ClusterLife.DEPLOYING
+    assert life(desk, "c") is ClusterLife.ADMITTED
+
+
+def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> None:
+    desk = Desk(7)
+    grown(desk, a=7)
+    for name in "bcd":
+        desk.request(name, 1 if name == "d" else 2)
+    assert {life(desk, name) for name in "bcd"} == {ClusterLife.ADMITTED}
+    desk.see("node03", Condition.LOST, "no power")
+    desk.see("node03", Condition.FAILED, "did not answer")
+    # d would still fit, but c is before it: 2 + 2 + 2 are promised, of 6.
+    assert [life(desk, name) for name in "bcd"] == [ClusterLife.ADMITTED, ClusterLife.ADMITTED, ClusterLife.WAITING]
+    desk.see("node04", Condition.LOST, "no power")
+    desk.see("node04", Condition.FAILED, "did not answer")
+    assert [life(desk, name) for name in "bcd"] == [ClusterLife.ADMITTED, ClusterLife.WAITING, ClusterLife.WAITING]
+    assert desk.state.clusters[ClusterId("c")].alert == "needs 2 nodes; 4 of 5 are promised to others"
+    assert desk.state.clusters[ClusterId("d")].alert == ""
+    assert desk.state.promised == 4
+
+
+def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
+    desk = Desk(8)
+    grown(desk, a=8)
+    desk.request("b", 3)
+    desk.request("c", 4)
+    assert life(desk, "c") is ClusterLife.WAITING
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    assert life(desk, "c") is ClusterLife.ADMITTED
+    assert leaving(desk) == {"a": 4, "c": 0}
+
+
+@given(
+    minimums=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    fates=st.lists(st.sampled_from(("lost", "back", "clean", "release", "request")), max_size=30),
+    pick=st.randoms(use_true_random=False),
+)
+def test_the_queue_is_served_in_order_and_promises_no_more_than_there_is(
+    minimums: list[int], fates: list[str], pick: Random
+) -> None:
+    desk = Desk(12)
+    grown(desk, z=12)
+    names = iter(f"c{n:02d}" for n in range(99))
+    for minimum in minimums:
+        desk.request(next(names), minimum)
+        lawful(desk)
+    for fate in fates:
+        befall(desk, fate, next(names), pick)
+        lawful(desk)
+    clean_all(desk)
+    lawful(desk)
+
+
+def befall(desk: Desk, fate: str, name: str, pick: Random) -> None:
+    """Something happens to a node, or to the queue."""
+    lives = {
+        "lost": (NodeLife.SERVING, NodeLife.DRAINING),
+        "back": (NodeLife.LOST,),
+        "clean": (NodeLife.DRAINING, NodeLife.CLEANING),
+    }
+    able = [n for n, s in sorted(desk.state.nodes.items()) if s.life in lives.get(fate, ()) and s.role is not Role.CORE]
+    queue = list(desk.state.queue)
+    if fate == "request":
+        desk.request(name, pick.randint(1, 5))
+    elif fate == "release" and queue:
+        desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=pick.choice(queue)))
+    elif able:
+        node = pick.choice(able)
+        if desk.node(node).life is NodeLife.DRAINING and fate == "clean":
+            desk.see(node, Condition.DRAINED)
+        desk.see(node, Condition.LOST if fate == "lost" else Condition.CLEAN, "no power" if fate == "lost" else "")
+
+
+def lawful(desk: Desk) -> None:
+    """Who is admitted: the first in the queue whose minimums fit beside those that have nodes, and nobody else."""
+    queue = [desk.state.clusters[c] for c in desk.state.queue]
+    usable = desk.state.counts.usable_core
+    promised = sum(c.spec.min_nodes for c in desk.state.clusters.values() if c.life in WITH_MASTERS)
+    fitting = []
+    for state in queue:
+        promised += state.spec.min_nodes
+        if promised > usable:
+            break
+        fitting.append(state.id)
+    assert [c.id for c in queue if c.life is ClusterLife.ADMITTED] == fitting
+    wanted = sum(c.spec.min_nodes for c in queue if c.life is ClusterLife.ADMITTED)
+    if fitting:
+        # The first does not wait for nodes that are there.
+        assert desk.state.counts.free_core < queue[0].spec.min_nodes
+        # No more nodes leave than are wanted, and as many as can.
+        coming = desk.state.counts.free_core + desk.state.counts.coming_core
+        spare = sum(desk.state.held(c.id).spare_core for c in desk.state.clusters.values() if c.active)
+        assert coming >= min(wanted, coming + spare)
 
 
 def test_core_nodes_are_taken_at_the_roomiest_site() -> None:

@@ -264,9 +264,9 @@ def test_what_waits_in_both_queues_is_demand() -> None:
     desk.now_s = 5
     desk.job("a-0", Progress.RUNNING, started_us=5 * SECOND_US)
     desk.now_s = 15
-    desk.sample(a={"jobs_waiting": 2, "tasks_waiting": 30, "jobs_running": 1, "waiting_tags": ("fawkes-a-0-1",)})
+    desk.sample(a={"jobs_waiting": 1, "tasks_waiting": 30, "jobs_running": 1, "waiting_tags": ("fawkes-a-0-1",)})
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
-    assert (sample.jobs_waiting, sample.tasks_waiting) == (4, 38)
+    assert (sample.jobs_waiting, sample.tasks_waiting) == (3, 38)
     assert sample.bytes_waiting == 300
     assert sample.job_slowdown == pytest.approx(1.5)  # all three have waited for 15 s of 10 s
     desk.now_s = 20
@@ -284,6 +284,6 @@ def test_unknown_input_is_not_no_input() -> None:
     assert (sample.bytes_waiting, sample.job_slowdown, sample.without_reference) == (None, None, 2)
     idle = desk_with(0)
     idle.now_s = 1
-    idle.sample(a={"jobs_waiting": 0})
+    idle.sample(a={"jobs_waiting": 0, "jobs_running": 0})
     sample = idle.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.tasks_waiting) == (0, 0.0, None)

@@ -181,8 +181,8 @@ def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_betwee
     desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="fan"))
     assert desk.node("node03").life is NodeLife.LOST
     desk.see("node03", Condition.SERVING)
-    assert desk.node("node03").life is NodeLife.DRAINING
-    for condition in (Condition.DRAINED, Condition.EVACUATED, Condition.CLEAN):
+    assert desk.node("node03").life is NodeLife.EVACUATING
+    for condition in (Condition.EVACUATED, Condition.CLEAN):
         desk.see("node03", condition)
     assert desk.node("node03").life is NodeLife.OUT
 

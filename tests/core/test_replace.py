@@ -196,7 +196,7 @@ def test_a_lost_core_node_is_replaced_and_its_masters_keep_counting_on_its_data(
     desk.see("node03", Condition.SERVING)
     assert core(desk) == {"node01": "serving", "node02": "lost", "node03": "serving"}
     desk.see("node02", Condition.SERVING)
-    assert core(desk)["node02"] == "draining"
+    assert core(desk)["node02"] == "evacuating"
 
 
 def test_one_that_is_drained_while_its_mr_cluster_comes_up_leaves_once_that_runs() -> None:

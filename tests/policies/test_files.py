@@ -91,6 +91,7 @@ def test_a_file_that_is_no_policy(body: str, what: str) -> None:
         ("return True", "answered True"),
         ("return 1 / window.mean('tasks_waiting')", "raised"),
         ("return window.mean('tasks_wating')", "raised AttributeError"),
+        ("return window.before.jobs_done - 1 if window.before else 0", "answered -1"),
         ("while True: pass", f"more than {MOST_STEPS} steps"),
     ],
 )

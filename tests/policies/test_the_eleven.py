@@ -112,6 +112,8 @@ def test_usage_is_a_fraction_of_its_own_capacity(
         (0, 0, 0, 0.0),  # nothing to do at all: y = 0
         (None, 4, 1, None),
         (2, None, 1, None),
+        (0, 0, None, None),  # whether anything runs is not known, and would decide
+        (2, 4, None, 2**-0.5),
     ],
 )
 def test_throughput(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect, Membership, Reply, StartJob
+from fawkes.core.effects import Effect, Membership, Reply, StartJob, Survey
 from fawkes.core.events import (
     Condition,
     Done,
@@ -14,6 +15,7 @@ from fawkes.core.events import (
     Failed,
     JobObserved,
     NodeObserved,
+    NodeSeen,
     PolicyText,
     Progress,
     Sampled,
@@ -22,6 +24,7 @@ from fawkes.core.events import (
 from fawkes.core.invariants import broken
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Reading
 from fawkes.core.settings import Settings
+from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.policy import compile_policy
@@ -48,6 +51,14 @@ class Silence:
         """Nothing is held."""
 
 
+#: facts that mean what a test is about
+_SIGHTS: Mapping[Condition, dict[str, Any]] = {
+    Condition.DRAINED: {"compute": Compute.LEFT, "stored": Stored.IN_SERVICE},
+    Condition.EVACUATED: {"compute": Compute.LEFT, "stored": Stored.LEFT},
+    Condition.LOST: {"compute": Compute.LOST, "stored": Stored.DEAD},
+}
+
+
 class Desk:
     """One pool, its state, and the time in seconds."""
 
@@ -62,6 +73,7 @@ class Desk:
         state: State | None = None,
     ) -> None:
         self.state = State() if state is None else state
+        self.survey: Facts | None = {"undeclared": [], "applications": []}
         self.world = Silence()
         self.store = MemoryStore()
         self.engine = Engine(self.world, self.store, compile_policy, self.state)
@@ -76,8 +88,17 @@ class Desk:
         return round(self.now_s * SECOND_US)
 
     def tell(self, event: Event) -> Decision:
-        """One event; what was decided, after all invariants were checked."""
-        self.last = self.engine.step(event)
+        """One event; what was decided, after all invariants were checked. A survey is answered as ``survey`` says."""
+        self._before = len(self.world.effects)
+        decision = self.engine.step(event)
+        surveys = [effect for effect in decision.effects if isinstance(effect, Survey)]
+        for effect in surveys if self.survey is not None else ():
+            answer = Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=self.survey or {})
+            more = self.engine.step(answer)
+            decision = Decision(
+                decision.changes + more.changes, decision.effects + more.effects, decision.reasons + more.reasons
+            )
+        self.last = decision
         wrong = broken(self.state)
         assert not wrong, wrong
         return self.last
@@ -118,8 +139,44 @@ class Desk:
     def see(self, node: str, condition: Condition, error: str = "", generation: int | None = None) -> Decision:
         """Something is seen of a node."""
         known = self.state.nodes[NodeId(node)].generation if generation is None else generation
+        if condition is Condition.HELD and self.node(node).life is NodeLife.EVACUATING:
+            return self._held(node, error)
+        sight = _SIGHTS.get(condition)
+        if sight is not None:
+            return self.look(node, generation=known, **(sight | ({"why": error} if error else {})))
         return self.tell(
             NodeObserved(at_us=self.now_us, node=NodeId(node), generation=known, condition=condition, error=error)
+        )
+
+    def _held(self, node: str, why: str) -> Decision:
+        """HDFS says for so long why a node's blocks are not safe that it is held."""
+        self.look(node, Compute.LEFT, Stored.LEAVING, why=why)
+        if not self.node(node).alert:
+            self.now_s = self.state.pending[f"doubt:{node}"].deadline_us / SECOND_US
+            self.tell(Woke(at_us=self.now_us))
+        return self.last
+
+    def look(
+        self,
+        node: str,
+        compute: Compute = Compute.LEFT,
+        stored: Stored = Stored.NOT_KNOWN,
+        *,
+        generation: int | None = None,
+        **blocks: object,
+    ) -> Decision:
+        """How the masters see a node; the report on its blocks is whole and healthy unless it is told otherwise."""
+        state = self.state.nodes[NodeId(node)]
+        known = {"asked_us": self.now_us, "known": "why" not in blocks, **blocks}
+        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, blocks=Blocks(**known))  # type: ignore[arg-type]
+        return self.tell(
+            NodeSeen(
+                at_us=self.now_us,
+                cluster=state.owner or ClusterId("nobody"),
+                node=state.node.id,
+                generation=state.generation if generation is None else generation,
+                sight=sight,
+            )
         )
 
     def job(self, job: str, progress: Progress, attempt: int = 1, **facts: object) -> Decision:
@@ -169,8 +226,8 @@ class Desk:
         return reply.refused.code if reply.refused else ""
 
     def members(self) -> list[Membership]:
-        """The membership documents of the latest decision."""
-        return [effect for effect in self.last.effects if isinstance(effect, Membership)]
+        """The membership documents of the latest decision, as the world got them."""
+        return [effect for effect in self.world.effects[self._before :] if isinstance(effect, Membership)]
 
     def starts(self) -> list[tuple[str, int]]:
         """The jobs and attempts that the latest decision starts."""

@@ -1,0 +1,85 @@
+"""What became of an attempt to run a job? Facts about its launcher and its applications in, a verdict out.
+
+An attempt is over only when its launcher says so, or a ResourceManager that has finished its recovery. Applications
+that are not known (None) are never taken for none: a second attempt would run beside the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fawkes.core.events import Progress
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
+
+#: a shell adds this to the number of the signal that ended a command
+_SIGNALS = 128
+_CLIENT_GONE = "its client is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an attempt goes on or ended; ``error`` says why it failed."""
+
+    progress: Progress
+    error: str = ""
+
+
+def may_begin(seen: Attempt) -> bool:
+    """Whether the command of an attempt may be begun: nothing of it was, and YARN is known to run nothing of it."""
+    return seen.launcher in (Launcher.ABSENT, Launcher.UNBORN) and seen.applications == ()
+
+
+def live(seen: Attempt) -> bool:
+    """Whether an application of the attempt is known to run."""
+    return any(one.life is AppLife.LIVE for one in seen.applications or ())
+
+
+def judge(seen: Attempt, *, began: bool, cancelling: bool, quiet: bool) -> Verdict | None:
+    """What the facts say of an attempt; None while they do not say anything.
+
+    ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``quiet``: its client has run for
+    so long without an application that it counts as running.
+    """
+    if seen.refused:
+        return Verdict(Progress.REFUSED, seen.refused)
+    match seen.launcher:
+        case Launcher.NOT_KNOWN:
+            return None
+        case Launcher.RUNNING:
+            return Verdict(Progress.RUNNING) if seen.applications or seen.own or quiet else None
+        case Launcher.FINISHED if seen.exit == 0:
+            return Verdict(Progress.SUCCEEDED)
+    if seen.applications is None:
+        return None
+    if live(seen):
+        return Verdict(Progress.RUNNING)
+    if cancelling or seen.cancelled:
+        return Verdict(Progress.CANCELLED)
+    if seen.launcher is Launcher.FINISHED:
+        return _finished(seen, seen.applications)
+    return _without_client(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
+
+
+def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
+    """A client ended badly: that says nothing about its job when it was killed, or had lost sight of it."""
+    blind = (seen.exit or 0) > _SIGNALS and not seen.own
+    blind = blind or (seen.single and seen.lost_sight)
+    if blind and applications and _all_succeeded(applications):
+        return Verdict(Progress.SUCCEEDED)
+    return Verdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
+
+
+def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> Verdict | None:
+    """A client left no result; one that was never begun is begun when its deadline has passed."""
+    if not applications:
+        return Verdict(Progress.FAILED, f"{_CLIENT_GONE}, and YARN knows nothing of it") if began else None
+    if _all_succeeded(applications):
+        if not seen.own:
+            return Verdict(Progress.SUCCEEDED)
+        return Verdict(Progress.FAILED, f"{_CLIENT_GONE}; the {len(applications)} applications that it ran have ended")
+    return Verdict(Progress.FAILED, seen.words or applications[-1].said or _CLIENT_GONE)
+
+
+def _all_succeeded(applications: Sequence[AppSeen]) -> bool:
+    return all(one.life is AppLife.SUCCEEDED for one in applications)

@@ -1,0 +1,10 @@
+"""How long to wait before the next try."""
+
+from __future__ import annotations
+
+from fawkes.core.settings import Settings
+
+
+def wait_us(settings: Settings, tries: int) -> int:
+    """The wait after ``tries`` tries have failed: it doubles from ``retry_first_us`` up to ``retry_max_us``."""
+    return int(min(settings.retry_max_us, settings.retry_first_us * 2 ** min(max(tries, 1) - 1, 30)))

@@ -1,0 +1,22 @@
+"""The keys of what is pending: a kind and a name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Key(StrEnum):
+    """Kinds of pending keys. The first row are keys of effects, the second row deadlines without an effect."""
+
+    HOST, CLUSTER, MEMBERSHIP, SURVEY, JOB = "host", "cluster", "membership", "survey", "job"
+    TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
+
+    def of(self, name: str) -> str:
+        """The key for a node, an MR-cluster or a job."""
+        return f"{self}:{name}"
+
+
+def split(key: str) -> tuple[Key, str]:
+    """Kind and name behind a key; ValueError for a kind that there is not."""
+    kind, _, name = key.partition(":")
+    return Key(kind), name

@@ -1,0 +1,58 @@
+"""Membership documents: who belongs to an MR-cluster and how, as a function of its nodes.
+
+A document follows from the state after its decision, so the ledger stores which document is due, and no members: with
+nodes that leave one by one it would otherwise hold every member for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+
+from fawkes.core.effects import Effect, Goal, Member, Membership
+from fawkes.core.model import NodeId, NodeLife, NodeState, Role
+from fawkes.core.settings import Settings
+from fawkes.core.view import View
+
+_GOALS = {
+    NodeLife.JOINING: Goal.SERVING,
+    NodeLife.SERVING: Goal.SERVING,
+    NodeLife.LOST: Goal.SERVING,
+    NodeLife.DRAINING: Goal.DRAINING,
+    NodeLife.EVACUATING: Goal.EVACUATING,
+}
+
+#: documents have a line for each node: equal lines are one value
+_member = lru_cache(maxsize=4096)(Member)
+
+
+def members(nodes: Iterable[NodeState], settings: Settings) -> dict[NodeId, Member]:
+    """The document that names these nodes, all of one MR-cluster; a node that is being wiped is not named."""
+    document = {}
+    for state in nodes:
+        goal = Goal.EVACUATING if state.leaving else _GOALS.get(state.life)
+        if goal is not None and state.role is not None:
+            graceful_us = 0 if goal is Goal.SERVING else leave_us(state.role, settings)
+            document[state.node.id] = _member(goal, state.role, state.generation, graceful_us)
+    return document
+
+
+def leave_us(role: Role | None, settings: Settings) -> int:
+    """The graceful time of a node that leaves, in microseconds."""
+    return settings.transient_leave_us if role is Role.TRANSIENT else settings.transient_core_leave_us
+
+
+def in_full(view: View, effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """The effects as the world gets them: each membership document with the members of the state in ``view``.
+
+    ``view`` is the state right after the decision was applied, with the rules of its engine.
+    """
+    return tuple(_with_members(view, effect) if isinstance(effect, Membership) else effect for effect in effects)
+
+
+def _with_members(view: View, effect: Membership) -> Membership:
+    if view.rules is None:
+        raise ValueError(f"a membership document of {effect.cluster} before Started")
+    nodes = (view.nodes[node] for node in sorted(view.nodes_of(effect.cluster)))
+    return replace(effect, members=members(nodes, view.rules.settings))

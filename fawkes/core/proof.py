@@ -1,0 +1,185 @@
+"""Are the blocks of a node safe elsewhere? The one place that answers; the ledger and the hands before a wipe ask it.
+
+The NameNode calls a node decommissioned although it still holds the only replica of a block of an open file, and a
+counter of missing blocks lags behind a node's death by many seconds. So each block is looked at, in the report of
+``hdfs fsck``, and only replicas on nodes that HDFS has heard from a moment ago count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from fawkes.core.sight import Blocks
+from fawkes.units import show_bytes
+
+#: names kept of a list of files: enough to tell what was missing before from what is missing now
+NAMED = 200
+#: names shown to people
+_SHOWN = 3
+_LIVE = "LIVE"
+#: replicas that can still be read from, wherever their node is going
+_READABLE = frozenset(
+    {_LIVE, "DECOMMISSIONING", "DECOMMISSIONED", "ENTERING MAINTENANCE", "IN MAINTENANCE", "STALE_NODE"}
+)
+_ERASURE = re.compile(r"-(\d+)-(\d+)-")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSeen:
+    """A block of a report: its file, whether that is open, the replicas wanted, and address and state of each.
+
+    An erasure-coded block group wants as many replicas as it has cells.
+    """
+
+    file: str
+    is_open: bool
+    replication: int
+    replicas: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What must be shown before a node that stored data is wiped.
+
+    ``missing_before`` are the files of which blocks were missing before it began to leave: they hold nobody. None:
+    not known, so that any missing block counts.
+    """
+
+    missing_before: tuple[str, ...] | None = None
+
+
+def cells_of(policy: str) -> int | None:
+    """The cells of a block group under a policy such as ``RS-6-3-1024k``; None when it has no such form."""
+    found = _ERASURE.search(policy)
+    return None if found is None else int(found[1]) + int(found[2])
+
+
+@dataclass(slots=True)
+class _Files:
+    """Names of files, without end in number, cut in kind."""
+
+    names: dict[str, None] = field(default_factory=dict)
+    count: int = 0
+    last: str = ""
+
+    def add(self, name: str) -> None:
+        """Blocks of one file follow each other: each file is counted once."""
+        if name == self.last:
+            return
+        self.last = name
+        self.count += 1
+        if len(self.names) < NAMED:
+            self.names[name] = None
+
+    def sorted(self) -> tuple[str, ...]:
+        """The names that were kept."""
+        return tuple(sorted(self.names))
+
+
+def reports(
+    blocks: Iterable[BlockSeen], leaving: Collection[str], sound: Set[str], asked_us: int
+) -> Mapping[str, Blocks]:
+    """For each address in ``leaving`` what a whole report says of the blocks on it.
+
+    Only replicas in state LIVE on ``sound`` addresses count: nodes in service that were heard from a moment ago.
+    """
+    at_risk = {address: _Files() for address in leaving}
+    missing = _Files()
+    for block in blocks:
+        if not any(state in _READABLE for _, state in block.replicas):
+            missing.add(block.file)
+        for address in {at for at, _ in block.replicas if at in at_risk}:
+            elsewhere = {at for at, state in block.replicas if at != address and at in sound and state == _LIVE}
+            # What is being written cannot get more replicas until its file is closed.
+            need = 1 if block.is_open else min(block.replication, len(sound - {address}))
+            if len(elsewhere) < max(1, need):
+                at_risk[address].add(f"{block.file} (open)" if block.is_open else block.file)
+    return {
+        address: Blocks(
+            asked_us=asked_us,
+            known=True,
+            at_risk=files.sorted(),
+            at_risk_files=files.count,
+            missing=missing.sorted(),
+            missing_files=missing.count,
+        )
+        for address, files in at_risk.items()
+    }
+
+
+def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
+    """Why the blocks of a node are not known to be safe elsewhere; empty when each of them is.
+
+    Only a whole report that was asked for after ``since_us`` proves anything.
+    """
+    if blocks is None or not blocks.known:
+        return progress(blocks)
+    if blocks.asked_us <= since_us:
+        return "the NameNode has not been asked about its blocks since"
+    if blocks.at_risk_files:
+        return f"{_named(blocks.at_risk, blocks.at_risk_files)} has too few replicas elsewhere"
+    before = frozenset(proof.missing_before or ())
+    lost = [file for file in blocks.missing if file not in before]
+    if lost:
+        known = "" if proof.missing_before is not None else "; whether it was missing before is not known"
+        return f"{_named(lost, len(lost))} has blocks that are nowhere{known}"
+    if blocks.missing_files > len(blocks.missing):
+        return f"{blocks.missing_files} files have missing blocks: too many to tell which were missing before"
+    return ""
+
+
+def progress(blocks: Blocks | None) -> str:
+    """What HDFS says of a node that is still leaving, in words."""
+    if blocks is None:
+        return "what is on it is not known: the NameNode has not been asked yet"
+    if blocks.why:
+        return blocks.why
+    if blocks.open_blocks:
+        return f"{blocks.open_blocks} blocks of open files have too few replicas elsewhere"
+    if blocks.too_few is None or blocks.only_here is None:
+        return "what is on it is not known: the NameNode gives no figures"
+    if not blocks.too_few and not blocks.only_here:
+        return f"HDFS has not looked through its {_count(blocks.listed)} blocks yet"
+    return (
+        f"of its {_count(blocks.listed)} blocks {blocks.too_few} have too few replicas elsewhere, "
+        f"{blocks.only_here} have none in service"
+    )
+
+
+def cannot_end(blocks: Blocks | None, replication: int) -> str:
+    """Why HDFS can never end this evacuation, which it began all the same; empty when it may."""
+    if blocks is None or blocks.staying is None:
+        return ""
+    if blocks.staying < replication:
+        return f"this drain cannot end: {blocks.staying} DataNodes stay for {replication} replicas of each block"
+    if blocks.stored_bytes is not None and blocks.free_bytes is not None and blocks.stored_bytes > blocks.free_bytes:
+        return (
+            f"this drain cannot end: {show_bytes(blocks.stored_bytes)} lie on it, "
+            f"and {show_bytes(blocks.free_bytes)} are free on the DataNodes that stay"
+        )
+    return ""
+
+
+def with_counts(blocks: Blocks, counts: Blocks) -> Blocks:
+    """A report with the NameNode's own counts of the node."""
+    return replace(
+        blocks,
+        listed=counts.listed,
+        too_few=counts.too_few,
+        only_here=counts.only_here,
+        open_blocks=counts.open_blocks,
+        stored_bytes=counts.stored_bytes,
+        staying=counts.staying,
+        free_bytes=counts.free_bytes,
+    )
+
+
+def _count(number: int | None) -> str:
+    return "unknown number of" if number is None else str(number)
+
+
+def _named(files: Sequence[str], count: int) -> str:
+    more = count - min(_SHOWN, len(files))
+    return ", ".join(files[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

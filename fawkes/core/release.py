@@ -1,0 +1,161 @@
+"""How an MR-cluster ends: given back or idle, surveyed, saved, retired.
+
+What lies in HDFS and is declared nowhere is somebody's data all the same, and users give YARN applications of their
+own. So HDFS and YARN are surveyed first, right before outputs are saved; what is not known counts against an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fawkes.core import jobs
+from fawkes.core.draft import Draft
+from fawkes.core.effects import Host, Retire, Save, Survey
+from fawkes.core.events import Done, Failed, ReleaseAsked
+from fawkes.core.keys import Key
+from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
+from fawkes.core.moves import clean
+
+_RELEASE, _IDLE = "release", "idle"
+#: folders and applications that are named in a reason
+_NAMED = 5
+
+
+def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> None:
+    """An MR-cluster that runs is to be given back; who gives up its data and its jobs need not wait for an answer."""
+    if event.discard and event.force:
+        draft.reply(event.ask, cluster=cluster.id)
+        _give_back(draft, cluster, by=event.by, discard=True)
+        return
+    request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
+    _survey(draft, cluster, request)
+
+
+def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
+    """An MR-cluster did nothing for its idle time: it goes, if nothing undeclared is on it."""
+    if draft.pending(Key.SURVEY.of(cluster.id)) is None:
+        _survey(draft, cluster, {"for": _IDLE})
+
+
+def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
+    earlier = draft.pending(Key.SURVEY.of(cluster.id))
+    if earlier is not None and isinstance(earlier.effect, Survey):
+        _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
+    effect = Survey(cluster.id, cluster.version, request)
+    draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
+    """The answer of a survey is judged: the MR-cluster goes, or it stays and whoever asked is told why."""
+    draft.settle(effect.key)
+    if cluster.life is not ClusterLife.RUNNING:
+        _reply(draft, effect, Reason("overtaken", {"cluster": cluster.id}))
+    elif effect.request.get("for") == _RELEASE:
+        _release(draft, cluster, effect, event)
+    else:
+        _idle(draft, cluster, event)
+
+
+def unanswered(draft: Draft, cluster: ClusterState, effect: Survey) -> None:
+    """Nothing was heard of a survey in time."""
+    error = "the masters did not say in time what is in HDFS and what runs"
+    surveyed(draft, cluster, effect, Failed(at_us=draft.at_us, effect=effect.key, version=effect.version, error=error))
+
+
+def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
+    discard, force = bool(effect.request.get("discard")), bool(effect.request.get("force"))
+    unfinished = [job.id for job in draft.jobs_of(cluster.id)]
+    refusal = _objection(cluster, event, data=not discard, applications=not force)
+    if unfinished and not force:
+        refusal = Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished})
+    _reply(draft, effect, refusal)
+    if refusal is None:
+        _give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
+
+
+def _idle(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
+    if cluster.idle_us is None or draft.jobs_of(cluster.id):
+        return
+    objection = _objection(cluster, event, data=not draft.settings.retire_undeclared, applications=True)
+    if objection is None:
+        draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
+        save(draft, cluster)
+        return
+    draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
+    # Asked again only after another idle time: nothing but a person changes the answer.
+    alert = f"idle, but not retired ({objection.code}): see `fawkes release {cluster.id} --dry-run`"
+    draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
+
+
+def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
+    """Why the MR-cluster must stay; None when nothing speaks against it."""
+    if isinstance(event, Failed):
+        return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
+    found, running = event.facts.get("undeclared"), event.facts.get("applications")
+    checks = (
+        ("undeclared", "undeclared-data", found, data),
+        ("applications", "foreign-applications", running, applications),
+    )
+    for name, code, rows, counts in checks:
+        if not counts:
+            continue
+        if not isinstance(rows, Sequence):
+            return Reason("survey-failed", {"cluster": cluster.id, "error": f"{name} are not known"})
+        if rows:
+            return Reason(code, {"cluster": cluster.id, "count": len(rows), name: list(rows[:_NAMED])})
+    return None
+
+
+def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
+    draft.reply(str(effect.request.get("ask", "")), refusal, cluster=effect.cluster)
+
+
+def _give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -> None:
+    for job in draft.jobs_of(cluster.id):
+        jobs.cancel(draft, job, "its MR-cluster is given back")
+    draft.say("released", cluster=cluster.id, by=by, discard=discard)
+    save(draft, replace(cluster, discard=discard, alert=""))
+
+
+def save(draft: Draft, cluster: ClusterState) -> None:
+    """Save the outputs of an MR-cluster; it keeps its nodes until that was verified (3.1)."""
+    cluster = replace(cluster, life=ClusterLife.SAVING, version=cluster.version + 1)
+    draft.put_cluster(cluster)
+    if cluster.discard:
+        draft.say("discarded", cluster=cluster.id)
+        retire(draft, cluster)
+        return
+    effect = Save(cluster.id, cluster.version)
+    draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
+
+
+def retire(draft: Draft, cluster: ClusterState) -> None:
+    """Stop and wipe all nodes of an MR-cluster, with what still runs there; it is gone when all were seen clean.
+
+    A stage that is under way is stopped first: it must not start anything on a node that was wiped.
+    """
+    for job in draft.jobs_of(cluster.id):
+        jobs.end_with_cluster(draft, job)
+    stage = draft.pending(Key.CLUSTER.of(cluster.id))
+    cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
+    draft.put_cluster(cluster)
+    if stage is not None:
+        stop = Retire(cluster.id, cluster.version)
+        draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
+    for key in (Key.MEMBERSHIP, Key.SILENT, Key.SURVEY):
+        draft.settle(key.of(cluster.id))
+    why = draft.say("retire", cluster=cluster.id)
+    for node in draft.nodes_of(cluster.id):
+        if node.life is not NodeLife.CLEANING or node.stores:
+            clean(draft, node, why)
+    _need_no_proof(draft, cluster)
+
+
+def _need_no_proof(draft: Draft, cluster: ClusterState) -> None:
+    """Nobody can say any more where the blocks of this MR-cluster are, and nobody needs to: its outputs are saved."""
+    for pending in list(draft.view.pending.values()):
+        effect = pending.effect
+        wanted = isinstance(effect, Host) and effect.cluster == cluster.id and effect.proof is not None
+        if wanted and isinstance(effect, Host) and draft.node(effect.node).owner is None:
+            draft.act(replace(effect, proof=None), within_us=draft.settings.clean_us, version=pending.version)

@@ -1,0 +1,135 @@
+"""What was seen, as values: of a node by its masters, of its blocks by the NameNode, of an attempt to run a job.
+
+A world posts these facts when they change; `watching.py` and `attempts.py` decide what they mean. An empty
+value is always "not known": it is never safe, done or 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Compute(StrEnum):
+    """What the ResourceManager of an MR-cluster says of the NodeManager of a node."""
+
+    NOT_KNOWN = ""
+    ABSENT = "absent"
+    RUNNING = "running"
+    DRAINING = "draining"
+    LEFT = "left"
+    LOST = "lost"
+    OTHER = "other"
+
+
+class Stored(StrEnum):
+    """What the NameNode of an MR-cluster says of the DataNode of a node."""
+
+    NOT_KNOWN = ""
+    ABSENT = "absent"
+    IN_SERVICE = "in-service"
+    LEAVING = "leaving"
+    LEFT = "left"
+    DEAD = "dead"
+    OTHER = "other"
+
+
+#: states in which a DataNode is heard from and has told of its blocks
+HEARD = frozenset({Stored.IN_SERVICE, Stored.LEAVING, Stored.LEFT})
+#: states in which nobody hears from a DataNode: what is on it can be proven elsewhere only
+UNHEARD = frozenset({Stored.DEAD, Stored.ABSENT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """What the NameNode says of the blocks on one node that leaves.
+
+    With ``known`` it is a whole report on every block of HDFS, asked for at ``asked_us``; else ``why`` says why there
+    is none. ``at_risk`` are files with a block on this node that has too few live replicas elsewhere, ``missing``
+    files with a block of which no replica is known at all; both are cut, ``at_risk_files`` and ``missing_files`` count
+    them all. ``listed``, ``too_few``, ``only_here`` and ``open_blocks`` are the NameNode's own counts of this node's
+    blocks; ``staying`` DataNodes with ``free_bytes`` are in service besides it.
+    """
+
+    asked_us: int = 0
+    known: bool = False
+    why: str = ""
+    at_risk: tuple[str, ...] = ()
+    at_risk_files: int = 0
+    missing: tuple[str, ...] = ()
+    missing_files: int = 0
+    listed: int | None = None
+    too_few: int | None = None
+    only_here: int | None = None
+    open_blocks: int | None = None
+    stored_bytes: int | None = None
+    staying: int | None = None
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """How the masters saw a node when they were asked at ``asked_us``; ``blocks`` only of one that leaves with data."""
+
+    asked_us: int
+    compute: Compute = Compute.NOT_KNOWN
+    stored: Stored = Stored.NOT_KNOWN
+    blocks: Blocks | None = None
+
+
+class Launcher(StrEnum):
+    """How the launcher of an attempt stands on the node of the masters.
+
+    UNBORN: its folder is there, the command was never begun. LOST: it was begun, is gone, and left no result.
+    """
+
+    NOT_KNOWN = ""
+    ABSENT = "absent"
+    UNBORN = "unborn"
+    RUNNING = "running"
+    FINISHED = "finished"
+    LOST = "lost"
+
+
+class AppLife(StrEnum):
+    """How an application stands by the ResourceManager."""
+
+    LIVE = "live"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSeen:
+    """An application that carries the tag of an attempt; times are YARN's own."""
+
+    id: str
+    life: AppLife
+    started_us: int | None = None
+    finished_us: int | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """How an attempt to run a job stands.
+
+    ``applications`` are all that the ResourceManager knows of it, oldest first. None: not known, because it does not
+    answer or has not finished its recovery. ``exit`` and the times are the launcher's. ``own``: the command need not
+    have an application and may have several; ``single``: it is over with its first one. ``lost_sight``: the client gave
+    up because nobody knew its job, which had just ended. ``words`` say why it failed, ``refused`` why it can never be
+    begun, ``error`` why it could not be begun or looked at now.
+    """
+
+    launcher: Launcher = Launcher.NOT_KNOWN
+    exit: int | None = None
+    began_us: int | None = None
+    ended_us: int | None = None
+    cancelled: bool = False
+    applications: tuple[AppSeen, ...] | None = None
+    own: bool = False
+    single: bool = False
+    lost_sight: bool = False
+    words: str = ""
+    refused: str = ""
+    error: str = ""

@@ -1,0 +1,246 @@
+"""What it means how the masters see a node: is it lost, drained, safe to stop, held, back? Facts in, judgement here.
+
+Patience is a pending deadline (`Key.DOUBT`, `Key.SILENT`) with a time from the settings, so the ledger holds it and a
+restarted controller goes on waiting where the one before was. Facts that are not known begin and end nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core.draft import Draft
+from fawkes.core.events import MastersSeen, NodeSeen
+from fawkes.core.keys import Key
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
+from fawkes.core.moves import clean, evacuate, lost
+from fawkes.core.proof import Proof, cannot_end, unsafe
+from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
+
+#: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
+_GONE = frozenset({Compute.LEFT, Compute.LOST})
+#: why a cluster's alert is about its silent masters
+SILENT = "its masters do not answer"
+
+
+def masters_seen(draft: Draft, event: MastersSeen) -> None:
+    """Masters that are silent for ``silent_us`` are lost with their node; meanwhile nothing is known of the others."""
+    cluster = draft.cluster(event.cluster)
+    if cluster is None or cluster.life not in WITH_MASTERS:
+        return
+    key = Key.SILENT.of(cluster.id)
+    if not event.error:
+        draft.settle(key)
+        if cluster.alert.startswith(SILENT):
+            draft.put_cluster(replace(cluster, alert=""))
+    elif draft.pending(key) is None:
+        draft.expect(key, draft.settings.silent_us)
+        for state in draft.nodes_of(cluster.id):
+            draft.settle(Key.DOUBT.of(state.node.id))
+
+
+def silent_for_long(draft: Draft, name: str) -> None:
+    """Masters have not answered for too long: their node is lost until its daemons have been brought up again."""
+    draft.settle(Key.SILENT.of(name))
+    cluster = draft.cluster(ClusterId(name))
+    if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None:
+        return
+    draft.put_cluster(replace(cluster, alert=f"{SILENT}: they are started again as soon as their node answers"))
+    master = draft.node(cluster.master)
+    if master.life is NodeLife.SERVING:
+        lost(draft, master, SILENT)
+
+
+def node_seen(draft: Draft, event: NodeSeen) -> None:
+    """How the masters see a node now. What they were asked before the node's present life began is history."""
+    state = draft.view.nodes.get(event.node)
+    stale = state is not None and event.sight.asked_us < state.since_us
+    if state is None or stale or (state.generation, state.owner) != (event.generation, event.cluster):
+        draft.say("late-answer", node=event.node, generation=event.generation, seen=event.sight.stored)
+        return
+    if state.life not in _JUDGES:
+        return
+    state = replace(state, sight=event.sight)
+    if state.missing_before is None and _baseline(state, event.sight):
+        state = replace(state, missing_before=event.sight.blocks.missing)  # type: ignore[union-attr]
+    draft.put_node(state)
+    _JUDGES[state.life](draft, state, event.sight)
+
+
+def _baseline(state: NodeState, sight: Sight) -> bool:
+    """Whether this report says what was missing before: the first one while the node leaves and is heard from."""
+    leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
+    return leaving and sight.stored in HEARD and sight.blocks is not None and sight.blocks.known
+
+
+def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
+    if sight.compute in _GONE:
+        lost(draft, state, ", ".join([f"its NodeManager is {sight.compute}", *_trouble(state, sight)]))
+    elif _trouble(state, sight):
+        _doubt(draft, state, draft.settings.missing_us)
+    elif _works(state, sight):
+        draft.settle(Key.DOUBT.of(state.node.id))
+
+
+def _trouble(state: NodeState, sight: Sight) -> list[str]:
+    """What is wrong with a node that should serve; a master that has begun anew does not know it for a while."""
+    found = ["its NodeManager is unknown to the ResourceManager"] if sight.compute is Compute.ABSENT else []
+    if state.stores and sight.stored in UNHEARD:
+        found.append("its DataNode is dead")
+    return found
+
+
+def _works(state: NodeState, sight: Sight) -> bool:
+    """Whether the masters count on the node; not while either of them says nothing about it."""
+    computes = sight.compute not in (Compute.NOT_KNOWN, Compute.ABSENT, *_GONE)
+    return computes and (not state.stores or sight.stored in HEARD)
+
+
+def _draining(draft: Draft, state: NodeState, sight: Sight) -> None:
+    if sight.compute in _GONE:
+        drained(draft, state)
+    elif sight.compute in (Compute.RUNNING, Compute.ABSENT):
+        _doubt(draft, state, draft.settings.doubt_us)
+    elif sight.compute is Compute.DRAINING:
+        draft.settle(Key.DOUBT.of(state.node.id))
+
+
+def drained(draft: Draft, state: NodeState) -> None:
+    """Nothing computes on a leaving node any more: it is wiped, or its blocks leave it next."""
+    why = draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role)
+    draft.settle(Key.DOUBT.of(state.node.id))
+    if state.role is Role.TRANSIENT:
+        clean(draft, state, why)
+    else:
+        evacuate(draft, state)
+
+
+def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
+    why = _not_safe(state, sight)
+    if not why:
+        _safe(draft, state, sight)
+        return
+    if sight.stored in UNHEARD:
+        _doubt(draft, state, draft.settings.missing_us)
+    elif sight.stored is Stored.IN_SERVICE:
+        _doubt(draft, state, draft.settings.doubt_us)
+    elif state.alert:
+        _held(draft, state, why)
+    else:
+        _doubt(draft, state, draft.settings.held_us)
+
+
+def _not_safe(state: NodeState, sight: Sight) -> str:
+    """Why a leaving node must keep its data; empty when it was proven to be elsewhere."""
+    if sight.stored in (Stored.LEFT, *UNHEARD):
+        return unsafe(sight.blocks, Proof(state.missing_before), since_us=state.since_us - 1)
+    if sight.stored is Stored.IN_SERVICE:
+        return "the NameNode does not know yet that it leaves"
+    return unsafe(None if sight.blocks is None else replace(sight.blocks, known=False), Proof(), since_us=0)
+
+
+def _safe(draft: Draft, state: NodeState, sight: Sight) -> None:
+    facts = {"listed": sight.blocks.listed, "missing_before": len(state.missing_before or ())} if sight.blocks else {}
+    clean(draft, state, draft.say("evacuated", node=state.node.id, cluster=state.owner, seen=sight.stored, **facts))
+
+
+def _lost(draft: Draft, state: NodeState, sight: Sight) -> None:
+    """A node with data that is waited for: it serves or goes on leaving when it is back, whoever brought it back."""
+    if not state.leaving:
+        if _works(state, sight) and sight.stored is not Stored.LEAVING:
+            back(draft, state)
+    elif sight.stored in HEARD:
+        back(draft, state)
+    elif sight.stored in UNHEARD:
+        why = _not_safe(state, sight)
+        if why:
+            _held(draft, state, f"it is lost, and {why}")
+        else:
+            _safe(draft, state, sight)
+
+
+def back(draft: Draft, state: NodeState) -> None:
+    """A lost node works again: it serves, or it goes on leaving."""
+    name = state.node.id
+    draft.settle(Key.HOST.of(name))
+    if state.leaving:
+        draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
+        evacuate(draft, replace(state, alert=""))
+        return
+    draft.say("serves", node=name, cluster=state.owner, role=state.role)
+    draft.put_node(
+        replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None),
+    )
+
+
+_JUDGES = {
+    NodeLife.SERVING: _serving,
+    NodeLife.DRAINING: _draining,
+    NodeLife.EVACUATING: _evacuating,
+    NodeLife.LOST: _lost,
+}
+
+
+def _doubt(draft: Draft, state: NodeState, wait_us: int) -> None:
+    key = Key.DOUBT.of(state.node.id)
+    if draft.pending(key) is None:
+        draft.expect(key, wait_us)
+
+
+def doubted_for_long(draft: Draft, name: str) -> None:
+    """What was seen of a node has lasted for as long as the settings allow."""
+    draft.settle(Key.DOUBT.of(name))
+    state = draft.view.nodes.get(NodeId(name))
+    sight = None if state is None else state.sight
+    if state is None or sight is None or state.owner is None:
+        return
+    if state.life is NodeLife.SERVING and (trouble := _trouble(state, sight)):
+        lost(draft, state, ", ".join(trouble))
+    elif state.life is NodeLife.DRAINING:
+        _drain_doubted(draft, state, sight)
+    elif state.life is NodeLife.EVACUATING:
+        _evacuation_doubted(draft, state, sight)
+
+
+def _drain_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
+    """A ResourceManager that does not know the node has nothing running there; one that runs it is told again."""
+    if sight.compute is Compute.ABSENT:
+        drained(draft, state)
+    elif sight.compute is Compute.RUNNING:
+        _told_again(draft, state, "is not draining")
+
+
+def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
+    if sight.stored is Stored.IN_SERVICE:
+        _told_again(draft, state, "is not evacuating")
+    elif sight.stored in UNHEARD:
+        why = _not_safe(state, sight)
+        gone = lost(draft, state, f"it died while it left, and {why}")
+        _cluster_alert(draft, gone, gone.alert)
+    else:
+        cluster = None if state.owner is None else draft.cluster(state.owner)
+        never = cannot_end(sight.blocks, 1 if cluster is None else cluster.spec.replication)
+        _held(draft, state, never or _not_safe(state, sight))
+
+
+def _told_again(draft: Draft, state: NodeState, what: str) -> None:
+    draft.say("told-again", node=state.node.id, cluster=state.owner, what=what)
+    if state.owner is not None:
+        draft.touch(state.owner, afresh=True)
+    draft.expect(Key.DOUBT.of(state.node.id), draft.settings.doubt_us)
+
+
+def _held(draft: Draft, state: NodeState, why: str) -> None:
+    """A node keeps its data; said again when the reason has changed."""
+    if state.alert == why:
+        return
+    draft.put_node(replace(state, alert=why))
+    draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=why, lost=state.life is NodeLife.LOST)
+    _cluster_alert(draft, state, why)
+
+
+def _cluster_alert(draft: Draft, state: NodeState, why: str) -> None:
+    """An MR-cluster that waits for a lost node with data is red until that is settled."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    if cluster is not None and state.life is NodeLife.LOST:
+        draft.put_cluster(replace(cluster, alert=f"{state.node.id}: {why}"))

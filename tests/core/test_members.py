@@ -1,0 +1,138 @@
+"""Membership documents: constant in the ledger, complete in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from fawkes.core.decision import Decision, PutPending
+from fawkes.core.effects import Goal, Member, Membership
+from fawkes.core.events import Condition
+from fawkes.core.invariants import unsound
+from fawkes.core.members import in_full
+from fawkes.core.model import ClusterId, NodeId, NodeLife, Role
+from fawkes.core.picture import picture, restored
+from fawkes.core.record import decision_of, decision_plain, dumps, loads, to_plain
+from fawkes.core.state import State, evolve
+from fawkes.engine import replay
+from fawkes.policy import compile_policy
+from fawkes.ports import Entry
+from tests.support.desk import Desk
+from tests.support.pools import nodes, settings, started
+
+A = ClusterId("a")
+
+
+def grown(count: int) -> Desk:
+    """An MR-cluster with two core nodes that has all nodes of a pool."""
+    desk = Desk(count)
+    desk.up("a")
+    desk.tick(a=100)
+    desk.settle("a")
+    assert desk.sizes() == {"a": count}
+    return desk
+
+
+def one_leaves(desk: Desk) -> Decision:
+    """One node begins to leave: the MR-cluster's membership changes."""
+    desk.see("node03", Condition.LOST, "no answer")
+    return desk.last
+
+
+def stored_bytes(desk: Desk) -> int:
+    """What a step stores when one node leaves."""
+    return len(dumps(decision_plain(one_leaves(desk))))
+
+
+def test_what_is_stored_of_a_change_of_members_does_not_grow_with_the_members() -> None:
+    assert stored_bytes(grown(10)) == stored_bytes(grown(90))
+
+
+def test_what_is_pending_does_not_hold_the_members() -> None:
+    small, large = grown(10), grown(90)
+    for desk in (small, large):
+        one_leaves(desk)
+    sizes = [len(dumps(to_plain(desk.state.pending["membership:a"]))) for desk in (small, large)]
+    assert sizes[0] == sizes[1]
+
+
+def test_the_world_gets_the_document_in_full() -> None:
+    desk = grown(10)
+    one_leaves(desk)
+    (document,) = desk.members()
+    transient = {NodeId(f"node{n:02d}"): Member(Goal.SERVING, Role.TRANSIENT, 1, 0) for n in range(4, 11)}
+    core = {NodeId(f"node{n:02d}"): Member(Goal.SERVING, Role.CORE, 1, 0) for n in (1, 2)}
+    assert document.members == core | transient
+    assert document.version == desk.state.clusters[A].version
+
+
+def test_a_document_says_how_long_tasks_may_run_on() -> None:
+    desk = Desk(4, how=settings(transient_leave_us=30_000_000))
+    desk.up("a")
+    desk.up("b", 1)
+    desk.tick(a=100, b=0)
+    desk.settle("a")
+    desk.tick(a=0, b=100)
+    (document,) = [d for d in desk.members() if d.cluster == A]
+    assert document.members[NodeId("node04")] == Member(Goal.DRAINING, Role.TRANSIENT, 1, 30_000_000)
+
+
+def test_a_new_engine_tells_every_master_its_members_in_full() -> None:
+    desk = grown(6)
+    one_leaves(desk)
+    new = Desk(6, state=restored(picture(desk.state)))
+    (document,) = new.members()
+    assert sorted(document.members) == ["node01", "node02", "node04", "node05", "node06"]
+
+
+def test_a_ledger_whose_documents_name_their_members_is_still_read_and_taken_over() -> None:
+    desk = grown(6)
+    one_leaves(desk)
+    state = State()
+    for entry in as_it_was(desk.store.entries()):
+        evolve(state, entry.event.at_us, entry.decision.changes)
+    pending = state.pending["membership:a"].effect
+    assert isinstance(pending, Membership)
+    assert len(pending.members) == 5
+    assert (state.clusters, state.nodes) == (desk.state.clusters, desk.state.nodes)
+    new = Desk(6, state=state)
+    assert sorted(new.members()[0].members) == ["node01", "node02", "node04", "node05", "node06"]
+
+
+def as_it_was(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The steps as ledgers held them before: each document with its members."""
+    state = State()
+    for entry in entries:
+        evolve(state, entry.event.at_us, entry.decision.changes)
+        effects = in_full(state, entry.decision.effects)
+        full = {effect.key: effect for effect in effects}
+        changes = tuple(
+            replace(change, effect=full[change.key]) if isinstance(change, PutPending) and change.effect else change
+            for change in entry.decision.changes
+        )
+        old = replace(entry.decision, changes=changes, effects=effects)
+        yield replace(entry, decision=decision_of(loads(dumps(decision_plain(old)))))
+
+
+def test_the_same_documents_are_decided_again() -> None:
+    desk = grown(6)
+    one_leaves(desk)
+    assert list(replay(desk.store.entries(), compile_policy)) == []
+
+
+def test_a_document_that_would_name_the_node_of_another_is_unsound() -> None:
+    desk = grown(6)
+    one_leaves(desk)
+    decision = desk.last
+    state = desk.state
+    assert not any("as a member" in wrong for wrong in unsound(state, decision))
+    state.nodes[NodeId("node05")] = replace(state.nodes[NodeId("node05")], owner=ClusterId("b"))
+    assert "a would count node05 of b as a member" in unsound(state, decision)
+    state.nodes[NodeId("node05")] = replace(state.nodes[NodeId("node05")], owner=None, life=NodeLife.FREE)
+    assert "a would count node05 of None as a member" in unsound(state, decision)
+
+
+def test_a_first_start_has_no_documents() -> None:
+    desk = Desk(2)
+    assert desk.members() == []
+    assert desk.tell(started(2, nodes=nodes(3))).effects
