@@ -15,14 +15,17 @@ from drills.plan import Kind, Story
 from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import Condition, Event, NodeObserved, Sampled
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife, Role
+from fawkes.core.proof import Proof, unsafe
+from fawkes.core.sight import Blocks as BlocksSeen
 from fawkes.core.state import State
 
 _INPUTS = ("/words", "/records")
 #: nobody wants the files of an MR-cluster any more after a reason of these codes
 _GIVEN_BACK = frozenset({"saved", "discarded", "gave-up", "called-off"})
 #: what the masters of an MR-cluster do not do while they do not answer as they should
-_NEED_MASTERS = frozenset({"read", "membership", "load", "save"})
-_MUTE = frozenset({Kind.NAMENODE, Kind.RESOURCE_MANAGER, Kind.DELAYED, Kind.GARBAGE})
+_NEED_MASTERS = frozenset({"read", "membership", "load", "save", "survey"})
+#: masters of which nothing is heard meanwhile
+MUTE = frozenset({Kind.NAMENODE, Kind.RESOURCE_MANAGER, Kind.DELAYED, Kind.GARBAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,14 @@ class _Spell:
 class Hdfs:
     """All HDFS of a drill. ``dead`` are the nodes that do not answer, as the world keeps them.
 
-    ``to_prove`` are those of which a report on all blocks is wanted right before they are wiped.
+    ``to_prove`` is what a report on all blocks must show right before a node is wiped; None where none is wanted.
     """
 
     story: Story
     dead: set[NodeId]
     blocks: Blocks = field(default_factory=Blocks)
     lost_to_faults: int = 0
-    to_prove: set[NodeId] = field(default_factory=set)
+    to_prove: dict[NodeId, Proof | None] = field(default_factory=dict)
     _spells: list[_Spell] = field(default_factory=list)
     _robbed: set[ClusterId] = field(default_factory=set)
 
@@ -66,6 +69,12 @@ class Hdfs:
     def disturbed(self, cluster: ClusterId, at_us: int) -> Kind | None:
         """What is wrong with the masters of an MR-cluster at a time."""
         return next((s.kind for s in self._spells if s.kind is not Kind.LEASE and s.holds(cluster, at_us)), None)
+
+    def right_again_us(self, cluster: ClusterId, at_us: int) -> int:
+        """When nothing is wrong any more with the masters that are disturbed now."""
+        return max(
+            (s.until_us for s in self._spells if s.kind is not Kind.LEASE and s.holds(cluster, at_us)), default=at_us
+        )
 
     def emptied(self, node: NodeId, state: State) -> None:
         """A fault took all that a node held; with the masters' node the names of all files."""
@@ -93,7 +102,7 @@ class Hdfs:
         if kind == "evacuate":
             return self._evacuates(NodeId(name), state, at_us)
         if kind == "wipe":
-            return self._not_proven(NodeId(name), state)
+            return self._not_proven(NodeId(name), state, at_us)
         return None
 
     def _masters_refuse(self, kind: str, name: ClusterId, state: State, at_us: int) -> str | None:
@@ -102,7 +111,7 @@ class Hdfs:
             return None
         if cluster.master in self.dead:
             return f"{cluster.master} does not answer"
-        if kind in _NEED_MASTERS and self.disturbed(name, at_us) in _MUTE:
+        if kind in _NEED_MASTERS and self.disturbed(name, at_us) in MUTE:
             return "the masters do not answer"
         if kind == "load" and not self._storing(name, state, core=True):
             return "no DataNode answers"
@@ -127,14 +136,34 @@ class Hdfs:
         short = [file.path for file in held if len((file.replicas - {node}) & live) < file.replication]
         return f"{len(short)} blocks have too few replicas elsewhere" if short else None
 
-    def _not_proven(self, node: NodeId, state: State) -> str | None:
+    def _not_proven(self, node: NodeId, state: State, at_us: int) -> str | None:
         """What a report on all blocks says right before a wipe, where one is asked for."""
         owner = state.nodes[node].owner
-        if owner is None or node not in self.to_prove:
+        proof = self.to_prove.get(node)
+        if owner is None or proof is None:
             return None
-        others = self._live(owner, state) - {node}
-        alone = [f.path for f in self.blocks.of(owner) if node in f.replicas and not f.replicas & others]
-        return f"{len(alone)} files have no replica elsewhere: {', '.join(alone[:3])}" if alone else None
+        silent = self._masters_refuse("membership", owner, state, at_us)
+        return silent or unsafe(self.report(owner, node, state, at_us), proof, since_us=at_us - 1) or None
+
+    def report(self, cluster: ClusterId, node: NodeId, state: State, asked_us: int) -> BlocksSeen:
+        """What the NameNode says of the blocks of a node: which are on too few others, which nowhere."""
+        sound = self._storing(cluster, state) - {node}
+        at_risk = tuple(
+            sorted(
+                file.path
+                for file in self.blocks.of(cluster)
+                if node in file.replicas and len(file.replicas & sound) < max(1, min(file.replication, len(sound)))
+            )
+        )
+        missing = tuple(self.blocks.missing(cluster, live=self._live(cluster, state)))
+        return BlocksSeen(
+            asked_us=asked_us,
+            known=True,
+            at_risk=at_risk,
+            at_risk_files=len(at_risk),
+            missing=missing,
+            missing_files=len(missing),
+        )
 
     # --- what has happened
 

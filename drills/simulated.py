@@ -12,17 +12,18 @@ from time import process_time
 
 from drills.aim import struck
 from drills.checks import Failure, comes_to_rest, files_kept, jobs_once, one_owner, restless, stuck
-from drills.hdfs import Hdfs
+from drills.hdfs import MUTE, Hdfs
 from drills.plan import OF_CONTROLLER, OF_MASTERS, STORY_S, Fault, Kind, Plan
 from drills.result import Result, Tried
+from drills.seeing import Seeing
 from drills.sim_facts import job_facts, owner_facts, runs_twice, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Effect, Host
-from fawkes.core.events import Condition, Event, NodeObserved, Sampled
+from fawkes.core.events import Event, MastersSeen, Sampled
 from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, Reading
+from fawkes.core.model import ClusterLife, NodeId
 from fawkes.core.state import State
 from fawkes.errors import BrokenError
 from fawkes.sim.steps import Delays
@@ -75,7 +76,7 @@ class Drill:
         self._epoch = 0
         self._engine: engine.Engine | None = None
         self._actions: list[tuple[int, Callable[[], None]]] = []
-        self._readings: dict[ClusterId, Reading] = {}
+        self._seeing = Seeing(self.hdfs)
         self._gone_for_good: set[NodeId] = set()
         self._over_us = STORY_S * SECOND_US
         self._all_released = False
@@ -149,11 +150,10 @@ class Drill:
         self._over_us = max(self._over_us, back_us)
         if again is not None:
             self.world.script([replace(again, at_us=back_us)])
-        for node in sorted(self.world.dead & self.world.hosts.keys()):
-            # A new controller looks at every node, and finds those that do not answer.
-            generation = self.world.hosts[node].generation
-            lost = NodeObserved(at_us=back_us, node=node, generation=generation, condition=Condition.LOST, error="off")
-            self.world.script([lost])
+        for cluster, deployed in self.world.deployed.items():
+            # A new controller looks at all masters: what the one before saw last may not be stored.
+            error = "no answer" if deployed.master in self.world.gone else ""
+            self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error)])
         self.state = engine.rebuild(self.store.entries())
         self._controller_starts()
 
@@ -161,13 +161,14 @@ class Drill:
 
     def next_event(self) -> Event | None:
         """The next event of the simulated world, as far as the faults let it through."""
-        event = self.world.next_event()
-        if event is None:
-            return None
-        for entry in [entry for entry in self._actions if entry[0] <= event.at_us]:
-            self._actions.remove(entry)
-            entry[1]()
-        return self._as_answered(event) if isinstance(event, Sampled) else event
+        while (event := self.world.next_event()) is not None:
+            for entry in [entry for entry in self._actions if entry[0] <= event.at_us]:
+                self._actions.remove(entry)
+                entry[1]()
+            seen = self._seeing.through(event, self.state, self.world.script)
+            if seen is not None:
+                return seen
+        return None
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Hand the goals on, unless the controller is killed here."""
@@ -176,8 +177,7 @@ class Drill:
             raise _Died
         for effect in effects:
             if isinstance(effect, Host):
-                wanted = getattr(effect, "proof", None) is not None
-                (self.hdfs.to_prove.add if wanted else self.hdfs.to_prove.discard)(effect.node)
+                self.hdfs.to_prove[effect.node] = effect.proof
         self.world.start(effects)
 
     def close(self) -> None:
@@ -214,6 +214,9 @@ class Drill:
             assert back_us is not None
             if owner is not None:
                 self.hdfs.disturb(fault.kind, owner, at_us, back_us)
+                if fault.kind in MUTE:
+                    silent = MastersSeen(at_us=at_us, cluster=owner, error=str(fault.kind))
+                    self.world.script([silent, MastersSeen(at_us=back_us, cluster=owner)])
         elif fault.kind in (Kind.DATANODE, Kind.NODE_MANAGER):
             self.world.lose(node, at_us, at_us + _DAEMON_BACK_US)
         else:
@@ -226,21 +229,6 @@ class Drill:
     def _answer(self, kind: str, name: str) -> str | None:
         """Why something fails in the simulated world: asked before it succeeds."""
         return self.hdfs.refuses(kind, name, self.state, max(self.world.now_us, self.state.now_us))
-
-    def _as_answered(self, event: Sampled) -> Sampled:
-        readings = []
-        for reading in event.readings:
-            readings.append(self._read(reading, event.at_us))
-            self._readings[reading.cluster] = readings[-1]
-        return replace(event, readings=tuple(readings))
-
-    def _read(self, reading: Reading, at_us: int) -> Reading:
-        match self.hdfs.disturbed(reading.cluster, at_us):
-            case Kind.STALE:
-                return self._readings.get(reading.cluster, reading)
-            case Kind.MISSING:
-                return Reading(cluster=reading.cluster, jobs_running=reading.jobs_running)
-        return reading
 
     # --- the end
 
