@@ -70,7 +70,8 @@ def test_rest_is_when_nothing_is_under_way() -> None:
     desk = Desk(4)
     desk.up("a", 2)
     assert restless(desk.state) == []
-    assert restless(lost_node().state) == ["node02 is lost: no answer"]
+    desk = lost_node()
+    assert restless(desk.state) == [f"node02 is lost: {desk.node('node02').alert}"]
 
 
 def test_what_waits_must_say_for_what() -> None:
@@ -82,7 +83,7 @@ def test_what_waits_must_say_for_what() -> None:
 
 def test_what_waits_for_nothing_is_stuck() -> None:
     desk = lost_node()
-    assert [f.what for f in stuck(desk.state, (), ())] == ["node02 is lost: no answer"]
+    assert [f.what for f in stuck(desk.state, (), ())] == restless(desk.state)
     assert stuck(desk.state, (N2,), ()) == []
     assert stuck(desk.state, (), (A,)) == []
 

@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from drills.every_step import SEEDS, codes, every_step
+from drills.hdfs import Hdfs
 from drills.plan import Fault, Kind, Plan, Spot, plan_of
+from drills.seeing import Seeing
 from drills.simulated import Drill, play
-from fawkes.core.model import NodeLife
+from fawkes.core.model import ClusterId, NodeId, NodeLife
+from fawkes.core.sight import Blocks
+from fawkes.core.state import State
 
 
 def without_faults(seed: int) -> Plan:
@@ -46,8 +50,20 @@ def test_every_fault_that_has_its_chance_strikes() -> None:
     assert result.failures == ()
 
 
+class Lies(Hdfs):
+    """An HDFS that reports every block as safe, although nobody copied anything."""
+
+    def report(self, cluster: ClusterId, node: NodeId, state: State, asked_us: int) -> Blocks:
+        return Blocks(asked_us=asked_us, known=True)
+
+
 class Careless(Drill):
     """A drill in whose world a node counts as evacuated although nobody copied anything."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.hdfs = Lies(plan.story, self.world.dead)
+        self._seeing = Seeing(self.hdfs)
 
     def _answer(self, kind: str, name: str) -> str | None:
         return None if kind == "evacuate" else super()._answer(kind, name)
