@@ -36,7 +36,7 @@ from fawkes.core.events import (
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Reason, Role
-from fawkes.core.moves import evacuate, leave_key, quarantine, wiped
+from fawkes.core.moves import awaits_proof, evacuate, leave_key, quarantine, wiped
 from fawkes.core.plan import hand_out
 from fawkes.core.readings import sampled
 from fawkes.core.replace import replace_core
@@ -200,8 +200,10 @@ def _node_observed(draft: Draft, event: NodeObserved) -> None:
             _serves(draft, state)
         case Condition.SERVING, NodeLife.EVACUATING:
             draft.settle(Key.HOST.of(event.node))
-        case Condition.HELD, NodeLife.CLEANING | NodeLife.LOST:
+        case Condition.HELD, _ if awaits_proof(draft, event.node):
             _not_proven(draft, state, event.error)
+        case Condition.HELD, _:
+            draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
         case Condition.CLEAN, NodeLife.CLEANING | NodeLife.LOST if (
             state.role is None or state.life is not NodeLife.LOST
         ):
