@@ -63,12 +63,12 @@ def check_header(path: Path) -> None:
     """
     size = _size(path)
     log = size_of(path, "-wal")
-    if size == 0 and log:
-        # SQLite itself takes an empty file for a new one, and deletes the log beside it.
-        raise damaged(path, f"it has 0 bytes, but the log beside it has {log}")
-    if size == 0 or (size < _HEADER_BYTES and not log):
+    if size < _HEADER_BYTES and not log:
         raise damaged(path, f"it has {size} bytes")
-    application, version = _says(path, log)
+    if size <= 1:
+        # SQLite itself takes such a file for a new one, and deletes the log beside it.
+        raise damaged(path, f"it has {size} bytes, but the log beside it has {log}")
+    application, version = _says(path, log, alone=size >= _HEADER_BYTES)
     if application != APPLICATION_ID:
         raise RefusedError(
             "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
@@ -103,24 +103,22 @@ def size_of(path: Path, ending: str) -> int:
         return 0
 
 
-def _says(path: Path, log: int) -> tuple[int, int]:
+def _says(path: Path, log: int, *, alone: bool) -> tuple[int, int]:
     """The program and the format in the header.
 
-    The file is asked alone first, so that nothing appears beside the file of another program. A full disk or a kill may
-    have left a sound ledger in a state that only makes sense together with its log: then both are asked.
+    The file is asked ``alone`` first, so that nothing appears beside the file of another program. A full disk or a kill
+    may have left a sound ledger in a state that only makes sense together with its log: then both are asked.
     """
-    try:
-        return _asked(path, "mode=ro&immutable=1")
-    except sqlite3.Error as error:
-        found = error
-    if log:
+    ways = [*(["mode=ro&immutable=1"] if alone else []), *(["mode=ro"] if log else [])]
+    for way in ways:
         try:
-            return _asked(path, "mode=ro")
+            return _asked(path, way)
         except sqlite3.Error as error:
-            found = error
-    if getattr(found, "sqlite_errorname", "") == "SQLITE_NOTADB":
-        raise RefusedError("this is no SQLite file", where=str(path), hint=RESTORE) from None
-    raise translated(found, path) from None
+            if way == ways[-1]:
+                if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                    raise RefusedError("this is no SQLite file", where=str(path), hint=RESTORE) from None
+                raise translated(error, path) from None
+    raise damaged(path, "it has no header")
 
 
 def _asked(path: Path, how: str) -> tuple[int, int]:
