@@ -22,7 +22,8 @@ from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 PRIVATE = ("unshare", "--mount", "--propagation", "private")
 
 
-def _can_mount() -> bool:
+def can_mount() -> bool:
+    """Whether a small disk can be made here that nobody else sees."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         return False
     tried = [*PRIVATE, "mount", "-t", "tmpfs", "none", "/mnt"]
@@ -283,7 +284,7 @@ FULL = """
 """
 
 
-@pytest.mark.skipif(not _can_mount(), reason="needs root and a mount namespace of its own")
+@pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 @pytest.mark.parametrize("end", ["goes on", "closed", "killed", "killed, no shared memory"])
 def test_a_full_disk_that_has_room_again(tmp_path: Path, end: str) -> None:
     ran = _python(FULL, tmp_path, end, before=PRIVATE)
