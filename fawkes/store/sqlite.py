@@ -64,7 +64,7 @@ class LedgerReader:
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        found = self._ask(lambda: next(self._steps.after(seq - 1, only=True), None))
+        found = self._ask(lambda: self._steps.one(seq))
         return None if found is None else self._entry(found)
 
     def last_seq(self) -> int:
@@ -223,7 +223,7 @@ class Ledger(LedgerReader):
             self._db = self._ask(lambda: opening.open_to_write(self.path, durable=durable))
             seq, digest = self._one("SELECT seq, digest FROM head")
             self._steps = steps.Steps(self._db, self.path)
-            self._folded = self._ask(self._steps.folded)
+            self._folded: int | None = self._ask(self._steps.folded)
         except BaseException:
             self._lock.close()
             raise
@@ -261,7 +261,7 @@ class Ledger(LedgerReader):
 
         One block at a time, so that a step never waits long: 30 ms with ten MR-clusters.
         """
-        if self._seq - self._folded < 2 * self._block:
+        if self._folded is None or self._seq - self._folded < 2 * self._block:
             return
         try:
             with self._transaction():
@@ -269,11 +269,11 @@ class Ledger(LedgerReader):
         except RefusedError as error:
             # What is damaged and older than the snapshot does not stop a controller. It stays as it was found.
             _log.warning("older steps are not packed: %s", error)
-            folded = self._seq
+            self._folded = None
         except FawkesError as error:
             _log.info("older steps are not packed now: %s", error)
-            return
-        self._folded = folded
+        else:
+            self._folded = folded
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""

@@ -88,21 +88,24 @@ class Steps:
         self._has_blocks = blocks
         self._blocks: dict[int, list[Row]] = {}
 
-    def after(self, seq: int, *, kinds: Sequence[str] = (), only: bool = False) -> Iterator[Row]:
+    def one(self, seq: int) -> Row | None:
+        """The step of that number, checked; None when there is none."""
+        return next(self.after(seq - 1, last=seq), None) if seq > 0 else None
+
+    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = _NO_END) -> Iterator[Row]:
         """The steps after number ``seq``, oldest first, each one checked; without ``kinds`` none may be missing.
 
-        ``only`` the next one, if it is there. Read in pages: a reading transaction that stays open would keep the
-        writer from tidying up behind itself.
+        At most to the step ``last``. Read in pages: a reading transaction that stays open would keep the writer from
+        tidying up behind itself.
         """
-        last = seq + 1 if only else _NO_END
-        while page := self._page(seq, last, tuple(kinds)):
+        seq = max(seq, 0)
+        while seq < last and (page := self._page(seq, last, tuple(kinds))):
             for row in page if isinstance(page[0], Row) else _checked(page, self._path):
                 if not kinds and row.seq != seq + 1:
                     raise damaged(self._path, f"step {seq + 1} is missing")
                 seq = row.seq
-                yield row
-                if only:
-                    return
+                if seq <= last:
+                    yield row
 
     def seq_at(self, at_us: int) -> int:
         """The number of the last step before that time; 0 when there is none."""

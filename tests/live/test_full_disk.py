@@ -83,7 +83,9 @@ class Small:
         return (self.folder / "log").read_text()
 
     def start(self) -> None:
-        self.sh(f"{sys.executable} -m fawkes --site {self.folder} run 2>>{self.folder}/log & echo $! >{self.folder}/pid")
+        self.sh(
+            f"{sys.executable} -m fawkes --site {self.folder} run 2>>{self.folder}/log & echo $! >{self.folder}/pid"
+        )
 
     @property
     def runs(self) -> bool:
