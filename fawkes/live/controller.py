@@ -115,7 +115,7 @@ def _probe(text: PolicyText, settings: Settings, answer: Connection, cpu_s: floa
         answer.send("")
 
 
-def _remembered(ledger: Ledger) -> tuple[State, int]:
+def remembered(ledger: Ledger) -> tuple[State, int]:
     """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
 
     And the step after which the picture was taken; 0 without one.
@@ -174,7 +174,7 @@ class Controller:
         site, stack = self._plan.site, self._stack
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
-        state, pictured = _remembered(ledger)
+        state, pictured = remembered(ledger)
         identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
         fleet = self._fleet()
         stack.callback(fleet.close)

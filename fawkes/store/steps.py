@@ -136,7 +136,7 @@ class Steps:
             if len(rows) >= most or (size >= _BLOCK_BYTES and len(rows) >= _BLOCK_LEAST):
                 break
         first, last = rows[0], rows[-1]
-        values = (first.seq, last.seq, first.at_us, last.digest, _block_of(rows))
+        values = (first.seq, last.seq, first.at_us, last.digest, block_of(rows))
         self._db.execute("INSERT INTO blocks (first, last, from_us, digest, steps) VALUES (?, ?, ?, ?, ?)", values)
         kinds = [(kind, first.seq) for kind in sorted({row.kind for row in rows})]
         self._db.executemany("INSERT INTO kinds (kind, first) VALUES (?, ?)", kinds)
@@ -228,7 +228,8 @@ def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def _block_of(rows: Sequence[Row]) -> bytes:
+def block_of(rows: Sequence[Row]) -> bytes:
+    """Steps that follow each other as a block has them."""
     spelled = [_spelled(*row[:5]) for row in rows]
     back = min(max(_LOOK_BACK * max(map(len, spelled)), _LEAST_BACK), _MOST_BACK)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": back}]
