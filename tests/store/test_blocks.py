@@ -45,7 +45,8 @@ def _many(draw: st.DrawFn) -> list[Step]:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
 @given(_many(), st.integers(1, 8), st.lists(st.sampled_from(KINDS), max_size=2, unique=True), st.integers(0, 60))
 def test_blocks_change_no_answer(given_steps: list[Step], block: int, kinds: list[str], number: int) -> None:
     memory = MemoryStore()

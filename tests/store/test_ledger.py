@@ -355,6 +355,32 @@ def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> 
     ledger.close()
 
 
+def _garbage_in_an_index(path: Path) -> None:
+    """In a page that no start reads."""
+    with sqlite3.connect(path) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries_at'").fetchone()
+    db.close()
+    _bytes(lambda data: _patched(data, 4096 * (page - 1), b"\xa5" * 4096))(path)
+
+
+def test_all_pages_of_a_large_ledger_are_checked_after_a_kill_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / LEDGER_FILE
+    _garbage_in_an_index(path)
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        Ledger(folder)
+    monkeypatch.setattr("fawkes.store.health._SMALL", 0)
+    damaged = path.read_bytes()
+    Ledger(folder).close()
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        _read_all(folder)
+    path.write_bytes(damaged)
+    _sql("DELETE FROM meta WHERE key = 'closed'")(path)
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        Ledger(folder)
+
+
 def test_an_edited_snapshot_is_not_used(folder: Path) -> None:
     ledger = Ledger(folder)
     ledger.snapshot(6, {"state": "of 6"})

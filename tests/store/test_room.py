@@ -187,7 +187,7 @@ KILLED_WITH_A_JOURNAL = """
     from fawkes.store.sqlite import Ledger
     ledger = Ledger(Path(sys.argv[1]))
     ledger._db.execute("PRAGMA journal_mode = DELETE")
-    for at_us in range(1, 301):
+    for at_us in range(1, 101):
         ledger.append(Woke(at_us=at_us), Decision())
     # A cache of two pages: what does not fit goes into the file before the step is whole.
     ledger._db.execute("PRAGMA cache_size = 2")
@@ -206,8 +206,8 @@ def test_the_half_step_in_an_ordinary_journal_is_taken_back(tmp_path: Path) -> N
         LedgerReader(tmp_path)
     assert (tmp_path / LEDGER_FILE).read_bytes() == before
     with closing(Ledger(tmp_path)) as ledger:
-        assert ledger.last_seq() == 300
-    _sound(tmp_path, 300)
+        assert ledger.last_seq() == 100
+    _sound(tmp_path, 100)
 
 
 def _python(script: str, *given: object, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
@@ -284,6 +284,7 @@ FULL = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 @pytest.mark.parametrize("end", ["goes on", "closed", "killed", "killed, no shared memory"])
 def test_a_full_disk_that_has_room_again(tmp_path: Path, end: str) -> None:
