@@ -172,16 +172,16 @@ class Steps:
             return self._db.execute(query, (after, last, *kinds)).fetchall()
 
     def _blocks_after(self, after: int, kinds: tuple[str, ...]) -> list[int]:
-        """The blocks to look into next: that of step ``after`` + 1 and the one that follows, by their first steps."""
-        query = "SELECT max(first) FROM blocks WHERE first <= ?"
-        begin = self._db.execute(query, (after + 1,)).fetchone()[0] or 0
-        query = "SELECT first FROM blocks WHERE first >= ? ORDER BY first LIMIT 2"
-        if kinds:
-            query = (
-                f"SELECT DISTINCT first FROM kinds WHERE kind IN ({_marks(kinds)})"  # noqa: S608 - only marks
-                " AND first >= ? ORDER BY first LIMIT 2"
-            )
-        return [first for (first,) in self._db.execute(query, (*kinds, begin))]
+        """The blocks to look into next, by their first steps: the first one may have these kinds before ``after``."""
+        query = "SELECT first, last FROM blocks WHERE first <= ? ORDER BY first DESC LIMIT 1"
+        found = self._db.execute(query, (after + 1,)).fetchone()
+        begin = found[0] if found and found[1] > after else after + 1
+        if not kinds:
+            query = "SELECT first FROM blocks WHERE first >= ? ORDER BY first LIMIT 1"
+            return [first for (first,) in self._db.execute(query, (begin,))]
+        # One question for each kind: of several at once SQLite would sort what is left of the ledger.
+        query = "SELECT first FROM kinds WHERE kind = ? AND first >= ? ORDER BY first LIMIT 2"
+        return sorted({first for kind in kinds for (first,) in self._db.execute(query, (kind, begin))})
 
     def _block(self, first: int) -> list[Row]:
         """The steps of a block; checked once, because a block never changes."""
