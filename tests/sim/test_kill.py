@@ -17,6 +17,7 @@ from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, Role
+from fawkes.errors import FullError
 from fawkes.policy import compile_policy
 from fawkes.sim.steps import Delays
 from fawkes.sim.world import SimWorld
@@ -84,6 +85,9 @@ class _Camera:
 
     def next_event(self) -> Event | None:
         return self._world.next_event()
+
+    def wait_for_room(self, error: FullError) -> bool:
+        return self._world.wait_for_room(error)
 
     def start(self, effects: tuple[object, ...]) -> None:
         before = copy.deepcopy(self._world)

@@ -30,6 +30,7 @@ from fawkes.core.settings import Settings
 from fawkes.core.sight import Attempt, Blocks, Compute, Sight, Stored
 from fawkes.core.state import State
 from fawkes.engine import Engine
+from fawkes.errors import FullError
 from fawkes.policy import compile_policy
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
@@ -45,6 +46,10 @@ class Silence:
     def next_event(self) -> Event | None:
         """There is none."""
         return None
+
+    def wait_for_room(self, error: FullError) -> bool:
+        """There will be none."""
+        return False
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Remember them."""
