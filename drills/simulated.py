@@ -25,7 +25,7 @@ from fawkes.core.events import Event, MastersSeen, Sampled
 from fawkes.core.invariants import broken
 from fawkes.core.model import ClusterLife, NodeId
 from fawkes.core.state import State
-from fawkes.errors import BrokenError
+from fawkes.errors import BrokenError, FullError
 from fawkes.sim.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
@@ -179,6 +179,10 @@ class Drill:
             if isinstance(effect, Host):
                 self.hdfs.to_prove[effect.node] = effect.proof
         self.world.start(effects)
+
+    def wait_for_room(self, error: FullError) -> bool:
+        """A full disk ends the controller here: the next one finds room."""
+        return False
 
     def close(self) -> None:
         """Nothing is held."""
