@@ -258,6 +258,7 @@ class Reading:
     since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
     nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
     NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
+    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing.
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -277,6 +278,7 @@ class Reading:
     tasks_done: int | None = None
     hdfs_ops: int | None = None
     jobs_foreign: int | None = None
+    missing_blocks: int | None = None
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
     node_masters: Mapping[NodeId, int] = field(default_factory=dict)
 

@@ -16,6 +16,10 @@ from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState,
 from fawkes.core.tags import tag_of
 
 
+#: how alerts begin that later readings end
+_UNREADABLE, MISSING = "its masters cannot be read", "blocks are missing in HDFS"
+
+
 def sampled(draft: Draft, event: Sampled) -> None:
     """Keep the samples; freeze what cannot be read; notice idleness; release jobs."""
     for reading in event.readings:
@@ -32,7 +36,8 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     latest = draft.view.latest(cluster.id)
     seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
     if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=reading.error))
+        alert = f"{_UNREADABLE}: {reading.error}"
+        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=alert))
         draft.say("unreadable", cluster=cluster.id, error=reading.error)
 
 
@@ -47,11 +52,21 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
-        draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
-    elif idle_us != cluster.idle_us:
-        draft.put_cluster(replace(cluster, idle_us=idle_us))
+    new = replace(cluster, unreadable_us=None, alert=_alert(cluster, reading), idle_us=idle_us)
+    if new != cluster:
+        draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
+
+
+def _alert(cluster: ClusterState, reading: Reading) -> str:
+    """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
+    if reading.missing_blocks and (not cluster.alert or cluster.alert.startswith((_UNREADABLE, MISSING))):
+        return f"{MISSING}: {reading.missing_blocks}. `hdfs fsck /` names the files"
+    passed = cluster.alert.startswith(_UNREADABLE) or (
+        reading.missing_blocks == 0 and cluster.alert.startswith(MISSING)
+    )
+    return "" if passed else cluster.alert
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:

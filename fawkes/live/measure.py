@@ -141,6 +141,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         storage_bytes=disk.total_bytes if disk else hdfs.total_bytes,
         jobs_done=memory.jobs_done,
         tasks_done=memory.tasks_done + sum(memory.tasks.values()),
+        missing_blocks=hdfs.missing_blocks,
         hdfs_ops=ops,
         jobs_foreign=sum(one.id in tasks and not is_ours(one) for one in live),
         node_bytes={NodeId(name): node.used_bytes for name, node in hdfs.nodes.items() if node.alive},

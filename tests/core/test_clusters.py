@@ -169,7 +169,7 @@ def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
     assert state(desk).unreadable_us is None
     desk.now_s = 8
     desk.sample(a={"error": "no route"})
-    assert (state(desk).unreadable_us, state(desk).alert) == (8 * SECOND_US, "no route")
+    assert (state(desk).unreadable_us, state(desk).alert) == (8 * SECOND_US, "its masters cannot be read: no route")
     facts = desk.tick(b=1000)
     assert facts["verdict"] == "unbalanced"
     assert desk.sizes() == {"a": 2, "b": 8}
