@@ -6,6 +6,7 @@
     |- UserError           fix the command or the file                        exit 2
     |  `- ConfigError      ... this key of this file                          exit 2
     |- HostError           look at this host                                  exit 1
+    |  `- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
     |- DeadlineError       it took longer than its deadline                   exit 5
     |- RefusedError        refused for safety: nothing was done               exit 6
@@ -73,6 +74,15 @@ class HostError(FawkesError):
     def __init__(self, what: str, *, host: str, hint: str = "") -> None:
         super().__init__(what, where=host, hint=hint)
         self.host = host
+
+
+class NodeRefusedError(HostError):
+    """A node whose lease is damaged, or that of another pool or node: nothing was done there, all others go on.
+
+    Unlike `ElsewhereError` it says nothing about who controls the pool: any task of a job can write that file.
+    """
+
+    exit_status = ExitStatus.REFUSED
 
 
 class PartialError(FawkesError):

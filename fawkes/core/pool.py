@@ -36,7 +36,7 @@ from fawkes.core.events import (
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Reason, Role
-from fawkes.core.moves import evacuate, leave_key, quarantine, wiped
+from fawkes.core.moves import clean, evacuate, leave_key, quarantine, shrink, wiped
 from fawkes.core.plan import hand_out
 from fawkes.core.readings import sampled
 from fawkes.core.replace import replace_core
@@ -232,19 +232,33 @@ def _not_proven(draft: Draft, state: NodeState, error: str) -> None:
 def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """A goal for a node was not reached: a joining node gets a second chance, an unclean one is not trusted.
 
-    A node that refuses us (``refused``: a damaged or foreign lease) gets none: somebody has to look at it.
+    A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped.
     """
     if _may_be_given_up(draft, state):
-        _join_failed(draft, state, event.error, refused=bool(event.facts.get("refused")))
+        if event.facts.get("refused"):
+            _refused(draft, state, event.error)
+        else:
+            _join_failed(draft, state, event.error)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
         _not_reached(draft, state, event.error)
     elif state.life is NodeLife.EVACUATING:
         _try_again(draft, Key.HOST.of(state.node.id))
 
 
-def _join_failed(draft: Draft, state: NodeState, error: str, *, refused: bool = False) -> None:
+def _refused(draft: Draft, state: NodeState, error: str) -> None:
+    """Somebody has to repair the node; as soon as that is done it can be wiped, and then it serves again."""
+    why = draft.say("node-refused", node=state.node.id, cluster=state.owner, error=error)
+    if state.stores and state.why.code != "grow":
+        shrink(draft, state, why)
+    else:
+        clean(draft, state, why)
+        if state.owner is not None:
+            draft.touch(state.owner)
+
+
+def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
     cluster = state.owner
-    if refused or cluster is None or state.failures + 1 >= draft.settings.join_attempts:
+    if cluster is None or state.failures + 1 >= draft.settings.join_attempts:
         quarantine(draft, state, error)
         return
     draft.say("join-failed", node=state.node.id, cluster=cluster, error=error)

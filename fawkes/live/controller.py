@@ -38,7 +38,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
-from fawkes.live.keep import LogKeeper
+from fawkes.live.keep import LogKeeper, LogRoom
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
@@ -199,7 +199,9 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         setup = Setup(ground, fleet.shell())
         membership = MembershipKeeper(ground, clusters, setup)
-        keeper = LogKeeper(ground, fleet, self._plan.site.state_dir / "logs")
+        folder = self._plan.site.state_dir / "logs"
+        keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
+        keeper.clear()
         watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
         self._stack.callback(watch.close)
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)

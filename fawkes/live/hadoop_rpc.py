@@ -13,6 +13,7 @@ import struct
 from dataclasses import dataclass
 
 from fawkes.errors import FawkesError
+from fawkes.live.names import NAMES
 from fawkes.live.rest import Deadline
 
 _MAGIC = b"hrpc"
@@ -81,7 +82,7 @@ def call(address: str, port: int, order: Order, user: str, deadline: Deadline) -
     """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out."""
     where = f"{address}:{port}"
     try:
-        with socket.create_connection((address, port), timeout=max(0.1, deadline.left())) as connection:
+        with NAMES.connect(address, port, max(0.1, deadline.left())) as connection:
             connection.sendall(_request(order, user))
             answer = _answer(connection, deadline)
     except (OSError, EOFError) as error:

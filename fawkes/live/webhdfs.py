@@ -8,6 +8,7 @@ able to resolve and reach it.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,14 +18,23 @@ from urllib.parse import quote, urlsplit
 
 import requests
 from hdfs import HdfsError, InsecureClient
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 
 from fawkes.errors import FawkesError
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError, count, get_json, reason_of
+from fawkes.live.rest import (
+    BoundedAdapter,
+    BoundedConnection,
+    Deadline,
+    UnreadableError,
+    count,
+    get_json,
+    keep,
+    reason_of,
+    set_deadline,
+    until,
+)
+from fawkes.live.rest import session as bounded_session
 
 CORE_ONLY = "COLD"
 """The storage policy of data that stays on core nodes: ARCHIVE volumes, which transient-core nodes have not."""
@@ -44,10 +54,10 @@ _NO_ATTRIBUTE = (403, 404)
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
 #: how one answers that does not know an operation
 _UNKNOWN_OPERATION = ("IllegalArgumentException", "UnsupportedOperationException", "QueryParamException")
-#: the kind of error for an answer that no HDFS would give
-_BAD = "BadAnswer"
 _KINDS = ("FILE", "DIRECTORY")
 _SHOWN = 120
+#: the kind of error for an answer that no HDFS would give
+_BAD_ANSWER = "BadAnswer"
 
 
 class HdfsFailedError(FawkesError):
@@ -99,7 +109,7 @@ class Block:
     hosts: tuple[str, ...]
 
 
-class _Connection(HTTPConnection):
+class _Connection(BoundedConnection):
     def send(self, data: Any) -> None:
         """A DataNode under load takes its time to read on; urllib3 would grant it that for a connection."""
         if self.sock is None:
@@ -108,14 +118,31 @@ class _Connection(HTTPConnection):
         super().send(data)
 
 
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
+class _Adapter(BoundedAdapter):
+    """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does."""
 
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        super().__init__(_Connection)
 
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """As its base; what is no stream has been read, to its end or to a limit."""
+        with until(Deadline(math.inf)):
+            if request.body is None:
+                set_deadline(Deadline.after(self._patience_s))
+            elif not isinstance(request.body, bytes | str):
+                request.body = self._then_wait(request.body)
+            response = super().send(request, True, *args, **kwargs)
+        if not stream:
+            with until(Deadline.after(self._patience_s)):
+                keep(response)
+        return response
+
+    def _then_wait(self, data: Iterable[bytes]) -> Iterator[bytes]:
+        yield from data
+        set_deadline(Deadline.after(self._patience_s))
 
 
 class Hdfs:
@@ -164,7 +191,7 @@ class Hdfs:
                 return None
             raise
         except (TypeError, KeyError, IndexError):
-            raise HdfsFailedError("the answer is no attribute", where=self._where(path), kind=_BAD) from None
+            raise HdfsFailedError("the answer is no attribute", where=self._where(path), kind=_BAD_ANSWER) from None
 
     def set_note(self, path: str, name: str, text: str) -> None:
         """Note something on a file or folder; it is kept with it in HDFS, and replaces an earlier note of that name."""
@@ -176,7 +203,7 @@ class Hdfs:
     def status(self, path: str) -> HdfsFile | None:
         """A file or folder; None when there is none."""
         with self._errors(path):
-            found = self._client().status(path, strict=False)
+            found = self._unless_missing(lambda: self._client().status(path))
             return _file(path, found) if found else None
 
     def below(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
@@ -208,7 +235,9 @@ class Hdfs:
             elif refused is not None:
                 refused(f"{path.rstrip('/')}/{shown(name)}", why)
             else:
-                raise HdfsFailedError(f"the listing has {shown(name)}, which {why}", where=self._where(path), kind=_BAD)
+                raise HdfsFailedError(
+                    f"the listing has {shown(name)}, which {why}", where=self._where(path), kind=_BAD_ANSWER
+                )
 
     def _rows(self, path: str) -> Iterator[Mapping[str, Any]]:
         """The rows of a listing. One older than Hadoop 2.9 or a gateway may know no pages: then all rows at once."""
@@ -227,7 +256,7 @@ class Hdfs:
             if not left:
                 return
             if not rows or not isinstance(rows[-1].get("pathSuffix"), str) or rows[-1]["pathSuffix"] == after:
-                raise HdfsFailedError("the listing comes to no end", where=self._where(path), kind=_BAD)
+                raise HdfsFailedError("the listing comes to no end", where=self._where(path), kind=_BAD_ANSWER)
             after = rows[-1]["pathSuffix"]
 
     def _page(self, document: Any, path: str) -> tuple[list[Mapping[str, Any]], int]:
@@ -238,17 +267,17 @@ class Hdfs:
         except (KeyError, TypeError, AttributeError):
             rows, left = None, 0
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            raise HdfsFailedError("the answer is no listing", where=self._where(path), kind=_BAD)
+            raise HdfsFailedError("the answer is no listing", where=self._where(path), kind=_BAD_ANSWER)
         if len(rows) == 1 and rows[0].get("pathSuffix") == "" and rows[0].get("type") == "FILE":
             hint = "Move it into a folder"
-            raise HdfsFailedError("is a file, not a folder", where=self._where(path), kind=_BAD, hint=hint)
+            raise HdfsFailedError("is a file, not a folder", where=self._where(path), kind=_BAD_ANSWER, hint=hint)
         return rows, count(left) or 0
 
     def summary(self, path: str) -> Summary | None:
         """How much lies below a folder; None when there is none."""
         with self._errors(path):
-            found = self._client().content(path, strict=False)
-            return Summary(found["length"], found["fileCount"]) if found else None
+            found = self._unless_missing(lambda: self._client().content(path))
+            return None if found is None else Summary(_number(found["length"]), _number(found["fileCount"]))
 
     def checksum(self, path: str) -> Mapping[str, object]:
         """HDFS's own checksum of a file: see `live.crc`. HdfsFailedError also of a file that is still being written."""
@@ -256,16 +285,17 @@ class Hdfs:
             document = self._json(self._get("GETFILECHECKSUM", path), path)
         found = document.get("FileChecksum") if isinstance(document, Mapping) else None
         if not isinstance(found, Mapping):
-            raise HdfsFailedError("the answer is no checksum", where=self._where(path), kind=_BAD)
+            raise HdfsFailedError("the answer is no checksum", where=self._where(path), kind=_BAD_ANSWER)
         return found
 
     def blocks(self, path: str) -> list[Block]:
         """The blocks of a file and where they lie."""
-        found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
-        return [
-            Block(row["block"]["numBytes"], tuple(sorted(at["hostName"] for at in row["locations"])))
-            for row in found["locatedBlocks"]
-        ]
+        with self._errors(path):
+            found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
+            return [
+                Block(_number(row["block"]["numBytes"]), tuple(sorted(at["hostName"] for at in row["locations"])))
+                for row in found["locatedBlocks"]
+            ]
 
     # --- bytes
 
@@ -335,9 +365,7 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = requests.Session()
-            session.trust_env = False
-            session.mount("http://", _Adapter())
+            session = bounded_session(_Adapter(self._timeout[1]))
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
@@ -370,7 +398,7 @@ class Hdfs:
         try:
             return response.json()
         except (ValueError, RecursionError):
-            raise HdfsFailedError("the answer is not JSON", where=self._where(path), kind=_BAD) from None
+            raise HdfsFailedError("the answer is not JSON", where=self._where(path), kind=_BAD_ANSWER) from None
 
     def _send(self, method: str, place: str, path: str, data: Iterator[bytes]) -> None:
         with self._errors(path):
@@ -404,6 +432,18 @@ class Hdfs:
             what = f"WebHDFS did not answer ({reason_of(error)})"
             hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
             raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            what = f"the answer is none of WebHDFS ({type(error).__name__}: {_line(str(error))[:80]})"
+            raise HdfsFailedError(what, where=self._where(path), kind=_BAD_ANSWER) from error
+
+    def _unless_missing(self, ask: Callable[[], Any]) -> Any:
+        """The answer; None when there is no such file. HdfsCLI can do that, too, but says so of any other error."""
+        try:
+            return ask()
+        except HdfsError as error:
+            if _kind(error) in _MISSING:
+                return None
+            raise
 
     def _where(self, path: str) -> str:
         return f"{self.url} {path}"
@@ -437,6 +477,14 @@ def _file(path: str, row: Mapping[str, Any]) -> HdfsFile:
     owner = row.get("owner")
     folder = row["type"] == "DIRECTORY"
     return HdfsFile(path, row["length"], row["modificationTime"], folder, owner if isinstance(owner, str) else "")
+
+
+def _number(value: object) -> int:
+    """A number that must be there; ValueError otherwise: what is not known is never 0."""
+    number = count(value)
+    if number is None:
+        raise ValueError(f"{value!r} is no number")
+    return number
 
 
 def _kind(error: Any) -> str:

@@ -23,7 +23,7 @@ from fawkes.core.effects import (
 )
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.model import Facts
-from fawkes.errors import ElsewhereError, FawkesError
+from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
@@ -115,7 +115,6 @@ class LiveWorld:
         self.stopping.set()
         self._timers.close()
         self.goals.close()
-        self.ground.close()
 
     def _act(self, effect: Effect) -> None:
         if self._hands is None or not self.goals.is_current(effect):
@@ -194,6 +193,7 @@ class LiveWorld:
                         generation=effect.generation,
                         condition=condition,
                         error=str(error),
+                        facts={"refused": True} if isinstance(error, NodeRefusedError) else {},
                     )
                 )
             case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
@@ -204,6 +204,7 @@ class LiveWorld:
                         version=effect.version,
                         error=str(error),
                         final=_final(error),
+                        facts={"refused": error.host} if isinstance(error, NodeRefusedError) else {},
                     )
                 )
             case StartJob() | CancelJob():

@@ -325,10 +325,9 @@ class Handler(BaseHTTPRequestHandler):
             for kind, free in self.server.free.items()
         ]
         safe = "Safe mode is ON. It was turned on manually." if self.server.safe_mode else ""
-        bean = {
-            "NameNodeInfo": {"LiveNodes": json.dumps(live), "Used": used, "Safemode": safe},
-            "BlockStats": {"StorageTypeStats": rows},
-        }
+        nobody = {"DeadNodes": "{}", "DecomNodes": "{}"}
+        info = {"LiveNodes": json.dumps(live), **nobody, "Used": used, "Safemode": safe}
+        bean = {"NameNodeInfo": info, "BlockStats": {"StorageTypeStats": rows}}
         return {"beans": [bean[name]]}
 
     def _body(self) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fawkes.config.hadoop import FOLDERS
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import MEMBERSHIP_KEYS, SITES, NodeConf, Ports, TaskSizes, files, to_xml
@@ -46,6 +47,14 @@ def test_the_files_are_those_that_hadoop_reads_and_the_same_for_the_same_values(
         assert values == settings_of(CONF)[site]
         assert list(values) == sorted(values)
         assert all(values.values())
+
+
+def test_no_folder_that_is_configured_can_be_overridden() -> None:
+    """A folder that is written here one day must not be forgotten there: no wipe would find the other one."""
+    values = {key: value for site in settings_of(CONF).values() for key, value in site.items()}
+    named = {key for key, value in values.items() if ROOT in value}
+    assert named - MEMBERSHIP_KEYS <= FOLDERS
+    assert named & FOLDERS
 
 
 def test_only_core_nodes_have_a_volume_for_input() -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
+import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from fawkes.live import rest
 from fawkes.live.crc import HdfsDigest, Kind
 from fawkes.live.rest import Deadline, UnreadableError, close_session
 from fawkes.live.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
@@ -250,3 +256,122 @@ def test_proxies_of_the_environment_are_not_used(server: FakeHdfs, hdfs: Hdfs, m
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     write(hdfs, "/in/a", (0, b"data"), port=server.server_port)
     assert b"".join(hdfs.read("/in/a")) == b"data"
+
+
+class Odd(BaseHTTPRequestHandler):
+    """A NameNode that answers every question with what ``server.answer`` does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.server.answer(self)  # type: ignore[attr-defined]
+
+    def do_PUT(self) -> None:
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@contextmanager
+def odd(answer: Callable[[Odd], None], patience_s: float = 20.0) -> Iterator[Hdfs]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
+    server.daemon_threads, server.block_on_close = True, False
+    server.answer = answer  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield Hdfs(f"http://127.0.0.1:{server.server_port}", "hadoop", patience_s=patience_s)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def body(data: bytes, code: int = 200, **headers: str) -> Callable[[Odd], None]:
+    def answer(handler: Odd) -> None:
+        handler.send_response(code)
+        for key, value in {"content-length": str(len(data)), **headers}.items():
+            handler.send_header(key.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return answer
+
+
+def asks(hdfs: Hdfs) -> list[Callable[[], object]]:
+    return [
+        lambda: hdfs.status("/a"),
+        lambda: hdfs.summary("/a"),
+        lambda: list(hdfs.below("/a")),
+        lambda: hdfs.checksum("/a"),
+        lambda: hdfs.blocks("/a"),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"{}", b"[]", b"null", b"<html>", b"[" * 100_000, b'{"FileStatus": 1}', b"\xff"])
+def test_garbage_is_an_error_and_never_nothing(data: bytes) -> None:
+    with odd(body(data)) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError) as caught:
+                ask()
+            assert not caught.value.missing
+
+
+@pytest.mark.parametrize("summary", ["{}", '{"length": null, "fileCount": 1}', '{"length": -1, "fileCount": 1}'])
+def test_a_size_that_is_missing_is_not_nothing(summary: str) -> None:
+    with odd(body(b'{"ContentSummary": %s}' % summary.encode())) as hdfs, pytest.raises(HdfsFailedError):
+        hdfs.summary("/a")
+
+
+@pytest.mark.parametrize("kind", ["AccessControlException", "SafeModeException", "IOException"])
+def test_a_refusal_does_not_mean_that_there_is_no_such_file(kind: str) -> None:
+    """A save takes what is not there for saved."""
+    remote = b'{"RemoteException": {"exception": "%s", "message": "no"}}' % kind.encode()
+    with odd(body(remote, 403)) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError) as caught:
+                ask()
+            assert caught.value.kind == kind
+
+
+def test_a_compressed_answer_is_refused_before_it_grows() -> None:
+    bomb = gzip.compress(b" " * (64 << 20), 9)
+    with odd(body(bomb, content_encoding="gzip")) as hdfs:
+        tracemalloc.start()
+        try:
+            every: list[Callable[[], object]] = [*asks(hdfs), lambda: list(hdfs.read("/a"))]
+            for ask in every:
+                with pytest.raises(HdfsFailedError, match="compressed"):
+                    ask()
+            assert tracemalloc.get_traced_memory()[1] < 16 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "MAX_BYTES", 1000)
+    with odd(body(b" " * 2000 + b"{}")) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError, match="larger than"):
+                ask()
+
+
+def test_a_dripping_namenode_does_not_outlast_the_patience() -> None:
+    """It would answer in the end: each byte comes in time."""
+    over = threading.Event()
+
+    def drip(handler: Odd) -> None:
+        handler.close_connection = True
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not over.wait(0.02):
+            handler.wfile.write(b" ")
+
+    with odd(drip, patience_s=0.3) as hdfs:
+        try:
+            for ask in asks(hdfs):
+                with pytest.raises(HdfsFailedError) as caught:
+                    ask()
+                assert caught.value.unreachable
+        finally:
+            over.set()
