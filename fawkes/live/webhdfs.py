@@ -52,12 +52,11 @@ _ERROR = 400
 #: how WebHDFS answers when there is no such attribute
 _NO_ATTRIBUTE = (403, 404)
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
+_BAD_ANSWER = "BadAnswer"
 #: how one answers that does not know an operation
 _UNKNOWN_OPERATION = ("IllegalArgumentException", "UnsupportedOperationException", "QueryParamException")
 _KINDS = ("FILE", "DIRECTORY")
 _SHOWN = 120
-#: the kind of error for an answer that no HDFS would give
-_BAD_ANSWER = "BadAnswer"
 
 
 class HdfsFailedError(FawkesError):
@@ -184,7 +183,8 @@ class Hdfs:
         """What Fawkes has noted on a file or folder under this name; None when it has not."""
         params = {"xattr.name": f"user.fawkes.{name}", "encoding": "TEXT"}
         try:
-            document = self._json(self._ask("GET", "GETXATTRS", path, **params), path)
+            with self._errors(path):
+                document = self._json(self._ask("GET", "GETXATTRS", path, **params), path)
             return str(document["XAttrs"][0]["value"]).strip('"')
         except HdfsFailedError as error:
             if error.missing:

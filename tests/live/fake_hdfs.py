@@ -325,9 +325,11 @@ class Handler(BaseHTTPRequestHandler):
             for kind, free in self.server.free.items()
         ]
         safe = "Safe mode is ON. It was turned on manually." if self.server.safe_mode else ""
-        nobody = {"DeadNodes": "{}", "DecomNodes": "{}"}
-        info = {"LiveNodes": json.dumps(live), **nobody, "Used": used, "Safemode": safe}
-        bean = {"NameNodeInfo": info, "BlockStats": {"StorageTypeStats": rows}}
+        nodes = {"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
+        bean = {
+            "NameNodeInfo": {**nodes, "Used": used, "Safemode": safe},
+            "BlockStats": {"StorageTypeStats": rows},
+        }
         return {"beans": [bean[name]]}
 
     def _body(self) -> bytes:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fawkes.live.safety import blocks_below, safe_to_stop
 
 from fawkes.config.details import ClusterDetails, Output
 from fawkes.core.model import ClusterId, Reading
@@ -21,7 +22,6 @@ from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call
 from fawkes.live.masters import LEFT, MasterAddresses, applications, storage
 from fawkes.live.measure import Sampler, Target, hdfs_ops
 from fawkes.live.rest import Deadline, close_session, get_json
-from fawkes.live.safety import blocks_below, safe_to_stop
 from fawkes.live.saved import MANIFEST, UnsavedError, at_stake, verify
 from fawkes.live.saving import Save
 from fawkes.live.sources import LocalFolder, source_of
