@@ -1,4 +1,4 @@
-"""Readings of a MR-cluster, from recorded answers and from masters that fail in every way."""
+"""Readings of an MR-cluster, from recorded answers and from masters that fail in every way."""
 
 from __future__ import annotations
 
