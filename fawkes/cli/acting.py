@@ -54,7 +54,7 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
 
 
 def the_cluster(client: Client, name: str) -> dict[str, Any]:
-    """The controller's row of a MR-cluster that is there; UserError when there is none of that name."""
+    """The controller's row of an MR-cluster that is there; UserError when there is none of that name."""
     import difflib
 
     rows = client.rows("clusters", cluster=name)

@@ -1,4 +1,4 @@
-"""`fawkes release`: give a MR-cluster back."""
+"""`fawkes release`: give an MR-cluster back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def release(
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
-    """Whether the controller is done with a MR-cluster."""
+    """Whether the controller is done with an MR-cluster."""
     return bool(row["life"] == GONE)
 
 

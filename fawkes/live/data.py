@@ -1,4 +1,4 @@
-"""Input sets of a MR-cluster: from persistent storage into its HDFS, evenly over all core nodes, and verified.
+"""Input sets of an MR-cluster: from persistent storage into its HDFS, evenly over all core nodes, and verified.
 
 A load that was cut short is run again: what is there already, with the size and the time of its source, was verified
 before it got its name, and stays. The controller copies what `live.sources` reads; an ``hdfs://`` source is copied by

@@ -30,7 +30,7 @@ from fawkes.live.stages import Stages, stake_row
 
 _LOGS_S = 120.0
 _HISTORY_S = 60.0
-#: lives of a MR-cluster in which it may have outputs that nobody else has
+#: lives of an MR-cluster in which it may have outputs that nobody else has
 _AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
 
 
@@ -53,7 +53,7 @@ class DataAnswers:
         return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
     def _at_stake(self, asked: Mapping[str, str]) -> Plain:
-        """Nothing of a MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
+        """Nothing of an MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
         rows: list[dict[str, Plain]] = []
         for cluster in self._clusters.all():
             state = self._view.clusters.get(cluster.id)

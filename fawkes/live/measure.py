@@ -1,7 +1,7 @@
 """Readings of MR-clusters: what their masters say at one moment, as the core wants to know it.
 
 An ApplicationMaster that does not answer is ordinary (its job has just ended, or has just begun): then the
-ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes a MR-cluster
+ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes an MR-cluster
 unreadable. What each field counts is told in docs/decisions/measuring-and-data.md.
 """
 
@@ -62,7 +62,7 @@ def is_ours(application: Application) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A MR-cluster to read.
+    """An MR-cluster to read.
 
     A slot is a container of the size of a map task: ``task_mb`` and ``task_vcores``; 0 vcores where the scheduler
     counts memory alone, as YARN's default resource calculator does.

@@ -1,4 +1,4 @@
-"""Loading the input sets of a MR-cluster and saving its outputs, each byte verified."""
+"""Loading the input sets of an MR-cluster and saving its outputs, each byte verified."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TypeVar
 from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts, Plain
-from fawkes.errors import ElsewhereError, FawkesError
+from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError
 from fawkes.live import data, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
@@ -133,6 +133,14 @@ def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
     return failed
 
 
+def _error_of(failed: Sequence[_Failure], cluster: str, done: Sequence[Facts]) -> FawkesError:
+    """What failed, as one error; that of a node that refused is told as it is, for the core takes it out of service."""
+    for one in failed:
+        if isinstance(one.error, NodeRefusedError):
+            return one.error
+    return UnsavedError([row for one in failed for row in one.rows()], where=cluster, outputs=done)
+
+
 def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
     """A row about data that may be lost with an MR-cluster; what is not given is not known, and not saved."""
     row: dict[str, Plain] = {"bytes": None, "save_to": "", "saved": False, "owner": None, "files": None}
@@ -187,7 +195,7 @@ class Stages:
             left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
             failed += _each(left, lambda folder: done.append(folder.finish()))
             if failed:
-                raise UnsavedError([row for one in failed for row in one.rows()], where=effect.cluster, outputs=done)
+                raise _error_of(failed, effect.cluster, done)
         except BaseException:
             self._thaw(cluster)
             raise

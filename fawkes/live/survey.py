@@ -19,7 +19,7 @@ from fawkes.core.model import Plain
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.data import LOADED
-from fawkes.live.masters import LIVE_STATES, MasterAddresses, applications
+from fawkes.live.masters import MasterAddresses, all_applications
 from fawkes.live.measure import is_ours
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import at_stake, files_below
@@ -110,9 +110,12 @@ def _known(ask: Callable[[], T]) -> T | None:
 
 
 def foreign(masters: MasterAddresses) -> list[dict[str, Plain]]:
-    """The applications that run or wait and were not submitted by Fawkes, oldest first."""
-    found = applications(masters, Deadline.after(_ANSWER_S), states=LIVE_STATES)
-    return [{"id": one.id, "name": one.name, "user": one.user} for one in found if not is_ours(one)]
+    """The applications that run or wait and were not submitted by Fawkes, oldest first.
+
+    UnreadableError also while a ResourceManager that was started anew has not recovered what it knew.
+    """
+    found = all_applications(masters, Deadline.after(_ANSWER_S), tag="")
+    return [{"id": one.id, "name": one.name, "user": one.user} for one in found if not one.ended and not is_ours(one)]
 
 
 def undeclared(hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> list[dict[str, Plain]]:

@@ -1,4 +1,4 @@
-"""The file system of a MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
+"""The file system of an MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
 
 `hdfs` (HdfsCLI) does what it has a method for. What it lacks is asked with the same session: storage policies,
 attributes, the places of blocks, renaming over an existing file, and the choice of the DataNode that takes a
@@ -160,7 +160,7 @@ class Hdfs:
 
     @classmethod
     def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0) -> Hdfs:
-        """The HDFS of a MR-cluster."""
+        """The HDFS of an MR-cluster."""
         return cls(masters.namenode, masters.user, patience_s=patience_s)
 
     # --- folders and their properties

@@ -32,6 +32,7 @@ from fawkes.live.jobs import Jobs
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.post import Mailbox
 from fawkes.live.reconcile import Reconciler
+from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
@@ -229,11 +230,18 @@ class LiveWorld:
                         version=effect.version,
                         error=str(error),
                         final=_final(error),
-                        facts={"refused": error.host} if isinstance(error, NodeRefusedError) else {},
+                        facts=_facts(error),
                     )
                 )
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)
+
+
+def _facts(error: FawkesError) -> Facts:
+    """What the core and people are told of a stage that failed, besides its error."""
+    if isinstance(error, NodeRefusedError):
+        return {"refused": error.host}
+    return error.facts if isinstance(error, UnsavedError) else {}
 
 
 def _final(error: FawkesError) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -15,60 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from fawkes.config.details import Output
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.data import StoppedError
-from fawkes.live.rest import close_session
-from fawkes.live.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
+from fawkes.live.saved import MANIFEST, Stake, UnsavedError
 from fawkes.live.saving import Save, Saved
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
-from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
-
-BLOCK = 1024
-FILES = {
-    "part-r-00000": 3 * BLOCK + 7,
-    "part-r-00001": 100,
-    "_SUCCESS": 0,
-    "deep/er/part": BLOCK,
-    "odd name\\with\nbreaks": 5,
-}
+from tests.live.fake_hdfs import DATANODES, FakeHdfs
+from tests.live.saves import BLOCK, FILES, an_output, check, contents, save, stakes, unsaved, working
 
 
 @pytest.fixture
 def server() -> Iterator[FakeHdfs]:
-    with running() as server:
-        random_bytes = random.Random(4)
-        for name, size in FILES.items():
-            data = random_bytes.randbytes(size)
-            blocks = [data[start : start + BLOCK] for start in range(0, size, BLOCK)]
-            server.put(f"/out/wc/{name}", *blocks, block_bytes=BLOCK)
-        server.make_folder("/out/wc/empty")
+    with an_output() as server:
         yield server
-    close_session()
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "saved" / "wc"
-
-
-def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
-    return Save(
-        **{"hdfs": Hdfs.of(server.masters()), "output": "/out/wc", "target": target, "readers": 2, **changes}
-    ).run()
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found.pop(MANIFEST, None)
-    return found
-
-
-def check(server: FakeHdfs, target: Path) -> None:
-    verify(Hdfs.of(server.masters()), "/out/wc", target)
 
 
 def test_an_output_is_saved_whole(server: FakeHdfs, target: Path) -> None:
@@ -250,18 +213,6 @@ def test_what_an_earlier_try_left_is_cleared_and_checked(server: FakeHdfs, targe
     assert not (target / "empty").is_symlink()
 
 
-def unsaved(server: FakeHdfs, target: Path, **changes: Any) -> dict[str, str]:
-    """What a save could not have, and why."""
-    with pytest.raises(UnsavedError) as caught:
-        save(server, target, **changes)
-    assert not target.exists()
-    return {one.path: one.why for one in caught.value.unsaved}
-
-
-def working(target: Path) -> Path:
-    return target.with_name(f".{target.name}.saving")
-
-
 def test_a_file_named_like_the_manifest_is_reported(server: FakeHdfs, target: Path) -> None:
     server.put(f"/out/wc/{MANIFEST}", b"mine")
     assert unsaved(server, target) == {f"/out/wc/{MANIFEST}": "has the name of the list of checksums; rename it"}
@@ -323,146 +274,6 @@ def test_a_namenode_that_goes_away_ends_the_save_at_once(server: FakeHdfs, targe
         save(server, target, readers=1)
     assert caught.value.unreachable
     assert not isinstance(caught.value, UnsavedError)
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "../../x", "../../../x", "/abs/x", "deep/x", "a\0b", "\udc80", 5])
-@pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
-def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name: object, kind: str) -> None:
-    server.said["/out/wc"] = [{"pathSuffix": name, "type": kind, "length": 1, "modificationTime": 1}]
-    found = unsaved(server, target)
-    assert found.keys() == {f"/out/wc/{name!a}"}
-    assert contents(working(target)) == server.files("/out/wc")
-    assert {path.name for path in target.parent.iterdir()} == {".wc.saving"}
-    assert {path.name for path in target.parent.parent.iterdir()} == {"saved"}
-
-
-@pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
-def test_a_name_that_is_listed_twice_is_reported(server: FakeHdfs, target: Path, kind: str) -> None:
-    server.said["/out/wc"] = [{"pathSuffix": "part-r-00001", "type": kind, "length": 1, "modificationTime": 1}]
-    assert unsaved(server, target).keys() == {"/out/wc/part-r-00001"}
-    assert contents(working(target)) == server.files("/out/wc")
-
-
-_NAME = st.text(max_size=8) | st.sampled_from(
-    ["..", ".", "../x", "/x", "a/../../x", "x\0", ".wc.saving", "wc", "\n", "\\"]
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(name=_NAME, kind=st.sampled_from(["FILE", "DIRECTORY"]), where=st.sampled_from(["/out/wc", "/out/wc/deep"]))
-def test_no_name_of_a_listing_leaves_the_folder(one: FakeHdfs, place: Path, name: str, kind: str, where: str) -> None:
-    shutil.rmtree(place / "saved", ignore_errors=True)
-    one.tree = {path: entry for path, entry in one.tree.items() if path in ("/", "/out", "/out/wc", "/out/wc/deep")}
-    one.put("/out/wc/deep/part", b"data")
-    one.said = {where: [{"pathSuffix": name, "type": kind, "length": 0, "modificationTime": 1}]}
-    with contextlib.suppress(FawkesError):
-        save(one, place / "saved" / "wc")
-    assert [path.name for path in place.iterdir()] == ["saved"]
-    (folder,) = (place / "saved").iterdir()
-    assert (folder / "deep" / "part").read_bytes() == b"data"
-
-
-@pytest.fixture(scope="module")
-def one() -> Iterator[FakeHdfs]:
-    with running() as server:
-        yield server
-    close_session()
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("place")
-
-
-@pytest.fixture
-def thesis(tmp_path: Path) -> Iterator[Path]:
-    """Somebody's data; nothing of it may be read, written or deleted."""
-    folder = tmp_path / "somebody"
-    (folder / "deep" / "er").mkdir(parents=True)
-    places = [folder / name for name in ("thesis", "part-r-00001", MANIFEST, "deep/er/part")]
-    for path in places:
-        path.write_bytes(b"mine")
-    yield folder
-    assert [path.read_bytes() for path in places] == [b"mine"] * len(places)
-    assert len(list(folder.rglob("*"))) == len(places) + 2
-
-
-def test_a_link_in_the_place_of_the_working_folder_is_refused(server: FakeHdfs, target: Path, thesis: Path) -> None:
-    target.parent.mkdir(parents=True)
-    working(target).symlink_to(thesis)
-    with pytest.raises(RefusedError, match="is a link") as caught:
-        save(server, target)
-    assert str(working(target)) in caught.value.where
-    assert working(target).is_symlink()
-
-
-def test_a_link_in_the_place_of_the_target_is_refused(server: FakeHdfs, target: Path, thesis: Path) -> None:
-    target.parent.mkdir(parents=True)
-    target.symlink_to(thesis)
-    with pytest.raises(RefusedError, match="is a link"):
-        save(server, target)
-    with pytest.raises(RefusedError, match="is a link"):
-        check(server, target)
-    assert not stakes(server, ("/out/wc", target))[0].saved
-    assert target.is_symlink()
-
-
-@pytest.mark.parametrize("name", ["part-r-00001", "deep", "deep/er", "deep/er/part", "empty", MANIFEST, "stray"])
-def test_links_in_the_working_folder_are_replaced(server: FakeHdfs, target: Path, thesis: Path, name: str) -> None:
-    planted = working(target) / name
-    planted.parent.mkdir(parents=True)
-    planted.symlink_to(thesis / name if (thesis / name).exists() else thesis)
-    save(server, target)
-    assert contents(target) == server.files("/out/wc")
-    assert not any(path.is_symlink() for path in target.rglob("*"))
-
-
-@pytest.mark.parametrize("name", ["part-r-00001", "deep", "deep/er/part", MANIFEST, "stray"])
-def test_links_in_a_saved_folder_are_not_followed(server: FakeHdfs, target: Path, thesis: Path, name: str) -> None:
-    save(server, target)
-    planted = target / name
-    shutil.rmtree(planted) if planted.is_dir() else planted.unlink(missing_ok=True)
-    planted.symlink_to(thesis / name if (thesis / name).exists() else thesis)
-    if name != "stray":
-        with pytest.raises(RefusedError):
-            save(server, target)
-        with pytest.raises(RefusedError):
-            check(server, target)
-    assert not stakes(server, ("/out/wc", target))[0].saved
-    assert planted.is_symlink()
-
-
-def test_a_link_that_appears_while_it_is_saved(server: FakeHdfs, target: Path, thesis: Path) -> None:
-    """Between two files of a folder; what is behind it stays as it was."""
-
-    def plant(path: str, data: bytes) -> bytes:
-        folder = working(target) / "deep"
-        if folder.is_dir() and not folder.is_symlink():
-            shutil.rmtree(folder)
-            folder.symlink_to(thesis / "deep")
-        return data
-
-    server.on_read = plant
-    with pytest.raises(FawkesError):
-        save(server, target, readers=1)
-    assert not target.exists()
-    server.on_read = None
-    save(server, target)
-    assert contents(target) == server.files("/out/wc")
-
-
-def test_another_folder_that_is_put_in_the_place_of_the_saved_one(server: FakeHdfs, target: Path) -> None:
-    """Whoever may write beside it can exchange it at the last moment: then nothing counts as saved."""
-
-    def swap(path: str, data: bytes) -> bytes:
-        if working(target).exists() and not (target.parent / "away").exists():
-            working(target).rename(target.parent / "away")
-            working(target).mkdir()
-        return data
-
-    server.on_read = swap
-    with pytest.raises(FawkesError, match="was exchanged"):
-        save(server, target, readers=1)
 
 
 def test_what_was_copied_before_is_not_read_again(server: FakeHdfs, target: Path) -> None:
@@ -578,11 +389,6 @@ def test_a_disk_that_fills_up_while_it_is_written(server: FakeHdfs, tmp_path: Pa
     assert "cannot be saved (No space left on device)" in error, said.stderr
     assert left == [".wc.saving"]
     assert said.stderr == ""
-
-
-def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
-    found = (Output(path=path, save_to=str(save_to)) for path, save_to in outputs)
-    return at_stake(Hdfs.of(server.masters()), found)
 
 
 def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:

@@ -13,15 +13,19 @@ import pytest
 from fawkes.config.details import ClusterDetails, JobDetails, Output
 from fawkes.core.effects import Goal, Member
 from fawkes.core.effects import Save as SaveGoal
+from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.errors import ElsewhereError, HostError
+from fawkes.errors import ElsewhereError, HostError, NodeRefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
+from fawkes.live.post import Mailbox
 from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages
+from fawkes.live.timers import Clock
+from fawkes.live.world import LiveWorld
 from tests.live.fake_hdfs import FakeHdfs, rpc, running
 
 MASTER = NodeId("node1")
@@ -293,6 +297,38 @@ def test_another_controller_ends_the_save(site: Site) -> None:
     site.copies.meanwhile = elsewhere
     with pytest.raises(ElsewhereError):
         site.save()
+
+
+def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) -> None:
+    def refuse() -> None:
+        raise NodeRefusedError("its lease is damaged", host=MASTER)
+
+    site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
+    site.copies.meanwhile = refuse
+    with pytest.raises(NodeRefusedError):
+        site.save()
+    assert site.saved() == {"b/3": b"three"}
+
+
+def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
+    site.server.unreadable.add("/out/a/1")
+    world = LiveWorld(
+        Mailbox(Clock(0)),
+        cast(Any, SimpleNamespace(close=lambda: None)),
+        Clusters(),
+        threads=2,
+        reply=lambda effect: None,
+        refused=lambda error: None,
+    )
+    world._hands = cast(Any, SimpleNamespace(stages=site.stages()))
+    try:
+        world.start([GOAL])
+        event = world.next_event()
+    finally:
+        world.close()
+    assert isinstance(event, Failed)
+    assert event.facts["unsaved_count"] == 1
+    assert "/out/a/1" in event.error
 
 
 def test_without_outputs_nobody_is_asked(site: Site) -> None:

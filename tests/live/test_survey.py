@@ -21,6 +21,8 @@ from tests.live.fake_hdfs import FakeHdfs, running
 from tests.support.stub import Stub, stub_master
 
 APPS = "/ws/v1/cluster/apps"
+INFO = "/ws/v1/cluster/info"
+ACTIVE = {"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}
 SETTINGS = {
     "mapred-site": {
         "yarn.app.mapreduce.am.staging-dir": "/staging",
@@ -73,7 +75,7 @@ def both() -> Iterator[tuple[FakeHdfs, Stub]]:
 def site(both: tuple[FakeHdfs, Stub]) -> Site:
     server, yarn = both
     fresh(server)
-    yarn.answers = {APPS: {"apps": {}}}
+    yarn.answers = {APPS: {"apps": {}}, INFO: ACTIVE}
     return Site(server, yarn)
 
 
@@ -181,11 +183,17 @@ def test_applications_that_are_not_ours(site: Site) -> None:
     row = {"id": "application_1_0001", "name": "word count", "user": "alice", "state": "RUNNING", "startedTime": 2}
     ours = {"id": "application_1_0002", "state": "RUNNING", "applicationTags": "mine,fawkes-j1-1"}
     waiting = {"id": "application_1_0003", "user": "bob", "state": "ACCEPTED", "startedTime": 1}
-    site.yarn.answers[APPS] = {"apps": {"app": [row, ours, waiting]}}
+    over = {"id": "application_1_0004", "user": "bob", "state": "FINISHED", "startedTime": 1}
+    site.yarn.answers[APPS] = {"apps": {"app": [row, ours, waiting, over]}}
     assert site.survey()["applications"] == [
         {"id": "application_1_0003", "name": "", "user": "bob"},
         {"id": "application_1_0001", "name": "word count", "user": "alice"},
     ]
+
+
+def test_a_resource_manager_that_recovers_knows_nothing_yet(site: Site) -> None:
+    site.yarn.answers[INFO] = {"clusterInfo": ACTIVE["clusterInfo"] | {"haState": "STANDBY"}}
+    assert site.survey()["applications"] is None
 
 
 def test_each_part_may_be_unknown(site: Site) -> None:
@@ -235,7 +243,7 @@ def test_no_file_is_nobodys(both: tuple[FakeHdfs, Stub], paths: set[tuple[str, .
     """Every file is either declared, an input, bookkeeping, or in exactly one row."""
     server, yarn = both
     fresh(server)
-    yarn.answers = {APPS: {"apps": {}}}
+    yarn.answers = {APPS: {"apps": {}}, INFO: ACTIVE}
     site = Site(server, yarn)
     files = {p for p in paths if not any(o != p and o[: len(p)] == p for o in paths)}
     for parts in files:

@@ -1,4 +1,4 @@
-"""The file system of a MR-cluster over WebHDFS, against one in memory."""
+"""The file system of an MR-cluster over WebHDFS, against one in memory."""
 
 from __future__ import annotations
 
