@@ -15,7 +15,6 @@ from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 from fawkes.core.tags import tag_of
 
-
 #: how alerts begin that later readings end
 _UNREADABLE, MISSING = "its masters cannot be read", "blocks are missing in HDFS"
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts, Plain
-from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError
+from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.live import data, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
@@ -183,8 +183,6 @@ class Stages:
         self._clusters.mark(effect.cluster, working=False)
         stop = self._unless(current)
         folders = [self._folder(cluster, number, output, stop) for number, output in enumerate(cluster.details.outputs)]
-        if not folders:
-            return {"outputs": []} if current() else None
         if any(isinstance(folder, _ToHdfs) for folder in folders):
             # DistCp writes; a controller that was killed may have left HDFS without writes.
             self._order(cluster, _THAW)
@@ -196,6 +194,8 @@ class Stages:
             failed += _each(left, lambda folder: done.append(folder.finish()))
             if failed:
                 raise _error_of(failed, effect.cluster, done)
+            if not effect.undeclared:
+                self._nothing_undeclared(cluster)
         except BaseException:
             self._thaw(cluster)
             raise
@@ -203,6 +203,17 @@ class Stages:
             return {"outputs": done}
         self._thaw(cluster)
         return None
+
+    def _nothing_undeclared(self, cluster: LiveCluster) -> None:
+        """RefusedError when somebody's data came to HDFS after the survey; now nothing can come any more."""
+        rows = undeclared(Hdfs.of(self._setup.masters(cluster)), cluster, self._setup)
+        if rows:
+            raise RefusedError(
+                f"the outputs are saved, but {len(rows)} folders have data that is declared nowhere, "
+                f"such as {rows[0]['path']} of {rows[0]['owner']}",
+                where=cluster.id,
+                hint=f"Move it, declare it as an output, or give it up: fawkes release {cluster.id} --discard-data",
+            )
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
         """What of an MR-cluster would be lost without a save, for people: first the declared outputs, then the rest.
