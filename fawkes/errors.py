@@ -8,6 +8,7 @@
     |- HostError           look at this host                                  exit 1
     |  `- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
+    |- FullError           the ledger's disk has no room: free some            exit 1
     |- DeadlineError       it took longer than its deadline                   exit 5
     |- RefusedError        refused for safety: nothing was done               exit 6
     |- ElsewhereError      another controller is in charge                    exit 7
@@ -95,6 +96,10 @@ class PartialError(FawkesError):
         super().__init__(f"{what}: {done} ok, {len(failed)} failed ({rows})", hint=hint)
         self.done = done
         self.failed = dict(failed)
+
+
+class FullError(FawkesError):
+    """The ledger's disk takes no more: nothing was stored. The same may be tried again when there is room."""
 
 
 class DeadlineError(FawkesError):

@@ -1,4 +1,4 @@
-"""`fawkes release`: give a MR-cluster back."""
+"""`fawkes release`: give an MR-cluster back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def release(
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
-    """Whether the controller is done with a MR-cluster."""
+    """Whether the controller is done with an MR-cluster."""
     return bool(row["life"] == GONE)
 
 
@@ -69,6 +69,8 @@ AT_STAKE = (
     Column("cluster", "MR-cluster"),
     Column("path", "folder"),
     Column("bytes", "size", size),
+    Column("files"),
+    Column("owner"),
     Column("save_to", "saved to"),
     Column("fate", "what happens"),
 )

@@ -29,6 +29,7 @@ _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationPr
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 _GRACEFUL = 2
+_LEAVE, _ENTER = 1, 2
 
 
 class RpcError(FawkesError):
@@ -72,6 +73,9 @@ REFRESH_HDFS = Order(_HDFS_CLIENT, "refreshNodes")
 #: the masters read hadoop-policy.xml: whose RPC they take
 REFRESH_YARN_POLICY = Order(_YARN_ADMIN, "refreshServiceAcls")
 REFRESH_HDFS_POLICY = Order(_HDFS_POLICY, "refreshServiceAcl")
+#: HDFS takes no writes, until it is told to take them again; what is there can be read
+ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _ENTER))
+LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _LEAVE))
 
 
 def call(address: str, port: int, order: Order, user: str, deadline: Deadline) -> None:

@@ -23,6 +23,8 @@ from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
+    ENTER_SAFE_MODE,
+    LEAVE_SAFE_MODE,
     REFRESH_HDFS,
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
@@ -53,6 +55,8 @@ _REFRESH = {
     "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"), REFRESH_YARN),
     "hdfs-policy": ("dfsadmin", ("-refreshServiceAcl",), REFRESH_HDFS_POLICY),
     "yarn-policy": ("rmadmin", ("-refreshServiceAcl",), REFRESH_YARN_POLICY),
+    "hdfs-freeze": ("dfsadmin", ("-safemode", "enter"), ENTER_SAFE_MODE),
+    "hdfs-thaw": ("dfsadmin", ("-safemode", "leave"), LEAVE_SAFE_MODE),
 }
 
 
@@ -147,8 +151,7 @@ class Setup:
 
     def target(self, cluster: LiveCluster) -> Target:
         """What the sampler reads; a slot is a container of a map task."""
-        conf = self._conf(cluster, cluster.master, Role.CORE)
-        mapred = hadoop_conf.settings(conf)["mapred-site"]
+        mapred = self.settings(cluster)["mapred-site"]
         return Target(
             cluster=cluster.id,
             masters=self.masters(cluster),
@@ -159,6 +162,10 @@ class Setup:
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
         """The configuration folder of a node, by file name."""
         return hadoop_conf.files(self._conf(cluster, node, role))
+
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        """The settings of the master, by file and key."""
+        return hadoop_conf.settings(self._conf(cluster, cluster.master, Role.CORE))
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
         """What runs on a node."""
@@ -180,7 +187,10 @@ class Setup:
         return self._argv(cluster, cluster.master, "namenode-format")
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy)."""
+        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
+
+        ``hdfs-freeze``: HDFS takes no more writes; ``hdfs-thaw``: it takes them again.
+        """
         program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
 

@@ -73,7 +73,7 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
     assert result.exit_code == 0, result.stderr
     assert [event.cluster for event in loaded.events] == ["c-9", "c-1", "c-2"]
     assert [for_good for _, for_good in loaded.stopped_by] == [True]
-    assert "/tmp  of unknown size  WILL BE LOST" in result.stderr
+    assert "/tmp  of unknown size  must be discarded with --discard-data" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 

@@ -170,7 +170,11 @@ def healthy(server: Server) -> None:
         INFO: says(recorded("info.json")),
         APPS: by_states(recorded("apps_live.json"), {"apps": {}}),
         NODE_LIST: says(recorded("nodes.json")),
-        JMX: beans(NameNodeInfo=recorded("namenode.json"), BlockStats=recorded("blockstats.json")),
+        JMX: beans(
+            NameNodeInfo=recorded("namenode.json"),
+            BlockStats=recorded("blockstats.json"),
+            NameNodeActivity=recorded("activity.json"),
+        ),
         MARK: says({"XAttrs": [{"name": "user.fawkes.used", "value": '"100000000"'}]}),
         HISTORY: says(recorded("history.json")),
         am("application_1795220018027_0001"): says(recorded("am_running.json")),

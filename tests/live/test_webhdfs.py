@@ -1,4 +1,4 @@
-"""The file system of a MR-cluster over WebHDFS, against one in memory."""
+"""The file system of an MR-cluster over WebHDFS, against one in memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -65,10 +66,10 @@ def test_a_file_that_is_there_is_replaced(server: FakeHdfs, hdfs: Hdfs) -> None:
 
 def test_an_empty_file(server: FakeHdfs, hdfs: Hdfs) -> None:
     write(hdfs, "/in/a", (0, b""), port=server.server_port)
-    assert hdfs.status("/in/a") == HdfsFile("/in/a", 0, server.tree["/in/a"].changed_ms, folder=False)
+    assert hdfs.status("/in/a") == HdfsFile("/in/a", 0, server.tree["/in/a"].changed_ms, False, "hadoop")
 
 
-@pytest.mark.parametrize("name", ["with space", "a%b", "ü", "plus+amp&hash#q?x", "semi;colon", "quote'\""])
+@pytest.mark.parametrize("name", ["with space", "a%b", "ü", "plus+amp&hash#q?x", "semi;colon", "quote'\"", "#LATEST"])
 def test_any_name(server: FakeHdfs, hdfs: Hdfs, name: str) -> None:
     path = f"/in/{name}/{name}"
     write(hdfs, path, (0, b"data"), port=server.server_port)
@@ -85,12 +86,84 @@ def test_all_that_is_below_a_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
     server.put("/in/a", b"1")
     server.make_folder("/in/empty")
     assert [(file.path, file.size, file.folder) for file in hdfs.below("/in")] == [
+        ("/in/a", 1, False),
         ("/in/b", 0, True),
         ("/in/empty", 0, True),
-        ("/in/a", 1, False),
         ("/in/b/c", 2, False),
     ]
     assert hdfs.summary("/in") == Summary(3, 2)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_long_listing_comes_page_by_page(server: FakeHdfs, hdfs: Hdfs, old: bool) -> None:
+    server.page, server.old = 3, old
+    names = [f"/in/{n:02}" for n in range(10)]
+    for name in names:
+        server.put(name, b"x")
+    assert [file.path for file in hdfs.children("/in")] == names
+    listed = [op for op, _ in server.asked]
+    assert listed == (["LISTSTATUS_BATCH", "LISTSTATUS"] if old else ["LISTSTATUS_BATCH"] * 4)
+
+
+EVIL = ["", ".", "..", "../../x", "/etc/passwd", "a/b", "a\0b", "\ud800", 7, None]
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_name_that_is_none_is_told_and_the_rest_goes_on(server: FakeHdfs, hdfs: Hdfs, name: object) -> None:
+    server.put("/in/a", b"1")
+    server.put("/in/sub/b", b"1")
+    server.said["/in"] = [{"pathSuffix": name, "type": "FILE", "length": 1, "modificationTime": 1}]
+    with pytest.raises(HdfsFailedError, match=r"the listing has .*, which "):
+        list(hdfs.below("/in"))
+    told: list[tuple[str, str]] = []
+    found = [file.path for file in hdfs.below("/in", lambda path, why: told.append((path, why)))]
+    assert found == ["/in/a", "/in/sub", "/in/sub/b"]
+    ((path, why),) = told
+    assert path == f"/in/{name!a}"
+    assert why in ("is no name of a file in a folder", "has characters that are none")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"pathSuffix": "l", "type": "SYMLINK"}, "is neither a file nor a folder"),
+        ({"pathSuffix": "l", "length": -1}, "has no size or no time"),
+        ({"pathSuffix": "l", "modificationTime": None}, "has no size or no time"),
+    ],
+)
+def test_other_entries_that_cannot_be_used(server: FakeHdfs, hdfs: Hdfs, row: dict[str, object], why: str) -> None:
+    server.put("/in/a", b"1")
+    server.said["/in"] = [{"type": "FILE", "length": 1, "modificationTime": 1} | row]
+    told: list[str] = []
+    assert [file.path for file in hdfs.below("/in", lambda path, why: told.append(why))] == ["/in/a"]
+    assert why in told[0]
+
+
+@pytest.mark.parametrize("answer", [None, {}, [], {"FileStatuses": None}, {"FileStatuses": {"FileStatus": [1]}}])
+def test_what_is_no_listing_is_an_error(server: FakeHdfs, hdfs: Hdfs, answer: Any) -> None:
+    server.listing = {"DirectoryListing": {"partialListing": answer}}
+    with pytest.raises(HdfsFailedError, match="the answer is no listing"):
+        list(hdfs.below("/in"))
+
+
+def test_a_listing_without_an_end_is_an_error(server: FakeHdfs, hdfs: Hdfs) -> None:
+    row = {"pathSuffix": "a", "type": "FILE", "length": 1, "modificationTime": 1}
+    listing = {"FileStatuses": {"FileStatus": [row]}}
+    server.listing = {"DirectoryListing": {"partialListing": listing, "remainingEntries": 1}}
+    with pytest.raises(HdfsFailedError, match="comes to no end"):
+        list(hdfs.below("/in", lambda path, why: None))
+
+
+def test_a_file_is_no_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
+    """An empty listing of it would pass for "nothing to save"."""
+    server.put("/out", b"data")
+    with pytest.raises(HdfsFailedError, match="is a file, not a folder"):
+        list(hdfs.below("/out"))
+
+
+def test_a_very_deep_tree(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/in" + "/d" * 950 + "/file", b"1")
+    assert sum(1 for _ in hdfs.below("/in")) == 951
 
 
 def test_what_is_not_there(hdfs: Hdfs) -> None:
