@@ -391,6 +391,14 @@ def test_an_mr_cluster_that_is_gone_says_nothing_any_more(master: Stub) -> None:
 # --- what could not be done
 
 
+def test_a_job_of_an_mr_cluster_that_nobody_knows_is_not_begun(master: Stub) -> None:
+    bench = Bench(master)
+    bench.clusters.remove(C)
+    with pytest.raises(FawkesError, match="c has no masters"):
+        bench.jobs.start(bench.start)
+    assert (bench.did, bench.told()) == ([], [])
+
+
 def test_what_could_not_be_begun_is_told_and_begun_when_it_is_asked_for_again(master: Stub) -> None:
     bench = Bench(master, "script")
     bench.unreachable = True
