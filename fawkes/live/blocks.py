@@ -15,7 +15,7 @@ from fawkes.core.sight import Blocks
 from fawkes.live.masters import MasterAddresses, Storage, StorageNode
 from fawkes.live.rest import Deadline, UnreadableError, get_lines
 
-# The name of a file may have line breaks in it: then this is the last line of it.
+# A name may have a line break in it: then its first part is the line before.
 _FILE = re.compile(
     r"(.*) \d+ bytes, (?:replicated: replication=(\d+)|erasure-coded: policy=(\S+)), (\d+) block\(s\)(.*)"
 )
@@ -110,13 +110,15 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
     """
     url = f"{masters.namenode}/fsck"
     wanted = dict.fromkeys(("files", "blocks", "replicadetails", "openforwrite", "includeSnapshots"), "1")
-    last = ""
+    last = previous = ""
     file = _File("", False, 0, 0, "")
     for line in get_lines(url, deadline, {"ugi": masters.user, "path": path, **wanted}):
         last = line or last
         if match := _FILE.match(line):
             _complete(file, url)
             file = _File.of(match)
+            if not file.name.startswith("/"):
+                file.name = f"{previous}\n{file.name}"
         elif match := _BLOCK.match(line):
             replicas = tuple(_REPLICA.findall(line))
             if _MISSING in line:
@@ -126,8 +128,9 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
             if block is None or len(replicas) != line.count(_ANY_REPLICA):
                 raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
             yield block
+        previous = line
     _complete(file, url)
-    if last not in [end.format(path) for end in _WHOLE]:
+    if last not in [end.format(path) for end in _WHOLE] or (path == "/" and last == _WHOLE[-1].format(path)):
         raise UnreadableError(url, f"the report on {path} ends with {last!r}")
 
 

@@ -179,8 +179,8 @@ def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
 def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server) -> None:
     """As recorded; the name of the file before must not cover for its blocks."""
     says(server, whole(file_of(1, "1 LIVE"), file_of(2, "3 DECOMMISSIONED", "1 LIVE", name="/out/new\nline")))
-    assert [(block.file, block.replication) for block in below(server)] == [("/out/a file", 1), ("line", 2)]
-    assert why(server) == "too few replicas elsewhere of line"
+    assert [(block.file, block.replication) for block in below(server)] == [("/out/a file", 1), ("/out/new\nline", 2)]
+    assert why(server) == "too few replicas elsewhere of /out/new\nline"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +189,7 @@ def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server
         ("FSCK started\n", "ends with 'FSCK started'"),
         ("", "ends with ''"),
         ("Fsck on path '/' FAILED", "FAILED"),
+        ("\n\nPath '/' does not exist", "ends with"),
         ("Access denied for user mallory. Superuser privilege is required", "Access denied"),
         # Cut off within the name of a file, or the report on another folder.
         (file_of(1, "1 LIVE") + "\n/out/this is HEALTHY", "ends with '/out/this is HEALTHY'"),
