@@ -78,7 +78,7 @@ def _there(client: Client) -> list[dict[str, Any]]:
 
 def _check_jobs(clusters: list[dict[str, Any]]) -> None:
     """All or nothing: one MR-cluster that has jobs must not stay behind when the others have been released."""
-    busy = [row["cluster"] for row in clusters if row["jobs_running"] or row["jobs_waiting"]]
+    busy = [row["cluster"] for row in clusters if row["jobs_started"] or row["jobs_queued"]]
     if busy:
         raise RefusedError(
             f"jobs wait or run on {', '.join(busy)}: nothing was done",

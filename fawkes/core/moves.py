@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Reason, Role
@@ -161,7 +162,15 @@ def quarantine(draft: Draft, state: NodeState, error: str) -> None:
         shrink(draft, state, why)
 
 
+def wait_ended(draft: Draft, state: NodeState) -> None:
+    """The MR-cluster does not wait for this node any more, so its alert about that has passed."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    if cluster is not None and cluster.alert.startswith(alerts.of_node(state.node.id)):
+        draft.put_cluster(replace(cluster, alert=""))
+
+
 def _step(draft: Draft, state: NodeState, life: NodeLife, why: Reason) -> NodeState:
+    wait_ended(draft, state)
     return replace(state, life=life, since_us=draft.at_us, why=why, tick=draft.tick.tick, sight=None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
-from fawkes.core import jobs
+from fawkes.core import alerts, jobs
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
@@ -49,7 +49,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
         draft.say("readable", cluster=cluster.id)
         draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
     elif idle_us != cluster.idle_us:
-        draft.put_cluster(replace(cluster, idle_us=idle_us))
+        draft.put_cluster(replace(alerts.ended(cluster, alerts.IDLE), idle_us=idle_us))
     if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
 

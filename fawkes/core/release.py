@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import jobs
+from fawkes.core import alerts, jobs
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
@@ -18,6 +18,11 @@ from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
 from fawkes.core.moves import clean
 
 _RELEASE, _IDLE = "release", "idle"
+_WHY_KEPT = {
+    "undeclared-data": "HDFS has data outside of its declared folders",
+    "foreign-applications": "it runs applications that were not submitted to Fawkes",
+    "survey-failed": "it is not known what lies in its HDFS and what runs on it",
+}
 #: folders and applications that are named in a reason
 _NAMED = 5
 
@@ -84,7 +89,7 @@ def _idle(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"idle, but not retired ({objection.code}): see `fawkes release {cluster.id} --dry-run`"
+    alert = f"{alerts.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
     draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
-from fawkes.core.moves import clean, evacuate, lost
+from fawkes.core.moves import clean, evacuate, lost, wait_ended
 from fawkes.core.proof import Proof, cannot_end, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
@@ -160,6 +161,7 @@ def _lost(draft: Draft, state: NodeState, sight: Sight) -> None:
 def back(draft: Draft, state: NodeState) -> None:
     """A lost node works again: it serves, or it goes on leaving."""
     name = state.node.id
+    wait_ended(draft, state)
     draft.settle(Key.HOST.of(name))
     if state.leaving:
         draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
@@ -241,4 +243,4 @@ def _cluster_alert(draft: Draft, state: NodeState, why: str) -> None:
     """An MR-cluster that waits for a lost node with data is red until that is settled."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is not None and state.life is NodeLife.LOST:
-        draft.put_cluster(replace(cluster, alert=f"{state.node.id}: {why}"))
+        draft.put_cluster(replace(cluster, alert=f"{alerts.of_node(state.node.id)}{why}"))

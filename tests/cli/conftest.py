@@ -108,7 +108,7 @@ class World:
 
 def cluster(name: str, **facts: Any) -> dict[str, Any]:
     row = {"cluster": name, "life": "running", "failed": "", "alert": "", "nodes": 3}
-    return row | {"jobs_running": 0, "jobs_waiting": 0} | facts
+    return row | {"jobs_started": 0, "jobs_queued": 0} | facts
 
 
 def job(name: str, **facts: Any) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def test_down_calls_off_what_is_coming_up_and_waits_for_the_wiping(run: Run, loa
 
 
 def test_down_with_jobs_does_nothing_unless_forced(run: Run, loaded: World) -> None:
-    loaded.clusters["c-2"].update(jobs_running=1)
+    loaded.clusters["c-2"].update(jobs_started=1)
     result = run("down", "--yes")
     assert result.exit_code == 6
     assert "c-2" in result.stderr
