@@ -31,9 +31,11 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
     """An MR-cluster that runs is to be given back; who gives up its data and its jobs need not wait for an answer."""
     if event.discard and event.force:
         draft.reply(event.ask, cluster=cluster.id)
-        _give_back(draft, cluster, by=event.by, discard=True)
+        if not event.dry_run:
+            _give_back(draft, cluster, by=event.by, discard=True)
         return
     request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
+    request |= {"dry_run": True} if event.dry_run else {}
     _survey(draft, cluster, request)
 
 
@@ -46,9 +48,17 @@ def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
 def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
     earlier = draft.pending(Key.SURVEY.of(cluster.id))
     if earlier is not None and isinstance(earlier.effect, Survey):
+        if request.get("dry_run") and _meant(earlier.effect):
+            draft.reply(str(request.get("ask", "")), Reason("overtaken", {"cluster": cluster.id}))
+            return
         _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
     effect = Survey(cluster.id, cluster.version, request)
     draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def _meant(effect: Survey) -> bool:
+    """Whether somebody waits for a release: who only asks whether it may be must not stand in its way."""
+    return effect.request.get("for") == _RELEASE and not effect.request.get("dry_run")
 
 
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -75,7 +85,7 @@ def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
     if unfinished and not force:
         refusal = Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished})
     _reply(draft, effect, refusal)
-    if refusal is None:
+    if refusal is None and not effect.request.get("dry_run"):
         _give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
 
 

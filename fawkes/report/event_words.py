@@ -96,7 +96,7 @@ def _asked_in_words(event: Event) -> str:
         case Requested() | Submitted():
             what = event.spec.id
         case ReleaseAsked():
-            what = event.cluster
+            what = f"{event.cluster}, only asked whether that may be" if event.dry_run else event.cluster
         case CancelAsked():
             what = event.job
         case RetryAsked():
