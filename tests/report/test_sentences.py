@@ -207,6 +207,10 @@ SAID = [
         "The blocks of n1 are safe on other nodes of c",
     ),
     (
+        Reason("node-refused", {"node": "n1", "cluster": "c", "error": "n1: its lease is empty"}),
+        "n1 refuses to be changed (n1: its lease is empty): it stays out of use until it is repaired and wiped",
+    ),
+    (
         Reason("leaves-while-lost", {"node": "n1", "cluster": "c", "role": "core"}),
         "n1 leaves c although it does not answer: it is wiped when its data is proven to be elsewhere, or is given up",
     ),
