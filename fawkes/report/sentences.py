@@ -391,6 +391,7 @@ SENTENCES: Mapping[str, Template] = {
     "leaves-again": "{node} is back, and goes on leaving {cluster}",
     "data-given-up": "The data on {node} is given up: {node} is wiped without a proof that its blocks are elsewhere",
     "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
+    "replaces": "{node} takes the place of {other} in the deployment of {cluster}",
     "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
     "quarantine": "{node} did not come up for {cluster} ({error}): it is kept out until {until_us}",
     "not-clean": "{node} could not be wiped (attempt {tries}: {error}); it stays out of use until it has been",

@@ -207,6 +207,10 @@ SAID = [
         "The blocks of n1 are safe on other nodes of c",
     ),
     (
+        Reason("replaces", {"node": "n2", "cluster": "c", "other": "n1"}),
+        "n2 takes the place of n1 in the deployment of c",
+    ),
+    (
         Reason("node-refused", {"node": "n1", "cluster": "c", "error": "n1: its lease is empty"}),
         "n1 refuses to be changed (n1: its lease is empty): it stays out of use until it is repaired and wiped",
     ),
