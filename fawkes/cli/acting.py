@@ -77,7 +77,7 @@ def the_job(client: Client, name: str) -> dict[str, Any] | None:
 def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], discard: bool) -> None:
     """List on stderr what a release does to the data and the jobs of these MR-clusters."""
     for cluster in clusters:
-        jobs = f"{cluster['jobs_running']} jobs running, {cluster['jobs_waiting']} waiting"
+        jobs = f"{cluster['jobs_started']} jobs running, {cluster['jobs_queued']} waiting"
         note(f"{cluster['cluster']} is {cluster['life']}: {cluster['nodes']} nodes, {jobs}")
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:

@@ -59,7 +59,7 @@ class Client:
     error that the controller met.
     """
 
-    def __init__(self, site: Site, *, timeout_s: float = 60.0) -> None:
+    def __init__(self, site: Site, *, timeout_s: float = 120.0) -> None:
         self.site = site
         self._timeout_s = timeout_s
 

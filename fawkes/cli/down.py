@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: MR-clusters without nodes; released first, or they would be admitted to the nodes that the others give back
 _WITHOUT_NODES = ("dormant", "waiting")
+#: refusals of what has already begun
+_LEAVING_ANYWAY = frozenset({"overtaken", "no-such-cluster"})
 
 
 @click.command()
@@ -40,8 +42,10 @@ def down(
 ) -> None:
     """Stop for good: release every MR-cluster, then stop the controller.
 
-    Lists the data at stake first. Outputs are saved and verified before a node is released, and the controller stops
-    only when every node is wiped. If it is interrupted, what was asked goes on; type it again to see it through.
+    Lists the data at stake first. If one MR-cluster must not be released, because of data that is not declared or of
+    what runs on it, all refusals are listed and none is released. Outputs are saved and verified before a node is
+    released, and the controller stops only when every node is wiped. If the command is interrupted, what was asked goes
+    on; run it again to see it through.
     """
     from fawkes.cli.acting import confirm, tell_at_stake
     from fawkes.cli.client import Client
@@ -63,6 +67,7 @@ def down(
     tell_at_stake(clusters, outputs, discard_data)
     if not force:
         _check_jobs(clusters)
+    _check_releases(client, clusters, discard_data, force)
     if clusters:
         confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
     _release_all(client, discard_data, force, limit_us)
@@ -78,7 +83,7 @@ def _there(client: Client) -> list[dict[str, Any]]:
 
 def _check_jobs(clusters: list[dict[str, Any]]) -> None:
     """All or nothing: one MR-cluster that has jobs must not stay behind when the others have been released."""
-    busy = [row["cluster"] for row in clusters if row["jobs_running"] or row["jobs_waiting"]]
+    busy = [row["cluster"] for row in clusters if row["jobs_started"] or row["jobs_queued"]]
     if busy:
         raise RefusedError(
             f"jobs wait or run on {', '.join(busy)}: nothing was done",
@@ -86,23 +91,66 @@ def _check_jobs(clusters: list[dict[str, Any]]) -> None:
         )
 
 
+def _check_releases(client: Client, clusters: list[dict[str, Any]], discard: bool, force: bool) -> None:
+    """All or nothing: RefusedError when the controller would refuse to release one; each refusal is told on stderr."""
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.cli.show import note
+
+    refused = []
+    for row in clusters:
+        if not _can_be_released(row, discard):
+            continue
+        try:
+            client.post("release", _body(row["cluster"], discard, force, dry_run=True))
+        except TurnedDownError as error:
+            if error.reason.code not in _LEAVING_ANYWAY:
+                refused.append(row["cluster"])
+                note(f"{row['cluster']}: {error}")
+    if refused:
+        raise RefusedError(
+            f"{', '.join(refused)} must not be released: nothing was done",
+            hint="Do what is said above, or give up everything with `fawkes down --discard-data --force`",
+        )
+
+
+def _body(cluster: str, discard: bool, force: bool, *, dry_run: bool = False) -> dict[str, Any]:
+    return {"cluster": cluster, "discard": discard, "force": force, "dry_run": dry_run}
+
+
 def _release_all(client: Client, discard: bool, force: bool, limit_us: int | None) -> None:
-    """Release each MR-cluster as soon as that can be, until none is left; also one that is asked for meanwhile."""
+    """Release each MR-cluster as soon as that can be, until none is left; also one that is asked for meanwhile.
+
+    PartialError when something came up after the check, so that one must stay.
+    """
     from fawkes.cli.acting import tell_change
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.errors import PartialError
 
     told: dict[str, tuple[str, str]] = {}
     asked: set[str] = set()
+    refused: dict[str, str] = {}
 
     def look() -> bool | None:
         rows = _there(client)
         for row in rows:
             tell_change(told, row["cluster"], row)
             if row["cluster"] not in asked and _can_be_released(row, discard):
-                client.post("release", {"cluster": row["cluster"], "discard": discard, "force": force})
                 asked.add(row["cluster"])
-        return None if rows else True
+                try:
+                    client.post("release", _body(row["cluster"], discard, force))
+                except TurnedDownError as error:
+                    if error.reason.code not in _LEAVING_ANYWAY:
+                        refused[row["cluster"]] = str(error)
+        return None if any(row["cluster"] not in refused for row in rows) else True
 
     client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
+    if refused:
+        raise PartialError(
+            "released",
+            done=len(asked) - len(refused),
+            failed=refused,
+            hint="These and the controller go on; do what is said, then run `fawkes down` again",
+        )
 
 
 def _can_be_released(row: dict[str, Any], discard: bool) -> bool:

@@ -15,23 +15,43 @@ if TYPE_CHECKING:
     from fawkes.cli.client import Client
 
 OUT = "out"
+LOST = "lost"
+#: lives in which data on a node can hold it up (`core/requests.py` has the last word)
+_HOLDING = frozenset({"evacuating", LOST})
+GIVEN_UP = "is wiped without a proof that its data is elsewhere, and then goes out of service"
 CORE = "core"
 
 
 @click.command()
 @click.argument("nodes", metavar="NODE")
 @click.option("--reason", required=True, help="Why, for whoever looks at the node later.")
+@click.option("--discard-data", is_flag=True, help="Give up the data on a node that an MR-cluster waits for.")
+@click.option("--yes", is_flag=True, help="With --discard-data: do not ask for the name to be typed.")
 @click.option("--wait", is_flag=True, help="Return only when the node is out of service, wiped and verified.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj
-def drain(site: Site, nodes: str, reason: str, wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
+def drain(
+    site: Site,
+    nodes: str,
+    reason: str,
+    discard_data: bool,
+    yes: bool,
+    wait: bool,
+    limit_us: int | None,
+    dry_run: bool,
+    output: str,
+) -> None:
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
     Its MR-cluster gives it back as in a shrink: no data is lost, tasks get the time that the settings give them. A core
     node leaves once another node has taken over. The node of the masters leaves with its MR-cluster only: release that
     first.
+
+    --discard-data is for a node that is held, or lost with data: it is wiped without a proof that its blocks are
+    elsewhere. Use it only when that data may be lost.
+
     Without --wait the command returns at once; a command that is interrupted takes nothing back.
     """
     from fawkes.cli.acting import for_each, tell
@@ -45,9 +65,12 @@ def drain(site: Site, nodes: str, reason: str, wait: bool, limit_us: int | None,
         show(list(known.values()), NODES, output)
         return
 
+    if discard_data:
+        _confirm_discard(nodes, known, yes)
+
     def act(name: str) -> None:
-        client.post("drain", {"node": name, "reason": reason})
-        tell(f"{name} {_now(known[name])}", output)
+        client.post("drain", {"node": name, "reason": reason, "discard": discard_data})
+        tell(f"{name} {GIVEN_UP if discard_data else _now(known[name])}", output)
 
     for_each("drained", names, act)
     if wait:
@@ -81,7 +104,39 @@ def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]
     return rows
 
 
+def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: bool) -> None:
+    """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
+    from fawkes.cli.acting import confirm
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.cli.show import note
+    from fawkes.core.model import Reason
+
+    for name, row in rows.items():
+        if row["life"] not in _HOLDING:
+            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["life"]}))
+    for name, row in rows.items():
+        note(f"{name} is {row['life']}: {row['alert'] or 'nothing is known to be wrong'}")
+        for line in _at_risk(row):
+            note(f"  {line}")
+    confirm(nodes, what="This gives up the data on it: blocks that are nowhere else are lost.", yes=yes)
+
+
+def _at_risk(row: Mapping[str, Any]) -> list[str]:
+    from fawkes.report.sentences import named_files
+
+    if row.get("at_risk_files") is None:
+        return ["which files are at risk is not known"]
+    lines = []
+    for key, text in (("at_risk", "too few replicas elsewhere"), ("missing", "blocks that are nowhere")):
+        if row[f"{key}_files"]:
+            lines.append(f"{text}: {named_files(row[key], row[f'{key}_files'])}")
+    return lines or ["no file is known to be at risk"]
+
+
 def _now(row: Mapping[str, Any]) -> str:
+    if row["life"] == LOST:
+        where = f" and its data is proven to be elsewhere in {row['cluster']}" if row["cluster"] else ""
+        return f"is lost: it goes out of service when it has been wiped{where}"
     if row["life"] == OUT:
         return "was out of service already and stays so"
     if row["role"] == CORE:

@@ -55,6 +55,7 @@ VERBS = {
     "resume": Verb("fawkes.cli.resume:resume", "Allow voluntary moves again."),
     "drain": Verb("fawkes.cli.drain:drain", "Take a node out of service, with a reason."),
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
+    "retry": Verb("fawkes.cli.retry:retry", "Try a failed node or MR-cluster again at once, after a repair."),
     "down": Verb("fawkes.cli.down:down", "Stop for good: lists the data at stake first."),
     "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
     "verify": Verb("fawkes.cli.verify:verify", "Decide a ledger again and compare."),

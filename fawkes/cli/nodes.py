@@ -21,14 +21,19 @@ LIVES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "lo
 @output_option
 @click.pass_obj
 def nodes(site: Site, lives: tuple[str, ...], cluster: str | None, folded: bool, output: str) -> None:
-    """Show every node: MR-cluster, role, state, since when, and the reason."""
+    """Show every node: MR-cluster, role, state, since when, and the reason.
+
+    "masters" marks the node that runs the masters of its MR-cluster. "seen" says how the masters see a node if that is
+    news. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` tells
+    more.
+    """
     from fawkes.cli.ledger import known, ledger_of
     from fawkes.cli.show import show
     from fawkes.report import history
-    from fawkes.report.rows import node_row
+    from fawkes.report.rows import node_rows
 
     with ledger_of(site) as ledger:
-        rows = [node_row(state) for state in history.nodes(ledger)]
+        rows = node_rows(ledger)
         if cluster is not None:
             known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
     rows = [row for row in rows if (not lives or row["life"] in lives) and cluster in (None, row["cluster"])]
@@ -44,7 +49,9 @@ def _folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        key = tuple(str(row[name]) for name in ("cluster", "role", "life", "site", "code", "keep_out", "alert"))
+        key = tuple(
+            str(row[name]) for name in ("cluster", "role", "master", "life", "site", "code", "keep_out", "alert")
+        )
         alike.setdefault(key, []).append(row)
     found = []
     for group in alike.values():
@@ -58,18 +65,22 @@ _COLUMNS = (
     Column("node"),
     Column("cluster", "MR-cluster"),
     Column("role"),
+    Column("master", "masters", lambda here: "here" if here else "-"),
     Column("life", "state"),
     Column("since"),
     Column("why"),
     Column("keep_out", "kept out", lambda text: text or "-"),
     Column("back"),
     Column("alert", text=lambda text: text or "-"),
+    Column("waited_since", "waited for since"),
+    Column("seen", text=lambda text: text or "-"),
 )
 _FOLDED = (
     Column("node", "nodes"),
     Column("count", right=True),
     Column("cluster", "MR-cluster"),
     Column("role"),
+    Column("master", "masters", lambda here: "here" if here else "-"),
     Column("life", "state"),
     Column("since"),
     Column("code", "reason"),

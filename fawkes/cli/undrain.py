@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from fawkes.cli.show import TABLE, output_option
@@ -14,7 +17,10 @@ from fawkes.config.site import Site
 @output_option
 @click.pass_obj
 def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
-    """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it."""
+    """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it.
+
+    A node that already leaves its MR-cluster leaves all the same, and is free then.
+    """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
     from fawkes.cli.drain import NODES, node_names, the_nodes
@@ -28,9 +34,15 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
         return
 
     def act(name: str) -> None:
-        client.post("undrain", {"node": name})
-        tell(f"{name} is back in service", output)
+        facts = client.post("undrain", {"node": name})
+        tell(f"{name} {_then(known[name], bool(facts.get('leaves')))}", output)
 
     for_each("undrained", names, act)
     if output != TABLE:
         show(list(the_nodes(client, names).values()), NODES, output)
+
+
+def _then(row: Mapping[str, Any], leaves: bool) -> str:
+    if not leaves:
+        return "is back in service"
+    return f"is not kept out any more, but it still leaves {row['cluster'] or 'its MR-cluster'}: it is free after that"

@@ -19,6 +19,8 @@ from fawkes.core.settings import Discrimination, Settings
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US, duration_us, show_duration
 
+#: between two heartbeats of a DataNode, outside of a lab (`live/hadoop_conf.py`)
+_HEARTBEAT_US = 3 * SECOND_US
 GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 Growth = Literal["TR", "TC"]
 
@@ -61,6 +63,24 @@ class Timeouts(Strict):
     membership_us: PositiveDurationUs = Field(alias="membership", description="telling the masters who belongs")
     transfer_us: PositiveDurationUs = Field(alias="transfer", description="loading inputs or saving outputs")
     start_job_us: PositiveDurationUs = Field(alias="start_job", description="handing a job to YARN")
+
+
+class Patience(Strict):
+    """``[patience]``: how long what the masters say may last before the core draws a conclusion."""
+
+    missing_us: PositiveDurationUs = Field(alias="missing", description="how long the masters may miss a node")
+    silent_us: PositiveDurationUs = Field(alias="silent", description="how long masters may not answer")
+    doubt_us: PositiveDurationUs = Field(alias="doubt", description="when masters are told their members again")
+    held_us: PositiveDurationUs = Field(alias="held", description="when a node counts as held by its blocks")
+    heard_us: PositiveDurationUs = Field(alias="heard", description="how recent a heartbeat makes a replica count")
+    quiet_us: PositiveDurationUs = Field(alias="quiet", description="when a job without an application is running")
+
+
+class Retries(Strict):
+    """``[retries]``: the waits between two attempts; each is twice as long as the one before."""
+
+    first_us: PositiveDurationUs = Field(alias="first", description="the wait after the first failure")
+    longest_us: PositiveDurationUs = Field(alias="longest", description="the longest wait between two attempts")
 
 
 class SshLimits(Strict):
@@ -107,11 +127,15 @@ class SettingsFile(Strict):
     stale_samples: int = Field(ge=1, description="missed samples after which a MR-cluster is frozen")
     halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
     quarantine_us: PositiveDurationUs = Field(alias="quarantine", description="how long a failed node stays out")
-    deploy_attempts: int = Field(ge=1, description="tries to bring up a MR-cluster")
+    deploy_attempts: int = Field(ge=1, description="attempts to bring up an MR-cluster")
     keep_logs_bytes: SizeBytes = Field(
         default=2_000_000_000, alias="keep_logs", description="disk for the logs of wiped nodes; the oldest go first"
     )
+    join_attempts: int = Field(ge=1, description="attempts to bring up a node that joins")
+    retire_undeclared: bool = Field(description="whether an idle MR-cluster with undeclared data is removed")
     timeouts: Timeouts = Field(description="when something counts as failed")
+    patience: Patience = Field(description="how long what the masters say may last")
+    retries: Retries = Field(description="the waits between two attempts")
     ssh: SshLimits = Field(description="limits of the connections")
 
 
@@ -204,6 +228,15 @@ def _check_together(table: SettingsFile, said: Mapping[str, Any], faults: Faults
             "sample_every" if "sample_every" in said else "period",
             "Each period needs at least one sample: make sample_every shorter or period longer",
         )
+    if table.patience.heard_us < _HEARTBEAT_US:
+        faults.add(
+            f"{show_duration(table.patience.heard_us)} is shorter than the {show_duration(_HEARTBEAT_US)} between two "
+            "heartbeats of a DataNode",
+            "patience.heard",
+            "No replica would ever count as safe: make it longer",
+        )
+    if table.retries.first_us > table.retries.longest_us:
+        faults.add("first is longer than longest", "retries.first", "Make first shorter or longest longer")
     if table.ssh.connect_timeout_us > table.ssh.command_timeout_us:
         faults.add(
             "connect_timeout is longer than command_timeout",
@@ -251,6 +284,16 @@ def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
         transfer_us=table.timeouts.transfer_us,
         start_job_us=table.timeouts.start_job_us,
         quarantine_us=table.quarantine_us,
+        join_attempts=table.join_attempts,
+        missing_us=table.patience.missing_us,
+        silent_us=table.patience.silent_us,
+        doubt_us=table.patience.doubt_us,
+        held_us=table.patience.held_us,
+        heard_us=table.patience.heard_us,
+        quiet_us=table.patience.quiet_us,
+        retry_first_us=table.retries.first_us,
+        retry_max_us=table.retries.longest_us,
+        retire_undeclared=table.retire_undeclared,
         halt_lost_fraction=table.halt_if_unreachable,
     )
 

@@ -92,12 +92,16 @@ class Requested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAsked:
-    """Somebody gives a MR-cluster back; ``discard`` gives up its outputs, ``force`` cancels its jobs."""
+    """Somebody gives an MR-cluster back; ``discard`` gives up its data, ``force`` ends what runs on it.
+
+    ``dry_run``: the answer says whether this would be refused, and nothing is done.
+    """
 
     at_us: int
     cluster: ClusterId
     discard: bool = False
     force: bool = False
+    dry_run: bool = False
     by: str = ""
     ask: str = ""
 

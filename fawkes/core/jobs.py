@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import attempts, backoff
+from fawkes.core import alerts, attempts, backoff
 from fawkes.core.draft import Draft
 from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
@@ -44,7 +44,7 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
     elif cluster.idle_us is not None:
-        draft.put_cluster(replace(cluster, idle_us=None))
+        draft.put_cluster(replace(alerts.ended(cluster, alerts.IDLE), idle_us=None))
     draft.reply(event.ask, job=spec.id)
     release(draft, spec.cluster)
 

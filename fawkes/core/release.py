@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import jobs
+from fawkes.core import alerts, jobs
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
@@ -18,6 +18,11 @@ from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
 from fawkes.core.moves import clean
 
 _RELEASE, _IDLE = "release", "idle"
+_WHY_KEPT = {
+    "undeclared-data": "HDFS has data outside of its declared folders",
+    "foreign-applications": "it runs applications that were not submitted to Fawkes",
+    "survey-failed": "it is not known what lies in its HDFS and what runs on it",
+}
 #: folders and applications that are named in a reason
 _NAMED = 5
 
@@ -26,9 +31,11 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
     """An MR-cluster that runs is to be given back; who gives up its data and its jobs need not wait for an answer."""
     if event.discard and event.force:
         draft.reply(event.ask, cluster=cluster.id)
-        _give_back(draft, cluster, by=event.by, discard=True)
+        if not event.dry_run:
+            _give_back(draft, cluster, by=event.by, discard=True)
         return
     request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
+    request |= {"dry_run": True} if event.dry_run else {}
     _survey(draft, cluster, request)
 
 
@@ -41,9 +48,17 @@ def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
 def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
     earlier = draft.pending(Key.SURVEY.of(cluster.id))
     if earlier is not None and isinstance(earlier.effect, Survey):
+        if request.get("dry_run") and _meant(earlier.effect):
+            draft.reply(str(request.get("ask", "")), Reason("overtaken", {"cluster": cluster.id}))
+            return
         _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
     effect = Survey(cluster.id, cluster.version, request)
     draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def _meant(effect: Survey) -> bool:
+    """Whether somebody waits for a release: who only asks whether it may be must not stand in its way."""
+    return effect.request.get("for") == _RELEASE and not effect.request.get("dry_run")
 
 
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -70,7 +85,7 @@ def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
     if unfinished and not force:
         refusal = Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished})
     _reply(draft, effect, refusal)
-    if refusal is None:
+    if refusal is None and not effect.request.get("dry_run"):
         _give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
 
 
@@ -84,7 +99,7 @@ def _idle(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"idle, but not retired ({objection.code}): see `fawkes release {cluster.id} --dry-run`"
+    alert = f"{alerts.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
     draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
 
 

@@ -66,6 +66,9 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     if cluster.life is ClusterLife.RUNNING:
         release.release_asked(draft, event, cluster)
         return
+    if event.dry_run:
+        draft.reply(event.ask, cluster=cluster.id)
+        return
     for job in unfinished:
         jobs.cancel(draft, job, "its MR-cluster is given back")
     draft.say("released", cluster=cluster.id, by=event.by, discard=event.discard)

@@ -11,9 +11,11 @@ from contextlib import closing
 from typing import Protocol
 
 from fawkes.core.decision import PutCluster, PutJob
-from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, NodeId, NodeState, Plain
+from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Plain
 from fawkes.core.state import View
 from fawkes.live.control import Query
+from fawkes.report.node_rows import node_row
+from fawkes.report.rows import cluster_row, in_service, job_row
 from fawkes.store.base import CLUSTER, JOB, Reader, place
 
 Row = dict[str, Plain]
@@ -35,11 +37,12 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
     """
 
     def clusters(asked: Mapping[str, str]) -> Plain:
+        usable = sum(node.node.capacity_milli for node in list(view.nodes.values()) if in_service(node))
         if "cluster" not in asked:
-            return [cluster_row(state, view) for state in list(view.clusters.values())]
+            return [_cluster(state, view, usable) for state in list(view.clusters.values())]
         name = asked["cluster"]
         state = view.clusters.get(ClusterId(name)) or _ended(open_ledger, CLUSTER, name)
-        return [cluster_row(state, view)] if isinstance(state, ClusterState) else []
+        return [_cluster(state, view, usable)] if isinstance(state, ClusterState) else []
 
     def jobs(asked: Mapping[str, str]) -> Plain:
         if "job" not in asked:
@@ -50,52 +53,23 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
 
     def nodes(asked: Mapping[str, str]) -> Plain:
         if "node" not in asked:
-            return [node_row(state) for state in list(view.nodes.values())]
+            return [_node(state, view) for state in list(view.nodes.values())]
         state = view.nodes.get(NodeId(asked["node"]))
-        return [] if state is None else [node_row(state)]
+        return [] if state is None else [_node(state, view)]
 
     return {"clusters": clusters, "jobs": jobs, "nodes": nodes}
 
 
-def cluster_row(state: ClusterState, view: View) -> Row:
-    """A MR-cluster: how many nodes it holds, how many of its jobs wait in Fawkes's queue and how many do not."""
-    jobs = list(view.jobs_of(state.id).values())
-    waiting = sum(job.life is JobLife.QUEUED for job in jobs)
-    return {
-        "cluster": state.id,
-        "life": state.life,
-        "failed": state.failed,
-        "alert": state.alert,
-        "nodes": len(view.nodes_of(state.id)),
-        "jobs_running": len(jobs) - waiting,
-        "jobs_waiting": waiting,
-    }
+def _cluster(state: ClusterState, view: View, usable_milli: int) -> Row:
+    held = [view.nodes[node] for node in list(view.nodes_of(state.id))]
+    latest = view.latest(state.id)
+    own = list(view.jobs_of(state.id).values())
+    return cluster_row(state, held, None if latest is None else latest.sample, view.last_tick, usable_milli, own)
 
 
-def job_row(state: JobState) -> Row:
-    """A job; times in microseconds, None as long as they are not known."""
-    return {
-        "job": state.id,
-        "cluster": state.cluster,
-        "life": state.life,
-        "attempt": state.attempt,
-        "wait_us": state.wait_us,
-        "run_us": state.run_us,
-        "why": state.why,
-        "log": state.log,
-    }
-
-
-def node_row(state: NodeState) -> Row:
-    """A node: whose it is, and why it is kept out or needs somebody's eyes."""
-    return {
-        "node": state.node.id,
-        "life": state.life,
-        "cluster": state.owner,
-        "role": state.role,
-        "alert": state.alert,
-        "keep_out": state.keep_out,
-    }
+def _node(state: NodeState, view: View) -> Row:
+    cluster = None if state.owner is None else view.clusters.get(state.owner)
+    return node_row(state, master=cluster is not None and cluster.master == state.node.id)
 
 
 def _ended(open_ledger: Callable[[], ClosableReader], kind: str, name: str) -> ClusterState | JobState | None:

@@ -71,11 +71,19 @@ class ReleaseBody(Strict):
     cluster: Name
     discard: bool = False
     force: bool = False
+    dry_run: bool = False
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
         """ReleaseAsked."""
-        cluster = ClusterId(self.cluster)
-        return ReleaseAsked(at_us=at_us, cluster=cluster, discard=self.discard, force=self.force, by=by, ask=ask)
+        return ReleaseAsked(
+            at_us=at_us,
+            cluster=ClusterId(self.cluster),
+            discard=self.discard,
+            force=self.force,
+            dry_run=self.dry_run,
+            by=by,
+            ask=ask,
+        )
 
 
 class SubmitBody(Strict):

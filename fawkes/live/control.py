@@ -55,7 +55,8 @@ class ControlServer:
     ``post`` takes an event into the controller's queue and returns at once, or refuses it by an error; the live world
     calls `reply` with each Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is
     sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the
-    controller's own user may act. ElsewhereError when another controller listens in this folder.
+    controller's own user may act. ``answer_within_s`` is longer than a survey of an MR-cluster may take
+    (`timeouts.membership`), which a release waits for. ElsewhereError when another controller listens in this folder.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ControlServer:
         now: Callable[[], int],
         *,
         stop: Callable[[str, bool], None],
-        answer_within_s: float = 30.0,
+        answer_within_s: float = 90.0,
     ) -> None:
         self.folder = folder
         self._post = post
@@ -169,7 +170,9 @@ def may_act(peer: Peer, own_uid: int) -> bool:
 
 
 def _stopping() -> FawkesError:
-    return FawkesError("the controller stops", hint="Look with `fawkes status`, once it runs again, what became of it")
+    return FawkesError(
+        "the controller is shutting down", hint="After it restarts, `fawkes status` shows whether this was done"
+    )
 
 
 def _clear_away(folder: Path) -> None:

@@ -38,6 +38,8 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
         "halt_if_unreachable": settings.halt_lost_fraction,
         "quarantine": duration(settings.quarantine_us),
         "deploy_attempts": settings.deploy_attempts,
+        "join_attempts": settings.join_attempts,
+        "retire_undeclared": settings.retire_undeclared,
         "timeouts": {
             "join": duration(settings.join_us),
             "clean": duration(settings.clean_us),
@@ -45,6 +47,18 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
             "membership": duration(settings.membership_us),
             "transfer": duration(settings.transfer_us),
             "start_job": duration(settings.start_job_us),
+        },
+        "patience": {
+            "missing": duration(settings.missing_us),
+            "silent": duration(settings.silent_us),
+            "doubt": duration(settings.doubt_us),
+            "held": duration(settings.held_us),
+            "heard": duration(settings.heard_us),
+            "quiet": duration(settings.quiet_us),
+        },
+        "retries": {
+            "first": duration(settings.retry_first_us),
+            "longest": duration(settings.retry_max_us),
         },
     }
 

@@ -12,6 +12,7 @@ from fawkes.core.settings import Settings
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.history import Move, Tick
+from fawkes.report.node_rows import held_in_words
 from fawkes.report.sentences import fold, sentence
 from fawkes.store.base import CLUSTER, NODE, Reader
 from fawkes.units import show_duration, show_time
@@ -158,7 +159,7 @@ def explain_node(store: Reader, name: str) -> Explanation:
     if state is None:
         known = [state.node.id for state in history.nodes(store)]
         raise UserError(f"there is no node {name!r}", hint=f"The pool is {fold(known)}" if known else "")
-    lines = [Line(node_in_words(state))]
+    lines = [Line(node_in_words(state)), *(Line(text) for text in held_in_words(state))]
     moves = history.moves(store, name)
     if not moves:
         lines.append(Line("It has never moved"))
@@ -197,7 +198,7 @@ def _tick_behind(store: Reader, move: Move) -> Tick | None:
 
 
 def explain_cluster(store: Reader, name: str) -> Explanation:
-    """How a MR-cluster stands, its figures of the latest tick, and the latest reasons that name it."""
+    """How an MR-cluster stands, its figures of the latest tick, and the latest reasons that name it."""
     state = next((state for state in history.clusters(store) if state.id == name), None)
     if state is None:
         known = [state.id for state in history.clusters(store)]
@@ -219,20 +220,22 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
 
 def node_in_words(state: NodeState) -> str:
     """How a node stands, in one sentence."""
+    owner = f" {state.owner} as {state.role}" if state.owner else ""
     doing = {
         NodeLife.FREE: "is free",
         NodeLife.OUT: "is out of service",
-        NodeLife.LOST: "does not answer",
-        NodeLife.JOINING: "joins",
-        NodeLife.SERVING: "serves",
-        NodeLife.DRAINING: "is leaving (its tasks end)",
-        NodeLife.EVACUATING: "is leaving (its blocks are copied)",
-        NodeLife.CLEANING: "is leaving (it is wiped)",
+        NodeLife.LOST: f"does not answer and is waited for: it may hold data of {state.owner},"
+        if state.owner
+        else "does not answer",
+        NodeLife.JOINING: f"joins{owner}",
+        NodeLife.SERVING: f"serves{owner}",
+        NodeLife.DRAINING: f"is leaving{owner} (its tasks end)",
+        NodeLife.EVACUATING: f"is leaving{owner} (its blocks are copied)",
+        NodeLife.CLEANING: f"is leaving{owner} (it is wiped)",
     }[state.life]
-    owner = f" {state.owner} as {state.role}" if state.owner else ""
     kept = f"; kept out: {state.keep_out}" if state.keep_out else ""
     alert = f"; {state.alert}" if state.alert else ""
-    return f"{state.node.id} {doing}{owner} since {show_time(state.since_us)}{kept}{alert}"
+    return f"{state.node.id} {doing} since {show_time(state.since_us)}{kept}{alert}"
 
 
 def move_in_words(move: Move) -> str:
@@ -249,7 +252,7 @@ def move_in_words(move: Move) -> str:
 
 
 def cluster_in_words(state: ClusterState) -> list[str]:
-    """How a MR-cluster stands: its life, the paper's times, what is wrong."""
+    """How an MR-cluster stands: its life, the paper's times, what is wrong."""
     lines = [f"{state.id} is {state.life} since {show_time(state.since_us)}, asked for {show_time(state.requested_us)}"]
     times = (
         ("waited for nodes", state.wait_us),

@@ -7,56 +7,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fawkes.core.decision import PutTick
-from fawkes.core.events import (
-    CancelAsked,
-    Done,
-    DrainAsked,
-    Event,
-    Failed,
-    JobObserved,
-    NodeObserved,
-    PauseAsked,
-    ReleaseAsked,
-    Requested,
-    ResumeAsked,
-    Sampled,
-    Started,
-    Submitted,
-    UndrainAsked,
-    Woke,
-)
-from fawkes.core.model import ClusterLife, ClusterState, JobState, NodeLife, NodeState, Role, Sample
+from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
 from fawkes.report import history
+from fawkes.report.event_words import event_in_words
 from fawkes.report.explain import lines_of
-from fawkes.report.sentences import sentence
+from fawkes.report.node_rows import node_row, waited_for
+from fawkes.report.sentences import fold, named_files
 from fawkes.store.base import Reader
 from fawkes.units import show_time
 
 Row = dict[str, Any]
 
 GREEN, YELLOW, RED = "green", "yellow", "red"
-
-
-def node_row(state: NodeState) -> Row:
-    """A node: owner, role, life, since when and why, and until when it is kept out."""
-    return {
-        "node": state.node.id,
-        "site": state.node.site,
-        "capacity": state.node.capacity_milli / 1000,
-        "life": state.life.value,
-        "cluster": state.owner,
-        "role": None if state.role is None else state.role.value,
-        "since": show_time(state.since_us),
-        "generation": state.generation,
-        "tick": state.tick,
-        "code": state.why.code,
-        "why": sentence(state.why),
-        "keep_out": state.keep_out,
-        "back": None if state.back_us is None else show_time(state.back_us),
-        "alert": state.alert,
-    }
 
 
 def job_row(state: JobState) -> Row:
@@ -82,11 +46,16 @@ def cluster_row(
     sample: Sample | None,
     tick: PutTick | None,
     usable_milli: int,
+    own: Iterable[JobState] | None = None,
 ) -> Row:
-    """A MR-cluster: its nodes by role (those that come and go apart), share, weight, target, queue, times, health.
+    """An MR-cluster: its nodes by role (those that come and go apart), share, weight, target, queue, times, health.
 
-    ``nodes`` are those that it holds, ``usable_milli`` is the capacity in service, in thousandths.
+    ``nodes`` are those that it holds, ``usable_milli`` is the capacity in service, in thousandths. ``jobs_waiting`` and
+    ``jobs_running`` are what its masters said last, users' own applications included. ``own`` are the jobs that were
+    submitted to Fawkes and have not ended: ``jobs_queued`` of them wait in its queue, ``jobs_started`` were handed to
+    YARN (both None when nobody counted).
     """
+    jobs = None if own is None else Counter(job.life is JobLife.QUEUED for job in own)
     held = list(nodes)
     roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
     active = state.active and tick is not None
@@ -109,6 +78,8 @@ def cluster_row(
         "weight": tick.weights.get(state.id) if tick is not None and active else None,
         "jobs_waiting": None if sample is None or not state.active else sample.jobs_waiting,
         "jobs_running": None if sample is None or not state.active else sample.jobs_running,
+        "jobs_queued": None if jobs is None else jobs[True],
+        "jobs_started": None if jobs is None else jobs[False],
         "tasks_waiting": None if sample is None or not state.active else sample.tasks_waiting,
         "tasks_running": None if sample is None or not state.active else sample.tasks_running,
         "requested": show_time(state.requested_us),
@@ -123,21 +94,31 @@ def cluster_row(
 
 
 def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
-    """Red: it does not do its work. Yellow: it does, but somebody should look."""
-    lost = [node for node in nodes if node.life is NodeLife.LOST]
-    core = [node.node.id for node in lost if node.role is Role.CORE]
+    """Red: it does not do its work, or its data is in danger. Yellow: it works, but somebody should look."""
     if state.failed:
         return RED, state.failed
-    if core:
-        return RED, f"core nodes do not answer: {', '.join(core)}"
+    danger = _data_in_danger(nodes)
+    if danger:
+        return RED, danger
     if state.alert:
         return YELLOW, state.alert
-    if lost:
-        return YELLOW, f"nodes do not answer: {', '.join(node.node.id for node in lost)}"
     held = [node for node in nodes if node.alert]
     if held:
         return YELLOW, f"{held[0].node.id}: {held[0].alert}"
     return GREEN, ""
+
+
+def _data_in_danger(nodes: list[NodeState]) -> str:
+    """Lost nodes that may hold data, and files of which blocks are nowhere; empty when there are neither."""
+    lost = [node for node in nodes if node.life is NodeLife.LOST and waited_for(node)]
+    if lost:
+        alert = next((f": {node.alert}" for node in lost if node.alert), "")
+        return f"waits for {fold([node.node.id for node in lost])}, which may hold data{alert}"
+    reports = [node.sight.blocks for node in nodes if node.sight is not None and node.sight.blocks is not None]
+    worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
+    if worst is not None and worst.missing_files:
+        return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
+    return ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:
@@ -152,6 +133,15 @@ def cluster_rows(store: Reader) -> list[Row]:
     return [
         cluster_row(state, owned.get(state.id, ()), samples.get(state.id), tick, usable)
         for state in history.clusters(store)
+    ]
+
+
+def node_rows(store: Reader) -> list[Row]:
+    """All nodes of a store, by name."""
+    masters = {state.id: state.master for state in history.clusters(store)}
+    return [
+        node_row(state, master=state.owner is not None and masters.get(state.owner) == state.node.id)
+        for state in history.nodes(store)
     ]
 
 
@@ -205,57 +195,3 @@ def step_row(entry: Entry) -> Row:
         "effects": [to_plain(effect) for effect in entry.decision.effects],
         "event": to_plain(entry.event),
     }
-
-
-def event_in_words(event: Event) -> str:
-    """What happened, in a few words."""
-    said = _seen_in_words(event)
-    return _asked_in_words(event) if said is None else said
-
-
-def _seen_in_words(event: Event) -> str | None:
-    match event:
-        case Started():
-            return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
-        case Woke():
-            return "the timer"
-        case Sampled():
-            failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
-            return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])
-        case NodeObserved():
-            return f"{event.node} is {event.condition.value}" + _after_colon(event.error)
-        case JobObserved():
-            return f"{event.job} (attempt {event.attempt}) is {event.progress.value}" + _after_colon(event.error)
-        case Done():
-            return f"{event.effect} is reached"
-        case Failed():
-            return f"{event.effect} is not reached" + _after_colon(event.error)
-    return None
-
-
-def _asked_in_words(event: Event) -> str:
-    what: str
-    match event:
-        case Requested() | Submitted():
-            what = event.spec.id
-        case ReleaseAsked():
-            what = event.cluster
-        case CancelAsked():
-            what = event.job
-        case DrainAsked():
-            what = f"{event.node}: {event.reason}"
-        case UndrainAsked():
-            what = event.node
-        case PauseAsked():
-            what = event.reason
-        case _:
-            what = ""
-    by = event.by if isinstance(event, _ASKED) else ""
-    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
-
-
-_ASKED = (Requested, Submitted, ReleaseAsked, CancelAsked, DrainAsked, UndrainAsked, PauseAsked, ResumeAsked)
-
-
-def _after_colon(text: str) -> str:
-    return f": {text}" if text else ""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from fawkes.core.keys import Key
 from fawkes.core.model import ClusterLife, Facts, Reason, Role
+from fawkes.core.sight import Stored
 from fawkes.units import show_bytes, show_duration, show_time
 
 Template = str | Callable[[Facts], str]
@@ -120,21 +122,65 @@ def _shrink_to_replace(facts: Facts) -> str:
     return "{node} ({role}) leave{s} {cluster} to take over in {receiver} from {instead_of}" + _data(facts)
 
 
+def thing(key: str) -> str:
+    """What a key of the core stands for, by its name: people never see the key itself."""
+    kind, _, name = key.partition(":")
+    return _THINGS.get(kind, "{}").format(name or key)
+
+
+_THINGS: Mapping[str, str] = {
+    Key.HOST: "{}",
+    Key.CLUSTER: "the current stage of {}",
+    Key.MEMBERSHIP: "{}'s new member list",
+    Key.SURVEY: "the survey of {}'s data and applications",
+    Key.JOB: "YARN's answer about job {}",
+}
+
+
+def _asked_again(facts: Facts) -> str:
+    return f"Still waiting for {literal(thing(str(facts['effect'])))} (attempt {{tries}})"
+
+
+def literal(text: str) -> str:
+    """Text that is no template: names of folders may have braces, which would be taken for placeholders."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def _drained(facts: Facts) -> str:
     blocks = ", its blocks are next" if facts.get("role") in (Role.TRANSIENT_CORE, Role.CORE) else ""
     return "No task of {cluster} runs on {node} any more" + blocks
 
 
 def _node_lost(facts: Facts) -> str:
-    data = facts["role"] != Role.TRANSIENT
-    then = "it has data, so {cluster} waits for it" if data else "it is wiped before anybody gets it"
+    if facts["role"] == Role.TRANSIENT:
+        then = "it stays out of use until it has been wiped"
+    elif facts.get("leaving"):
+        then = "it was leaving with data, and is waited for until its data is proven to be elsewhere"
+    else:
+        then = "it is waited for: it may hold data"
     return f"{{node}} of {{cluster}} stopped answering ({{error}}): {then}"
 
 
+def _held_blocks(facts: Facts) -> str:
+    if facts.get("before_wipe"):
+        return "{node} is not wiped: a last check did not show that its blocks are elsewhere ({error})"
+    if facts.get("lost"):
+        return "{node} is waited for: it may hold data ({error})"
+    return "{node} keeps its DataNode: its blocks are not known to be safe elsewhere ({error})"
+
+
+def _evacuated(facts: Facts) -> str:
+    """What was proven, and what was not asked for because it was missing before."""
+    gone = facts.get("seen") in (Stored.DEAD, Stored.ABSENT)
+    text = "The blocks of {node} are safe on other nodes of {cluster}" + (", although its DataNode is dead" * gone)
+    before = facts.get("missing_before")
+    files = "1 file" if before == 1 else "{missing_before} files"
+    return text + (f"; blocks of {files} were missing before it began to leave" if before else "")
+
+
 def _late_answer(facts: Facts) -> str:
-    names = ("node", "job", "effect")
-    about = next(f"{{{name}}}" for name in names if name in facts)
-    return f"An answer about {about} came after things had moved on: it does not count"
+    about = literal(thing(str(facts["effect"]))) if "effect" in facts else "{node}" if "node" in facts else "job {job}"
+    return f"A late answer about {about} is ignored: things have moved on"
 
 
 def _took(text: str) -> Template:
@@ -144,8 +190,7 @@ def _took(text: str) -> Template:
         folders = [one for name in ("sets", "outputs") for one in cast(Sequence[Facts], facts.get(name, ()))]
         rest = [name for name in facts if name not in ("cluster", "took_us", "s", "sets", "outputs")]
         more = "".join(f", {name.removesuffix('_us').replace('_', ' ')} {{{name}}}" for name in rest)
-        # Names of folders may have braces, which would be taken for placeholders.
-        what = "".join(f", {_folder(one)}" for one in folders).replace("{", "{{").replace("}", "}}")
+        what = literal("".join(f", {_folder(one)}" for one in folders))
         return f"{text} after {{took_us}}{what}{more}"
 
     return said
@@ -163,7 +208,73 @@ def _folder(facts: Facts) -> str:
 
 def _released(facts: Facts) -> str:
     by = " by {by}" if facts.get("by") else ""
-    return f"{{cluster}} is given back{by}" + (" and its outputs are given up" if facts.get("discard") else "")
+    return f"{{cluster}} is released{by}" + (", and its data is given up" if facts.get("discard") else "")
+
+
+def _called_off(facts: Facts) -> str:
+    stage = "Deployment" if facts["life"] == ClusterLife.DEPLOYING else "Loading the data"
+    return f"{stage} of {{cluster}} was cancelled after {{took_us}}; no job had run, so there is nothing to save"
+
+
+def _not_reached(facts: Facts) -> str:
+    stage = str(facts["stage"])
+    what = "did not get its new member list" if stage == Key.MEMBERSHIP else f"failed while {stage}"
+    return f"{{cluster}} {what} (attempt {{tries}}): {{error}}"
+
+
+def _operator(text: str) -> Template:
+    """``text`` after who did it."""
+    return lambda facts: ("{by}" if facts.get("by") else "An operator") + text
+
+
+def _listed(rows: object, count: object, row_in_words: Callable[[Facts], str]) -> str:
+    """Rows in words, and how many more there are."""
+    shown = [row_in_words(row) if isinstance(row, Mapping) else str(row) for row in cast(Sequence[object], rows)]
+    more = (count if isinstance(count, int) else len(shown)) - len(shown)
+    return literal(", ".join(shown) + (f" and {more} more" if more > 0 else ""))
+
+
+def named_files(files: Sequence[str], count: int, most: int = 10) -> str:
+    """The first names of a list that may have been cut, and how many more there are."""
+    more = count - min(most, len(files))
+    return ", ".join(files[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def undeclared_in_words(row: Facts) -> str:
+    """A folder that nobody declared: its path, how much lies there, whose it is, and its newest files."""
+    size, files, owner = row.get("bytes"), row.get("files"), row.get("owner")
+    facts = [show_bytes(size)] if isinstance(size, int) else []
+    facts += [f"{files} file{'' if files == 1 else 's'}"] if isinstance(files, int) else []
+    facts += [f"of {owner}"] if owner else []
+    newest = [str(file.get("path")) for file in cast(Sequence[Facts], row.get("newest") or ())]
+    facts += [f"the newest: {', '.join(newest)}"] if newest else []
+    return f"{row.get('path')}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def _application(row: Facts) -> str:
+    facts = [str(row[key]) for key in ("name", "user") if row.get(key)]
+    return f"{row.get('id')}" + (f" ({' of '.join(facts)})" if facts else "")
+
+
+def _undeclared_data(facts: Facts) -> str:
+    folders = _listed(facts["undeclared"], facts.get("count"), undeclared_in_words)
+    return (
+        f"{{cluster}} has data in HDFS outside of its declared folders: {folders}; copy it away, or give up all data "
+        "of {cluster}, its outputs included, with `fawkes release {cluster} --discard-data`"
+    )
+
+
+def _foreign_applications(facts: Facts) -> str:
+    names = _listed(facts["applications"], facts.get("count"), _application)
+    return (
+        f"{{cluster}} runs applications that were not submitted to Fawkes: {names}; wait for them, or kill them with "
+        "`fawkes release {cluster} --force`"
+    )
+
+
+def _not_retired(facts: Facts) -> str:
+    because = sentence(Reason(str(facts["because"]), facts))
+    return f"{{cluster}} is idle, but it is kept: {literal(because)}"
 
 
 def _core_leaves(facts: Facts) -> str:
@@ -200,8 +311,8 @@ def _no_weights(facts: Facts) -> str:
     if not clusters:
         return "No MR-cluster is active: there is nothing to balance"
     if all(row.get("y") is None for row in clusters.values()):
-        return "No MR-cluster could be measured: all keep what they hold"
-    return "The policy {policy} measures 0 everywhere, so that weights are undefined: all keep what they hold"
+        return "No MR-cluster could be measured: all keep their nodes"
+    return "The policy {policy} measures 0 everywhere, so weights are undefined: all keep their nodes"
 
 
 #: the last sentence about a tick: what its figures led to
@@ -216,7 +327,7 @@ VERDICTS: Mapping[str, Template] = {
     "paused": "The threshold is exceeded, but voluntary moves are stopped ({paused}): no node moves",
     "halted": "Too many nodes are lost: no node moves until they are back or somebody has looked",
     "no-weights": _no_weights,
-    "policy-failed": "The policy {policy} gave no usable answer ({failed}): all keep what they hold",
+    "policy-failed": "The policy {policy} gave no usable answer ({failed}): all keep their nodes",
 }
 
 SENTENCES: Mapping[str, Template] = {
@@ -224,9 +335,9 @@ SENTENCES: Mapping[str, Template] = {
     "started": _started,
     "paused": _because("Voluntary moves are stopped", "reason"),
     "resumed": _by("Voluntary moves are allowed again"),
-    "drain-asked": lambda facts: (
-        ("{by} takes" if facts.get("by") else "An operator takes") + " {node} out of service: {reason}"
-    ),
+    "drain-asked": _operator(" takes {node} out of service: {reason}"),
+    "discard-asked": _operator(" gives up the data on {node}: {reason}"),
+    "retry-asked": _operator(" asks for another attempt now: {subject} does not wait for its next one any more"),
     "leaves-for-operator": "{node} leave{s} {cluster} because an operator takes it out of service: {reason}",
     "takes-over": "{node} join{s} {cluster} as {role}, to take over from {instead_of}",
     "core-waits": "{node} {alert}",
@@ -245,13 +356,15 @@ SENTENCES: Mapping[str, Template] = {
     "loaded": _took("{cluster} has its data"),
     "saved": _took("The outputs of {cluster} are saved and verified"),
     "discarded": "The outputs of {cluster} are given up, as was asked",
-    "idle": "{cluster} has had nothing to do since {since_us}: its outputs are saved and its nodes given back",
+    "idle": "{cluster} has been idle since {since_us}: its outputs are saved, then its nodes are released",
     "released": _released,
-    "called-off": "{cluster} was {life} for {took_us}: that stops; no job ran, so that there is nothing to save",
+    "called-off": _called_off,
     "retire": "{cluster} ends: its nodes are stopped and wiped",
     "gone": _because("{cluster} is gone", "failed"),
     "gave-up": "{cluster} is given up: {error}",
-    "not-reached": "{cluster} failed at {stage}, try {tries}: {error}",
+    "not-reached": _not_reached,
+    "not-retired": _not_retired,
+    "told-again": "The masters of {cluster} get its member list again, because {node} {what}",
     "unreadable": "{cluster} cannot be read ({error}): it neither grows nor shrinks until it can",
     "readable": "{cluster} can be read again",
     # balancing
@@ -268,15 +381,21 @@ SENTENCES: Mapping[str, Template] = {
     "new": "New in the inventory",
     "serves": "{node} serve{s} {cluster} as {role}",
     "drained": _drained,
-    "drain-overdue": "The time for the tasks on {node} is over: they are killed and run again elsewhere",
-    "evacuated": "The blocks of {node} are safe on other nodes of {cluster}",
-    "held-blocks": "{node} keeps its DataNode: its blocks are not known to be safe elsewhere ({error})",
+    "drain-overdue": "The tasks on {node} have used up their time: they are killed and run again elsewhere",
+    "evacuated": _evacuated,
+    "held-blocks": _held_blocks,
     "freed": "{node} wiped and verified: free",
     "node-lost": _node_lost,
-    "join-failed": "{node} did not come up for {cluster} ({error}): one more try",
-    "quarantine": "{node} did not come up for {cluster} ({error}): wiped and kept out until {until_us}",
-    "not-clean": "{node} could not be wiped, try {tries} ({error}): nobody gets it before it was",
-    "asked-again": "{effect} is not reached yet: try {tries}",
+    "leaves-while-lost": "{node} leaves {cluster} although it does not answer: it is wiped when its data is proven to "
+    "be elsewhere, or is given up",
+    "leaves-again": "{node} is back, and goes on leaving {cluster}",
+    "data-given-up": "The data on {node} is given up: {node} is wiped without a proof that its blocks are elsewhere",
+    "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
+    "replaces": "{node} takes the place of {other} in the deployment of {cluster}",
+    "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
+    "quarantine": "{node} did not come up for {cluster} ({error}): it is kept out until {until_us}",
+    "not-clean": "{node} could not be wiped (attempt {tries}: {error}); it stays out of use until it has been",
+    "asked-again": _asked_again,
     "late-answer": _late_answer,
     # jobs
     "job-queued": "Job {job} waits in the queue of {cluster}",
@@ -284,21 +403,33 @@ SENTENCES: Mapping[str, Template] = {
     "job-succeeded": "Job {job} succeeded",
     "job-failed": _job_ended("Job {job} failed"),
     "job-cancelled": _job_ended("Job {job} is cancelled"),
-    "retry": "Job {job} failed ({error}): attempt {attempt} follows",
-    "cancel-asked": _by("Job {job} is taken back"),
+    "retry": "Job {job} failed ({error}); attempt {attempt} follows",
+    "cancel-asked": _by("Job {job} was cancelled"),
     "time-limit": "Job {job} has passed its time limit of {limit_us}: it is stopped",
     # refusals
-    "cluster-exists": "There is a MR-cluster {cluster} already",
+    "cluster-exists": "There is already an MR-cluster {cluster}",
     "no-minimum": "{cluster} needs at least one node, not {minimum}",
     "minimum-above-pool": "{cluster} needs {minimum} core nodes, but only {able} nodes of the pool may be core nodes",
     "maximum-below-minimum": "{cluster} may have at most {maximum} nodes, but needs at least {minimum}",
     "no-such-cluster": "There is no MR-cluster {cluster}",
+    "no-such-subject": "{subject} is neither a node of the pool nor an MR-cluster: `fawkes nodes` and `fawkes status` "
+    "list them",
+    "nothing-to-retry": "Nothing of {subject} waits for another attempt: `fawkes status` shows how it stands",
+    "nothing-held": "{node} is {life}, and no data on it holds anything up: nothing was given up. To take it out of "
+    "service, use `fawkes drain {node}` without --discard-data",
+    "undeclared-data": _undeclared_data,
+    "foreign-applications": _foreign_applications,
+    "survey-failed": "{cluster} stays: it is not known what lies in its HDFS and what runs on it ({error}); try again, "
+    "or give up everything on it with `fawkes release {cluster} --discard-data --force`",
+    "overtaken": "{cluster} is already leaving, or another request to release it came later: `fawkes status {cluster}` "
+    "shows how it stands",
     "no-such-node": "There is no node {node} in the pool",
     "no-such-job": "There is no job {job} that has not ended",
-    "job-exists": "There is a job {job} already",
-    "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them, or force it",
+    "job-exists": "There is already a job {job}",
+    "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them (`fawkes jobs {cluster}`), or "
+    "cancel them all with --force",
     "master-node": _master_node,
     "not-drained": "{node} is not out of service",
-    "not-in-inventory": "{node} is no longer in the inventory: put it back there and start the controller again",
-    "shadow": "The controller runs in shadow: it decides and does nothing, so that {asked} has no effect",
+    "not-in-inventory": "{node} is no longer in the inventory: add it there, then restart the controller",
+    "shadow": "The controller runs in shadow: it decides but does nothing, so nothing was done",
 }

@@ -41,6 +41,9 @@ class World:
         self.events: list[Any] = []
         self.stopped_by: list[tuple[str, bool]] = []
         self.refuse: Reason | None = None
+        self.refusals: dict[str, Reason] = {}
+        self.after_the_check: dict[str, Reason] = {}
+        self.facts: dict[str, Any] = {}
         self.clusters: dict[str, dict[str, Any]] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
         self.nodes = {f"node0{n}": node(f"node0{n}") for n in range(1, 6)}
@@ -67,9 +70,12 @@ class World:
 
     def post(self, event: Event) -> None:
         self.events.append(event)
+        if isinstance(event, ReleaseAsked) and not event.dry_run:
+            self.refusals |= self.after_the_check
         asked: Any = event
         self._act(event)
-        reply = Reply(asked.ask, self.refuse, {})
+        refusal = self.refusals.get(getattr(asked, "cluster", ""), self.refuse)
+        reply = Reply(asked.ask, refusal, self.facts)
         assert self.server is not None
         threading.Thread(target=self.server.reply, args=(reply,)).start()
 
@@ -79,7 +85,8 @@ class World:
         threading.Thread(target=self.server.close).start()
 
     def _act(self, event: Event) -> None:
-        if self.refuse is not None:
+        refused = self.refuse is not None or getattr(event, "cluster", "") in self.refusals
+        if refused or (isinstance(event, ReleaseAsked) and event.dry_run):
             return
         if isinstance(event, Requested):
             self.clusters[event.spec.id] = cluster(event.spec.id, life="waiting", nodes=0)
@@ -108,7 +115,7 @@ class World:
 
 def cluster(name: str, **facts: Any) -> dict[str, Any]:
     row = {"cluster": name, "life": "running", "failed": "", "alert": "", "nodes": 3}
-    return row | {"jobs_running": 0, "jobs_waiting": 0} | facts
+    return row | {"jobs_started": 0, "jobs_queued": 0} | facts
 
 
 def job(name: str, **facts: Any) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from tests.cli.conftest import INVENTORY, Run, World, job, output
         ("resume",),
         ("drain", "node01", "--reason", "r"),
         ("undrain", "node01"),
+        ("retry", "node01"),
         ("down", "--yes"),
         ("env", "c-1"),
         ("logs", "c-1"),

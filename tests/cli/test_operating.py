@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, UndrainAsked
+from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, RetryAsked, UndrainAsked
+from fawkes.core.model import Reason
 from fawkes.errors import FawkesError
 from tests.cli.conftest import Run, World, cluster, job, node
 from tests.lab.support import wait_for
@@ -71,7 +74,10 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
     loaded.clusters["c-9"] = cluster("c-9", life="waiting", nodes=0)
     result = run("down", answers="pool-1\n")
     assert result.exit_code == 0, result.stderr
-    assert [event.cluster for event in loaded.events] == ["c-9", "c-1", "c-2"]
+    assert [(event.cluster, event.dry_run) for event in loaded.events] == [
+        *(("c-9", True), ("c-1", True), ("c-2", True)),
+        *(("c-9", False), ("c-1", False), ("c-2", False)),
+    ]
     assert [for_good for _, for_good in loaded.stopped_by] == [True]
     assert "/tmp  of unknown size  must be discarded with --discard-data" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
@@ -85,18 +91,57 @@ def test_down_calls_off_what_is_coming_up_and_waits_for_the_wiping(run: Run, loa
     loaded.later("node01", {}, {"life": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
-    assert [type(event) for event in loaded.events] == [ReleaseAsked]
+    assert [(type(event), event.dry_run) for event in loaded.events] == [(ReleaseAsked, True), (ReleaseAsked, False)]
     assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
 def test_down_with_jobs_does_nothing_unless_forced(run: Run, loaded: World) -> None:
-    loaded.clusters["c-2"].update(jobs_running=1)
+    loaded.clusters["c-2"].update(jobs_started=1)
     result = run("down", "--yes")
     assert result.exit_code == 6
     assert "c-2" in result.stderr
     assert (loaded.events, loaded.stopped_by) == ([], [])
     assert run("down", "--yes", "--force").exit_code == 0
     assert all(event.force for event in loaded.events)
+
+
+FOLDER = {"path": "/user/ann", "bytes": 5_000_000_000, "files": 3, "owner": "ann"}
+UNDECLARED = Reason("undeclared-data", {"cluster": "c-2", "count": 1, "undeclared": [FOLDER]})
+FOREIGN = Reason(
+    "foreign-applications",
+    {"cluster": "c-1", "count": 1, "applications": [{"id": "app_1", "name": "pi", "user": "ann"}]},
+)
+
+
+def test_down_lists_every_refusal_and_releases_nothing(run: Run, loaded: World) -> None:
+    loaded.refusals = {"c-1": FOREIGN, "c-2": UNDECLARED}
+    loaded.clusters["c-3"] = cluster("c-3")
+    result = run("down", "--yes")
+    assert result.exit_code == 6
+    assert "c-1: c-1 runs applications that were not submitted to Fawkes: app_1 (pi of ann)" in result.stderr
+    assert "`fawkes release c-1 --force`" in result.stderr
+    assert "/user/ann (5.0 GB, 3 files, of ann)" in result.stderr
+    assert "`fawkes release c-2 --discard-data`" in result.stderr
+    assert "c-1, c-2 must not be released: nothing was done" in result.stderr
+    assert all(event.dry_run for event in loaded.events)
+    assert loaded.stopped_by == []
+
+
+def test_down_stays_when_something_came_up_after_the_check(run: Run, loaded: World) -> None:
+    loaded.after_the_check = {"c-2": UNDECLARED}
+    result = run("down", "--yes")
+    assert result.exit_code == 4
+    assert "c-2: c-2 has data in HDFS" in result.stderr
+    assert (loaded.clusters["c-1"]["life"], loaded.clusters["c-2"]["life"]) == ("gone", "running")
+    assert loaded.stopped_by == []
+
+
+def test_down_goes_on_with_one_that_is_leaving_already(run: Run, loaded: World) -> None:
+    loaded.refusals = {"c-2": Reason("overtaken", {"cluster": "c-2"})}
+    loaded.later("c-2", {}, {}, {"life": "saving"}, {"life": "gone"})
+    result = run("down", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert [for_good for _, for_good in loaded.stopped_by] == [True]
 
 
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
@@ -117,7 +162,119 @@ def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
 
 def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
     assert run("down", answers="yes\n").exit_code == 6
-    assert (loaded.events, loaded.stopped_by) == ([], [])
+    assert all(event.dry_run for event in loaded.events)
+    assert loaded.stopped_by == []
+
+
+# --- what is held: retry, drain --discard-data, undrain ---------------------------------------------------------
+
+
+def test_retry_of_a_node_of_several_and_of_an_mr_cluster(run: Run, loaded: World) -> None:
+    loaded.facts = {"tried": 2}
+    assert "node01 is tried again now" in run("retry", "node01").stdout
+    result = run("retry", "node[02-03]", "-o", "json")
+    assert json.loads(result.stdout)["rows"] == [{"subject": "node02", "tried": 2}, {"subject": "node03", "tried": 2}]
+    assert run("retry", "c-1").exit_code == 0
+    assert [event.subject for event in loaded.events] == ["node01", "node02", "node03", "c-1"]
+    assert all(isinstance(event, RetryAsked) for event in loaded.events)
+
+
+def test_retry_of_what_waits_for_nothing_is_refused(run: Run, loaded: World) -> None:
+    loaded.refuse = Reason("nothing-to-retry", {"subject": "node01"})
+    result = run("retry", "node01")
+    assert result.exit_code == 6
+    assert "Nothing of node01 waits for another attempt: `fawkes status` shows how it stands" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("node1", "Did you mean 'node01'?"), ("c1", "Did you mean 'c-1'?"), ("zzz", "`fawkes nodes` and `fawkes status`")],
+)
+def test_retry_of_what_is_not_there(run: Run, loaded: World, name: str, says: str) -> None:
+    result = run("retry", name)
+    assert (result.exit_code, loaded.events) == (2, [])
+    assert f"there is neither a node nor an MR-cluster '{name}'" in result.stderr
+    assert says in result.stderr
+
+
+def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
+    loaded.clusters["c-1"]["life"] = "gone"
+    assert run("retry", "c-1").exit_code == 2
+
+
+def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
+    loaded.nodes["node01"].update(life="lost", alert="no route to host")
+    result = run("retry", "node01", "--dry-run", "-o", "csv")
+    assert result.stdout.splitlines() == ["subject,life,alert", "node01,lost,no route to host"]
+    assert loaded.events == []
+
+
+def test_completion_knows_retry(run: Run) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fawkes"],
+        env={**os.environ, "_FAWKES_COMPLETE": "bash_complete", "COMP_WORDS": "fawkes ret", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["plain,retry"]
+
+
+@pytest.fixture
+def held(loaded: World) -> World:
+    """node02 is lost with data, node03 is held while it leaves."""
+    at_risk = {"at_risk": ["/user/ann/x", "/user/ann/y"], "at_risk_files": 7, "missing": [], "missing_files": 0}
+    loaded.nodes["node02"].update(life="lost", cluster="c-1", role="core", alert="its DataNode is dead")
+    loaded.nodes["node03"].update(life="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
+    return loaded
+
+
+def test_discarding_data_lists_it_and_wants_the_name(run: Run, held: World) -> None:
+    result = run("drain", "node03", "--discard-data", "--reason", "dead disk", answers="node03\n")
+    assert result.exit_code == 0, result.stderr
+    assert "too few replicas elsewhere: /user/ann/x, /user/ann/y and 5 more" in result.stderr
+    assert "Type 'node03' to go on" in result.stderr
+    assert "node03 is wiped without a proof that its data is elsewhere" in result.stdout
+    (asked,) = held.events
+    assert (asked.node, asked.discard, asked.reason) == ("node03", True, "dead disk")
+
+
+@pytest.mark.parametrize("typed", ["node02\n", "yes\n", "\n", ""])
+def test_discarding_data_does_nothing_for_another_word(run: Run, held: World, typed: str) -> None:
+    result = run("drain", "node03", "--discard-data", "--reason", "dead disk", answers=typed)
+    assert result.exit_code == 6
+    assert "nothing was done" in result.stderr
+    assert held.events == []
+
+
+def test_discarding_data_with_yes_does_not_ask(run: Run, held: World) -> None:
+    result = run("drain", "node02", "--discard-data", "--reason", "dead disk", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert "node02 is lost: its DataNode is dead\n  which files are at risk is not known" in result.stderr
+    assert held.events[0].discard is True
+
+
+def test_discarding_data_of_a_node_that_holds_nothing_up_is_refused(run: Run, held: World) -> None:
+    held.nodes["node04"].update(life="serving", cluster="c-1", role="core")
+    for nodes in ("node01", "node04", "node[02,04]"):
+        result = run("drain", nodes, "--discard-data", "--reason", "r", "--yes")
+        assert result.exit_code == 6
+        assert "no data on it holds anything up: nothing was given up" in result.stderr
+    assert held.events == []
+
+
+def test_a_drain_without_discard_gives_nothing_up(run: Run, held: World) -> None:
+    result = run("drain", "node02", "--reason", "r")
+    assert "node02 is lost: it goes out of service when it has been wiped and its data is proven" in result.stdout
+    assert held.events[0].discard is False
+
+
+def test_an_undrain_of_a_node_that_leaves_all_the_same_says_so(run: Run, held: World) -> None:
+    held.facts = {"leaves": True, "life": "evacuating"}
+    result = run("undrain", "node03")
+    assert "node03 is not kept out any more, but it still leaves c-1: it is free after that" in result.stdout
+    held.facts = {"leaves": False, "life": "out"}
+    assert "node01 is back in service" in run("undrain", "node01").stdout
 
 
 # --- env, logs, policies --------------------------------------------------------------------------------------------
@@ -224,6 +381,7 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
         (("drain", "node01", "--reason", "r"), node("node01", life="out")),
         (("undrain", "node01"), node("node01")),
+        (("retry", "node01"), {"subject": "node01", "tried": None}),
         (("release", "c-2", "--yes"), cluster("c-2", life="gone")),
         (("cancel", "j-1"), job("j-1")),
         (("down", "--keep"), node("node01")),

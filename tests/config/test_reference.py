@@ -13,7 +13,7 @@ from fawkes.config.inventory import Group, InventoryFile, NodeTable, Ssh
 from fawkes.config.jobs import JobTable
 from fawkes.config.loader import Strict, keys_of
 from fawkes.config.presets import PRESETS
-from fawkes.config.settings import SettingsFile, SshLimits, Timeouts
+from fawkes.config.settings import Patience, Retries, SettingsFile, SshLimits, Timeouts
 from fawkes.config.workloads import ClusterArrival, GenerateTable, JobArrival, WorkloadTable
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import ExitStatus
@@ -26,6 +26,8 @@ SECTIONS: dict[tuple[str, str], type[Strict]] = {
     ("inventory.toml", "`[[group]]`"): Group,
     ("fawkes.toml", "The settings"): SettingsFile,
     ("fawkes.toml", "`[timeouts]`"): Timeouts,
+    ("fawkes.toml", "`[patience]`"): Patience,
+    ("fawkes.toml", "`[retries]`"): Retries,
     ("fawkes.toml", "`[ssh]` of the settings"): SshLimits,
     ("clusters/NAME.toml", "The MR-cluster"): ClusterTable,
     ("clusters/NAME.toml", "`[[data]]`"): DataTable,

@@ -55,6 +55,16 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         transfer_us=86400 * SECOND_US,
         start_job_us=120 * SECOND_US,
         quarantine_us=1800 * SECOND_US,
+        join_attempts=2,
+        missing_us=20 * SECOND_US,
+        silent_us=30 * SECOND_US,
+        doubt_us=20 * SECOND_US,
+        held_us=15 * SECOND_US,
+        heard_us=10 * SECOND_US,
+        quiet_us=60 * SECOND_US,
+        retry_first_us=2 * SECOND_US,
+        retry_max_us=30 * SECOND_US,
+        retire_undeclared=False,
         halt_lost_fraction=0.45,
     )
     assert (found.ssh.fanout, found.ssh.connect_timeout_us, found.ssh.command_timeout_us) == (
@@ -111,10 +121,16 @@ idle_time = "never"
 transient_leave = "90s"
 stale_samples = 4
 sample_every = "5s"
+join_attempts = 5
+retire_undeclared = true
 [policy_parameters]
 psi = 1
 [timeouts]
 join = "1m"
+[patience]
+heard = "4s"
+[retries]
+longest = "5m"
 [ssh]
 fanout = 8
 """
@@ -123,6 +139,9 @@ fanout = 8
     assert (core.policy, core.policy_parameters, core.growth) == ("RU", {"psi": 1.0}, Role.TRANSIENT_CORE)
     assert (core.max_moves_fraction, core.idle_us, core.transient_leave_us) == (0.05, None, 90 * SECOND_US)
     assert (core.stale_us, core.join_us, core.clean_us) == (20 * SECOND_US, 60 * SECOND_US, 120 * SECOND_US)
+    assert (core.join_attempts, core.retire_undeclared) == (5, True)
+    assert (core.heard_us, core.missing_us) == (4 * SECOND_US, 20 * SECOND_US)
+    assert (core.retry_first_us, core.retry_max_us) == (2 * SECOND_US, 300 * SECOND_US)
     assert (found.ssh.fanout, found.ssh.connect_timeout_us) == (8, 10 * SECOND_US)
 
 
@@ -168,6 +187,10 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     fanout=Bad("[ssh]\nfanout = 0", "ssh.fanout", "0 is wrong"),
     table_expected=Bad("ssh = 3", "ssh", "3 is a whole number, not a table"),
     connecting=Bad('[ssh]\nconnect_timeout = "10m"', "ssh.connect_timeout", "longer than command_timeout"),
+    heard=Bad('[patience]\nheard = "1s"', "patience.heard", "1s is shorter than the 3s between", "count as safe"),
+    waits=Bad('[retries]\nfirst = "1h"', "retries.first", "first is longer than longest", "longest longer"),
+    no_patience=Bad('[patience]\nsilent = "0s"', "patience.silent", "too little"),
+    undeclared=Bad('retire_undeclared = "yes"', "retire_undeclared", "'yes' is text"),
     halt=Bad("halt_if_unreachable = 45", "halt_if_unreachable", "45 is wrong"),
 )
 def test_settings_that_are_wrong_are_refused(bad: Bad, tmp_path: Path) -> None:

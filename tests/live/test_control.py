@@ -368,7 +368,7 @@ def test_closing_tells_those_who_wait(start: Callable[..., Controller], tmp_path
     controller.server.close()
     waiting.join()
     assert answers[0][0] == 500
-    assert answers[0][1]["error"]["what"] == "the controller stops"
+    assert answers[0][1]["error"]["what"] == "the controller is shutting down"
     assert not (tmp_path / SOCKET).exists()
     controller.server.close()
 

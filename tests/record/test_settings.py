@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +17,14 @@ from fawkes.record.settings import settings_table
 from tests.offline.support import CATALOG, ROOT
 
 LONG = st.integers(10**6, 10**13)
+HEARD = st.integers(3 * 10**6, 10**13)
 SHARE = st.floats(0.01, 1)
 
 
 @st.composite
 def any_settings(draw: st.DrawFn) -> Settings:
     sample_us = draw(st.integers(10**6, 10**9))
+    first_us, longest_us = sorted((draw(LONG), draw(LONG)))
     return Settings(
         preset=draw(st.sampled_from(["steady", "paper", "demo"])),
         policy="TD",
@@ -49,6 +53,16 @@ def any_settings(draw: st.DrawFn) -> Settings:
         transfer_us=draw(LONG),
         start_job_us=draw(LONG),
         quarantine_us=draw(LONG),
+        join_attempts=draw(st.integers(1, 9)),
+        missing_us=draw(LONG),
+        silent_us=draw(LONG),
+        doubt_us=draw(LONG),
+        held_us=draw(LONG),
+        heard_us=draw(HEARD),
+        quiet_us=draw(LONG),
+        retry_first_us=first_us,
+        retry_max_us=longest_us,
+        retire_undeclared=draw(st.booleans()),
         halt_lost_fraction=draw(st.floats(0, 1)),
     )
 
@@ -57,3 +71,10 @@ def any_settings(draw: st.DrawFn) -> Settings:
 def test_settings_come_back_from_their_keys(settings: Settings) -> None:
     said = tomllib.loads("\n".join(toml.table(settings_table(settings, "TD"))))
     assert settings_of(said, file="x", base=ROOT, catalog=CATALOG).core == settings
+
+
+def test_every_setting_is_drawn_above() -> None:
+    """A setting that is not drawn would come back only because it has its default."""
+    source = (Path(__file__)).read_text()
+    missing = [each.name for each in fields(Settings) if f"{each.name}=" not in source]
+    assert missing == ["policy_parameters"]

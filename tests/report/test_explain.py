@@ -136,7 +136,7 @@ def test_a_node_that_an_admission_took(played: Reader) -> None:
 def test_a_node_that_was_lost_and_came_back(played: Reader) -> None:
     assert _texts(explain_node(played, "node10"))[1:4] == [
         "c-3 had lost it, and it came back within 4s, 2023-11-14T22:15:50.000Z",
-        "node10 of c-3 stopped answering (no answer): it has data, so c-3 waits for it",
+        "node10 of c-3 stopped answering (no answer): it is waited for: it may hold data",
         "node10 serves c-3 as core",
     ]
 

@@ -9,6 +9,7 @@ import pytest
 
 from fawkes.core.events import (
     EVENTS,
+    AttemptSeen,
     CancelAsked,
     Condition,
     Done,
@@ -16,12 +17,15 @@ from fawkes.core.events import (
     Event,
     Failed,
     JobObserved,
+    MastersSeen,
     NodeObserved,
+    NodeSeen,
     PauseAsked,
     Progress,
     ReleaseAsked,
     Requested,
     ResumeAsked,
+    RetryAsked,
     Sampled,
     Submitted,
     UndrainAsked,
@@ -42,8 +46,11 @@ from fawkes.core.model import (
     Role,
     Sample,
 )
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.core.state import NO_TICK
-from fawkes.report.rows import cluster_row, cluster_rows, event_in_words, in_service, node_row, pool_row, step_row
+from fawkes.report.event_words import event_in_words
+from fawkes.report.node_rows import node_row
+from fawkes.report.rows import cluster_row, cluster_rows, in_service, pool_row, step_row
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from tests.store.examples import started
@@ -60,9 +67,21 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
         (RUNNING, [CORE, EXTRA], "green", ""),
         (RUNNING, [], "green", ""),
         (replace(RUNNING, failed="no disk", alert="x"), [CORE], "red", "no disk"),
-        (RUNNING, [replace(CORE, life=NodeLife.LOST), EXTRA], "red", "core nodes do not answer: n1"),
+        (RUNNING, [replace(CORE, life=NodeLife.LOST), EXTRA], "red", "waits for n1, which may hold data"),
+        (
+            RUNNING,
+            [replace(EXTRA, life=NodeLife.LOST, role=Role.TRANSIENT_CORE, alert="/a has too few replicas elsewhere")],
+            "red",
+            "waits for n2, which may hold data: /a has too few replicas elsewhere",
+        ),
+        (
+            RUNNING,
+            [replace(CORE, sight=Sight(asked_us=1, blocks=Blocks(known=True, missing=("/a",), missing_files=1)))],
+            "red",
+            "HDFS misses blocks of /a",
+        ),
+        (RUNNING, [replace(CORE, sight=Sight(asked_us=1, blocks=Blocks(missing_files=0)))], "green", ""),
         (replace(RUNNING, alert="refused"), [CORE], "yellow", "refused"),
-        (RUNNING, [CORE, replace(EXTRA, life=NodeLife.LOST)], "yellow", "nodes do not answer: n2"),
         (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
     ],
 )
@@ -113,9 +132,17 @@ def test_capacity_in_service() -> None:
 
 def test_a_node_that_is_kept_out() -> None:
     out = replace(CORE, life=NodeLife.OUT, owner=None, role=None, keep_out="new disk", back_us=0)
-    row = node_row(out)
+    row = node_row(out, master=False)
     assert (row["cluster"], row["role"], row["keep_out"]) == (None, None, "new disk")
     assert row["back"] == "1970-01-01T00:00:00.000Z"
+
+
+def _seen(sight: Sight) -> NodeSeen:
+    return NodeSeen(at_us=1, cluster=A, node=NodeId("n1"), generation=1, sight=sight)
+
+
+def _attempt(seen: Attempt) -> AttemptSeen:
+    return AttemptSeen(at_us=1, job=JobId("j"), attempt=2, seen=seen)
 
 
 WORDS: list[tuple[Event, str]] = [
@@ -132,7 +159,37 @@ WORDS: list[tuple[Event, str]] = [
     (PauseAsked(at_us=1, reason="a visit"), "a visit"),
     (ResumeAsked(at_us=1, by="bob"), "(by bob)"),
     (DrainAsked(at_us=1, node=NodeId("n1"), reason="new disk", by="bob"), "n1: new disk (by bob)"),
+    (
+        DrainAsked(at_us=1, node=NodeId("n1"), reason="dead disk", discard=True, by="bob"),
+        "n1: dead disk, its data is given up (by bob)",
+    ),
     (UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
+    (RetryAsked(at_us=1, subject="n1", by="bob"), "n1 (by bob)"),
+    (_seen(Sight(asked_us=1)), "n1: its masters say nothing about it"),
+    (_seen(Sight(asked_us=1, compute=Compute.LOST, stored=Stored.DEAD)), "n1: NodeManager lost, DataNode dead"),
+    (
+        _seen(Sight(asked_us=1, stored=Stored.LEFT, blocks=Blocks(known=True, at_risk_files=2))),
+        "n1: DataNode left, 2 files at risk, 0 with missing blocks",
+    ),
+    (
+        _seen(Sight(asked_us=1, stored=Stored.LEAVING, blocks=Blocks(why="no figures"))),
+        "n1: DataNode leaving, its blocks are not known: no figures",
+    ),
+    (MastersSeen(at_us=1, cluster=A), "the masters of a answer"),
+    (MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
+    (_attempt(Attempt()), "j (attempt 2): launcher not known, applications not known"),
+    (
+        _attempt(
+            Attempt(
+                launcher=Launcher.FINISHED,
+                exit=1,
+                applications=(AppSeen(id="app_1", life=AppLife.FAILED),),
+                words="no disk",
+            )
+        ),
+        "j (attempt 2): launcher finished with exit code 1, app_1 failed: no disk",
+    ),
+    (_attempt(Attempt(launcher=Launcher.RUNNING, applications=())), "j (attempt 2): launcher running, no application"),
     (
         NodeObserved(at_us=1, node=NodeId("n1"), generation=1, condition=Condition.HELD, error="3 blocks"),
         "n1 is held: 3 blocks",
@@ -141,8 +198,8 @@ WORDS: list[tuple[Event, str]] = [
         JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=Progress.SUCCEEDED),
         "j (attempt 2) is succeeded",
     ),
-    (Done(at_us=1, effect="cluster:a", version=1), "cluster:a is reached"),
-    (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "cluster:a is not reached: no disk"),
+    (Done(at_us=1, effect="cluster:a", version=1), "the current stage of a: done"),
+    (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "the current stage of a: failed: no disk"),
 ]
 
 

@@ -26,7 +26,22 @@ def _assigned(tree: ast.AST, name: str) -> set[str]:
     for each in ast.walk(tree):
         if isinstance(each, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in each.targets):
             found |= _texts(each.value)
+        if isinstance(each, ast.For) and isinstance(each.target, ast.Tuple):
+            places = [n for n, t in enumerate(each.target.elts) if isinstance(t, ast.Name) and t.id == name]
+            found |= {text for place in places for text in _column(tree, each.iter, place)}
     return found
+
+
+def _column(tree: ast.AST, rows: ast.expr, place: int) -> set[str]:
+    """The texts at one place of the rows that a loop goes through."""
+    name = rows.id if isinstance(rows, ast.Name) else ""
+    tables = [each.value for each in ast.walk(tree) if isinstance(each, ast.Assign) and _is(each.targets, name)]
+    found = [row for table in tables if isinstance(table, ast.Tuple) for row in table.elts]
+    return {text for row in found if isinstance(row, ast.Tuple) for text in _texts(row.elts[place])}
+
+
+def _is(targets: list[ast.expr], name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 def _codes(module: ast.Module) -> Iterator[str]:
@@ -60,6 +75,7 @@ def codes() -> set[str]:
 
 def test_the_source_is_read_rightly() -> None:
     found = codes()
+    assert {"undeclared-data", "foreign-applications", "survey-failed", "discard-asked"} <= found
     assert {"grow", "shrink", "shrink-to-admit", "freed", "out-of-service", "job-failed", "job-cancelled"} <= found
     assert len(found) > 40
 
@@ -97,6 +113,26 @@ def test_every_sentence_is_tried(played: Reader) -> None:
     assert set(SENTENCES) <= tried
 
 
+UNDECLARED = {
+    "cluster": "c",
+    "count": 3,
+    "undeclared": [
+        {
+            "path": "/user/ann/{x}",
+            "bytes": 1_500_000_000,
+            "files": 12,
+            "owner": "ann",
+            "newest": [{"path": "/user/ann/{x}/a"}],
+        },
+        {"path": "/tmp", "bytes": 5, "files": 1, "owner": ""},
+    ],
+}
+DATA_IN_WORDS = (
+    "data in HDFS outside of its declared folders: /user/ann/{x} (1.5 GB, 12 files, of ann, the newest: "
+    "/user/ann/{x}/a), "
+    "/tmp (5 B, 1 file) and 1 more; copy it away, or give up all data of c, its outputs included, with "
+    "`fawkes release c --discard-data`"
+)
 SAID = [
     (
         Reason("gone-fishing", {"where": "the lake", "wait_us": 90_000_000}),
@@ -138,32 +174,133 @@ SAID = [
     ),
     (
         Reason("drain-overdue", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT}),
-        "The time for the tasks on n1 is over: they are killed and run again elsewhere",
+        "The tasks on n1 have used up their time: they are killed and run again elsewhere",
     ),
     (
         Reason("node-lost", {"node": "n1", "cluster": "c", "role": "transient", "error": "no route"}),
-        "n1 of c stopped answering (no route): it is wiped before anybody gets it",
+        "n1 of c stopped answering (no route): it stays out of use until it has been wiped",
+    ),
+    (
+        Reason("node-lost", {"node": "n1", "cluster": "c", "role": "core", "error": "no route", "leaving": False}),
+        "n1 of c stopped answering (no route): it is waited for: it may hold data",
+    ),
+    (
+        Reason("node-lost", {"node": "n1", "cluster": "c", "role": "core", "error": "no route", "leaving": True}),
+        "n1 of c stopped answering (no route): it was leaving with data, and is waited for until its data is proven to "
+        "be elsewhere",
+    ),
+    (
+        Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "it is lost, and /a has too few", "lost": True}),
+        "n1 is waited for: it may hold data (it is lost, and /a has too few)",
+    ),
+    (
+        Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "/a is only here", "before_wipe": True}),
+        "n1 is not wiped: a last check did not show that its blocks are elsewhere (/a is only here)",
+    ),
+    (
+        Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "dead", "listed": 4, "missing_before": 2}),
+        "The blocks of n1 are safe on other nodes of c, although its DataNode is dead; blocks of 2 files were missing "
+        "before it began to leave",
+    ),
+    (
+        Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "left", "listed": 4, "missing_before": 0}),
+        "The blocks of n1 are safe on other nodes of c",
+    ),
+    (
+        Reason("replaces", {"node": "n2", "cluster": "c", "other": "n1"}),
+        "n2 takes the place of n1 in the deployment of c",
+    ),
+    (
+        Reason("node-refused", {"node": "n1", "cluster": "c", "error": "n1: its lease is empty"}),
+        "n1 refuses to be changed (n1: its lease is empty): it stays out of use until it is repaired and wiped",
+    ),
+    (
+        Reason("leaves-while-lost", {"node": "n1", "cluster": "c", "role": "core"}),
+        "n1 leaves c although it does not answer: it is wiped when its data is proven to be elsewhere, or is given up",
+    ),
+    (
+        Reason("leaves-again", {"node": "n1", "cluster": "c", "role": "core"}),
+        "n1 is back, and goes on leaving c",
+    ),
+    (
+        Reason("data-given-up", {"node": "n1", "cluster": "c"}),
+        "The data on n1 is given up: n1 is wiped without a proof that its blocks are elsewhere",
+    ),
+    (
+        Reason("discard-asked", {"node": "n1", "cluster": "c", "reason": "the disk is dead", "by": "ann"}),
+        "ann gives up the data on n1: the disk is dead",
+    ),
+    (
+        Reason("told-again", {"node": "n1", "cluster": "c", "what": "is not draining"}),
+        "The masters of c get its member list again, because n1 is not draining",
+    ),
+    (
+        Reason("retry-asked", {"subject": "n1", "by": "", "tried": 2}),
+        "An operator asks for another attempt now: n1 does not wait for its next one any more",
+    ),
+    (
+        Reason("no-such-subject", {"subject": "x"}),
+        "x is neither a node of the pool nor an MR-cluster: `fawkes nodes` and `fawkes status` list them",
+    ),
+    (
+        Reason("nothing-to-retry", {"subject": "n1"}),
+        "Nothing of n1 waits for another attempt: `fawkes status` shows how it stands",
+    ),
+    (
+        Reason("nothing-held", {"node": "n1", "life": "free"}),
+        "n1 is free, and no data on it holds anything up: nothing was given up. To take it out of service, use "
+        "`fawkes drain n1` without --discard-data",
+    ),
+    (
+        Reason("overtaken", {"cluster": "c"}),
+        "c is already leaving, or another request to release it came later: `fawkes status c` shows how it stands",
+    ),
+    (
+        Reason("survey-failed", {"cluster": "c", "error": "no answer"}),
+        "c stays: it is not known what lies in its HDFS and what runs on it (no answer); try again, or give up "
+        "everything on it with `fawkes release c --discard-data --force`",
+    ),
+    (Reason("undeclared-data", UNDECLARED), f"c has {DATA_IN_WORDS}"),
+    (
+        Reason("not-retired", {**UNDECLARED, "because": "undeclared-data"}),
+        f"c is idle, but it is kept: c has {DATA_IN_WORDS}",
+    ),
+    (
+        Reason(
+            "foreign-applications",
+            {"cluster": "c", "count": 1, "applications": [{"id": "app_1", "name": "pi", "user": "ann"}]},
+        ),
+        "c runs applications that were not submitted to Fawkes: app_1 (pi of ann); wait for them, or kill them with "
+        "`fawkes release c --force`",
     ),
     (
         Reason("quarantine", {"node": "n1", "cluster": "c", "error": "no Java", "until_us": 0}),
-        "n1 did not come up for c (no Java): wiped and kept out until 1970-01-01T00:00:00.000Z",
+        "n1 did not come up for c (no Java): it is kept out until 1970-01-01T00:00:00.000Z",
     ),
     (
         Reason("join-failed", {"node": "n1", "cluster": "c", "error": "no Java"}),
-        "n1 did not come up for c (no Java): one more try",
+        "n1 did not come up for c (no Java): another attempt follows",
     ),
     (
         Reason("not-clean", {"node": "n1", "cluster": "c", "error": "busy", "tries": 2}),
-        "n1 could not be wiped, try 2 (busy): nobody gets it before it was",
+        "n1 could not be wiped (attempt 2: busy); it stays out of use until it has been",
     ),
-    (Reason("asked-again", {"effect": "host:n1", "tries": 2}), "host:n1 is not reached yet: try 2"),
+    (Reason("asked-again", {"effect": "host:n1", "tries": 2}), "Still waiting for n1 (attempt 2)"),
+    (
+        Reason("asked-again", {"effect": "membership:c-1", "tries": 2}),
+        "Still waiting for c-1's new member list (attempt 2)",
+    ),
+    (
+        Reason("asked-again", {"effect": "job:j{1}", "tries": 3}),
+        "Still waiting for YARN's answer about job j{1} (attempt 3)",
+    ),
     (
         Reason("late-answer", {"node": "n1", "generation": 2, "condition": "clean"}),
-        "An answer about n1 came after things had moved on: it does not count",
+        "A late answer about n1 is ignored: things have moved on",
     ),
     (
         Reason("late-answer", {"effect": "cluster:c", "version": 3}),
-        "An answer about cluster:c came after things had moved on: it does not count",
+        "A late answer about the current stage of c is ignored: things have moved on",
     ),
     (
         Reason("loaded", {"cluster": "c", "took_us": 4_000_000, "load_bytes": 2_000_000_000, "skew": 0.1234}),
@@ -190,21 +327,25 @@ SAID = [
     (Reason("discarded", {"cluster": "c"}), "The outputs of c are given up, as was asked"),
     (
         Reason("idle", {"cluster": "c", "since_us": 0}),
-        "c has had nothing to do since 1970-01-01T00:00:00.000Z: its outputs are saved and its nodes given back",
+        "c has been idle since 1970-01-01T00:00:00.000Z: its outputs are saved, then its nodes are released",
     ),
     (
         Reason("released", {"cluster": "c", "by": "ann", "discard": True}),
-        "c is given back by ann and its outputs are given up",
+        "c is released by ann, and its data is given up",
     ),
     (
         Reason("called-off", {"cluster": "c", "life": "loading", "took_us": 4_000_000}),
-        "c was loading for 4s: that stops; no job ran, so that there is nothing to save",
+        "Loading the data of c was cancelled after 4s; no job had run, so there is nothing to save",
     ),
     (Reason("gone", {"cluster": "c", "failed": "no disk"}), "c is gone: no disk"),
     (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c is given up: no disk"),
     (
         Reason("not-reached", {"cluster": "c", "stage": "loading", "error": "no disk", "tries": 2}),
-        "c failed at loading, try 2: no disk",
+        "c failed while loading (attempt 2): no disk",
+    ),
+    (
+        Reason("not-reached", {"cluster": "c", "stage": "membership", "error": "no answer", "tries": 1}),
+        "c did not get its new member list (attempt 1): no answer",
     ),
     (
         Reason("unreadable", {"cluster": "c", "error": "refused"}),
@@ -216,13 +357,13 @@ SAID = [
         "Job j failed: exit code 1; its log is /log/j",
     ),
     (Reason("job-cancelled", {"job": "j", "cluster": "c", "error": "", "log": ""}), "Job j is cancelled"),
-    (Reason("retry", {"job": "j", "attempt": 2, "error": "lost"}), "Job j failed (lost): attempt 2 follows"),
-    (Reason("cancel-asked", {"job": "j", "by": "ann"}), "Job j is taken back by ann"),
+    (Reason("retry", {"job": "j", "attempt": 2, "error": "lost"}), "Job j failed (lost); attempt 2 follows"),
+    (Reason("cancel-asked", {"job": "j", "by": "ann"}), "Job j was cancelled by ann"),
     (
         Reason("time-limit", {"job": "j", "limit_us": 60_000_000}),
         "Job j has passed its time limit of 1m00s: it is stopped",
     ),
-    (Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}), "There is a MR-cluster c already"),
+    (Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}), "There is already an MR-cluster c"),
     (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
     (
         Reason("minimum-above-pool", {"cluster": "c", "minimum": 9, "able": 8}),
@@ -235,10 +376,10 @@ SAID = [
     (Reason("no-such-cluster", {"cluster": "c"}), "There is no MR-cluster c"),
     (Reason("no-such-node", {"node": "n"}), "There is no node n in the pool"),
     (Reason("no-such-job", {"job": "j"}), "There is no job j that has not ended"),
-    (Reason("job-exists", {"job": "j"}), "There is a job j already"),
+    (Reason("job-exists", {"job": "j"}), "There is already a job j"),
     (
         Reason("has-jobs", {"cluster": "c", "jobs": ("j1", "j2")}),
-        "c has jobs that have not ended (j1, j2): wait for them, or force it",
+        "c has jobs that have not ended (j1, j2): wait for them (`fawkes jobs c`), or cancel them all with --force",
     ),
     (
         Reason("master-node", {"node": "n", "cluster": "c"}),
@@ -281,11 +422,11 @@ SAID = [
     (Reason("not-drained", {"node": "n"}), "n is not out of service"),
     (
         Reason("not-in-inventory", {"node": "n"}),
-        "n is no longer in the inventory: put it back there and start the controller again",
+        "n is no longer in the inventory: add it there, then restart the controller",
     ),
     (
         Reason("shadow", {"asked": "Requested"}),
-        "The controller runs in shadow: it decides and does nothing, so that Requested has no effect",
+        "The controller runs in shadow: it decides but does nothing, so nothing was done",
     ),
     (Reason("new"), "New in the inventory"),
     (Reason("retire", {"cluster": "c"}), "c ends: its nodes are stopped and wiped"),
@@ -325,18 +466,18 @@ def test_one_sentence_for_several_nodes() -> None:
         (
             "policy-failed",
             {"policy": "mine", "failed": "a: NaN"},
-            "The policy mine gave no usable answer (a: NaN): all keep what they hold",
+            "The policy mine gave no usable answer (a: NaN): all keep their nodes",
         ),
         ("no-weights", {"clusters": {}}, "No MR-cluster is active: there is nothing to balance"),
         (
             "no-weights",
             {"clusters": {"a": {"y": None}}},
-            "No MR-cluster could be measured: all keep what they hold",
+            "No MR-cluster could be measured: all keep their nodes",
         ),
         (
             "no-weights",
             {"policy": "TD", "clusters": {"a": {"y": 0.0}, "b": {"y": None}}},
-            "The policy TD measures 0 everywhere, so that weights are undefined: all keep what they hold",
+            "The policy TD measures 0 everywhere, so weights are undefined: all keep their nodes",
         ),
     ],
 )

@@ -1,0 +1,130 @@
+"""Events in a few words: what happened, by the names of the things that it happened to."""
+
+from __future__ import annotations
+
+from fawkes.core.events import (
+    AttemptSeen,
+    CancelAsked,
+    Done,
+    DrainAsked,
+    Event,
+    Failed,
+    JobObserved,
+    MastersSeen,
+    NodeObserved,
+    NodeSeen,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    RetryAsked,
+    Sampled,
+    Started,
+    Submitted,
+    UndrainAsked,
+    Woke,
+)
+from fawkes.core.sight import Attempt, Launcher, Sight
+from fawkes.report.sentences import thing
+
+
+def event_in_words(event: Event) -> str:
+    """What happened, in a few words."""
+    for words in (_seen_in_words, _facts_in_words):
+        said = words(event)
+        if said is not None:
+            return said
+    return _asked_in_words(event)
+
+
+def _seen_in_words(event: Event) -> str | None:
+    match event:
+        case Started():
+            return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
+        case Woke():
+            return "the timer"
+        case Sampled():
+            failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
+            return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])
+        case Done():
+            return f"{thing(event.effect)}: done"
+        case Failed():
+            return f"{thing(event.effect)}: failed" + _after_colon(event.error)
+    return None
+
+
+def _facts_in_words(event: Event) -> str | None:
+    match event:
+        case NodeObserved():
+            return f"{event.node} is {event.condition.value}" + _after_colon(event.error)
+        case NodeSeen():
+            return f"{event.node}: {_sight_in_words(event.sight)}"
+        case MastersSeen():
+            verb = "do not answer" if event.error else "answer"
+            return f"the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case AttemptSeen():
+            return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
+        case JobObserved():
+            return f"{event.job} (attempt {event.attempt}) is {event.progress.value}" + _after_colon(event.error)
+    return None
+
+
+def _sight_in_words(sight: Sight) -> str:
+    parts = [f"NodeManager {sight.compute}"] if sight.compute else []
+    parts += [f"DataNode {sight.stored}"] if sight.stored else []
+    blocks = sight.blocks
+    if blocks is not None and blocks.known:
+        parts.append(f"{blocks.at_risk_files} files at risk, {blocks.missing_files} with missing blocks")
+    elif blocks is not None:
+        parts.append("its blocks are not known" + _after_colon(blocks.why))
+    return ", ".join(parts) or "its masters say nothing about it"
+
+
+def _attempt_in_words(seen: Attempt) -> str:
+    launcher = "launcher not known" if seen.launcher is Launcher.NOT_KNOWN else f"launcher {seen.launcher}"
+    code = "" if seen.exit is None else f" with exit code {seen.exit}"
+    if seen.applications is None:
+        applications = "applications not known"
+    else:
+        applications = ", ".join(f"{one.id} {one.life}" for one in seen.applications) or "no application"
+    return f"{launcher}{code}, {applications}" + _after_colon(seen.refused or seen.error or seen.words)
+
+
+def _asked_in_words(event: Event) -> str:
+    what: str
+    match event:
+        case Requested() | Submitted():
+            what = event.spec.id
+        case ReleaseAsked():
+            what = f"{event.cluster}, only asked whether that may be" if event.dry_run else event.cluster
+        case CancelAsked():
+            what = event.job
+        case RetryAsked():
+            what = event.subject
+        case DrainAsked():
+            what = f"{event.node}: {event.reason}" + (", its data is given up" if event.discard else "")
+        case UndrainAsked():
+            what = event.node
+        case PauseAsked():
+            what = event.reason
+        case _:
+            what = ""
+    by = event.by if isinstance(event, _ASKED) else ""
+    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+
+
+_ASKED = (
+    Requested,
+    Submitted,
+    ReleaseAsked,
+    CancelAsked,
+    DrainAsked,
+    UndrainAsked,
+    PauseAsked,
+    ResumeAsked,
+    RetryAsked,
+)
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""
