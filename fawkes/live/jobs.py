@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -57,14 +58,26 @@ class _Watched:
 
 
 class Jobs:
-    """Reaches `StartJob` and `CancelJob` goals, and looks every second how the attempts stand."""
+    """Reaches `StartJob` and `CancelJob` goals, and looks every second how the attempts stand.
 
-    def __init__(self, ground: Ground, clusters: Clusters, setup: Setup, mailbox: Mailbox, upload: Upload) -> None:
+    ``over`` says whether an attempt has been judged to its end: it is watched no more then.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        setup: Setup,
+        mailbox: Mailbox,
+        upload: Upload,
+        over: Callable[[ClusterId, JobId, int], bool] = lambda cluster, job, attempt: False,
+    ) -> None:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox
         self._upload = upload
+        self._over = over
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="jobs")
@@ -124,7 +137,9 @@ class Jobs:
 
     def _look_at(self, name: ClusterId) -> None:
         with self._lock:
-            watched = [one for one in self._watched.values() if one.cluster == name]
+            found = [one for one in self._watched.values() if one.cluster == name]
+        watched = [one for one in found if not self._over(one.cluster, one.job, one.attempt)]
+        self._forget([one for one in found if one not in watched])
         cluster = self._clusters.get(name)
         if cluster is None:
             self._forget(watched)
@@ -195,7 +210,7 @@ class Jobs:
             one.told, one.latest = seen, look
             one.began = one.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
             self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
-        verdict = judge(seen, began=one.began, cancelling=one.cancelled, quiet=True)
+        verdict = judge(seen, began=one.began, cancelling=one.cancelled, lasted=False)
         if verdict is not None and verdict.progress is not Progress.RUNNING:
             self._forget([one])
 
