@@ -39,11 +39,17 @@ def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
 
 
 def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
-    earlier = draft.pending(Key.SURVEY.of(cluster.id))
-    if earlier is not None and isinstance(earlier.effect, Survey):
-        _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
+    _overtake(draft, cluster)
     effect = Survey(cluster.id, cluster.version, request)
     draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def _overtake(draft: Draft, cluster: ClusterState) -> None:
+    """Whoever waits for a survey is told that its answer does not matter any more."""
+    earlier = draft.pending(Key.SURVEY.of(cluster.id))
+    if earlier is not None and isinstance(earlier.effect, Survey):
+        draft.settle(earlier.key)
+        _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
 
 
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -143,7 +149,8 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     if stage is not None:
         stop = Retire(cluster.id, cluster.version)
         draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
-    for key in (Key.MEMBERSHIP, Key.SILENT, Key.SURVEY):
+    _overtake(draft, cluster)
+    for key in (Key.MEMBERSHIP, Key.SILENT):
         draft.settle(key.of(cluster.id))
     why = draft.say("retire", cluster=cluster.id)
     for node in draft.nodes_of(cluster.id):
