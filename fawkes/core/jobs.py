@@ -89,7 +89,7 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         return
     seen = event.seen
     cancelling = job.life is JobLife.CANCELLING
-    verdict = attempts.judge(seen, began=job.life is not JobLife.STARTING, cancelling=cancelling, lasted=False)
+    verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False)
     if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
         # Its client was ended before the ResourceManager knew of this application.
         effect = CancelJob(job.id, job.cluster, job.attempt)
@@ -100,10 +100,19 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         _undecided(draft, job, seen)
 
 
+def _began(job: JobState) -> bool:
+    """Whether something of the attempt was seen before."""
+    known = job.seen is not None and job.seen.launcher in (Launcher.RUNNING, Launcher.LOST)
+    return known or job.life is not JobLife.STARTING
+
+
 def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
     """Facts that say nothing yet: they may when they last; what could not be worked on is tried again soon."""
     quiet, before = Key.QUIET.of(job.id), None if job.seen is None else job.seen.launcher
-    draft.put_job(replace(job, seen=seen))
+    if seen.launcher is Launcher.NOT_KNOWN:
+        draft.settle(quiet)
+    else:
+        draft.put_job(replace(job, seen=seen))
     if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
         draft.expect(quiet, draft.settings.quiet_us)
     if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):

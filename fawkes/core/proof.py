@@ -23,6 +23,7 @@ _LIVE = "LIVE"
 _READABLE = frozenset(
     {_LIVE, "DECOMMISSIONING", "DECOMMISSIONED", "ENTERING MAINTENANCE", "IN MAINTENANCE", "STALE_NODE"}
 )
+_SEVERAL = re.compile(r"(.*) \((\d+) blocks\)", re.DOTALL)
 _ERASURE = re.compile(r"-(\d+)-(\d+)-(\d+)k$")
 
 
@@ -30,21 +31,22 @@ _ERASURE = re.compile(r"-(\d+)-(\d+)-(\d+)k$")
 class BlockSeen:
     """A block of a report: its file, whether that is open, the replicas wanted, and address and state of each.
 
-    An erasure-coded block group wants as many replicas as it has cells.
+    An erasure-coded block group (``is_group``) wants as many replicas as it has cells.
     """
 
     file: str
     is_open: bool
     replication: int
     replicas: tuple[tuple[str, str], ...]
+    is_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What must be shown before a node that stored data is wiped.
 
-    ``missing_before`` are the files of which blocks were missing before it began to leave: they hold nobody. None:
-    not known, so that any missing block counts.
+    ``missing_before`` are the files of which blocks were missing before it began to leave, with their number where
+    there are several (`missing_name`): they hold nobody. None: not known, so that any missing block counts.
     """
 
     missing_before: tuple[str, ...] | None = None
@@ -62,26 +64,40 @@ def cells_of(policy: str, length: int | None = None) -> int | None:
     return parity + (data if length is None else max(1, min(data, -(-length // max(1, cell_bytes)))))
 
 
+def missing_name(file: str, blocks: int) -> str:
+    """How a file with so many missing blocks is named, so that one more of them is news."""
+    return file if blocks == 1 else f"{file} ({blocks} blocks)"
+
+
+def missing_blocks(name: str) -> tuple[str, int]:
+    """The file and the number of its missing blocks behind such a name."""
+    found = _SEVERAL.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, 1)
+
+
 @dataclass(slots=True)
 class _Files:
-    """Names of files, without end in number, cut in kind."""
+    """Files with the number of their blocks, without end in number, cut in kind."""
 
-    names: dict[str, None] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
     count: int = 0
     last: str = ""
 
     def add(self, name: str) -> None:
         """Blocks of one file follow each other: each file is counted once."""
-        if name == self.last:
-            return
-        self.last = name
-        self.count += 1
-        if len(self.names) < NAMED:
-            self.names[name] = None
+        if name != self.last:
+            self.last = name
+            self.count += 1
+        if name in self.names or len(self.names) < NAMED:
+            self.names[name] = self.names.get(name, 0) + 1
 
     def sorted(self) -> tuple[str, ...]:
         """The names that were kept."""
         return tuple(sorted(self.names))
+
+    def with_blocks(self) -> tuple[str, ...]:
+        """The same, with the number of blocks where there are several."""
+        return tuple(missing_name(name, blocks) for name, blocks in sorted(self.names.items()))
 
 
 def reports(
@@ -92,10 +108,12 @@ def reports(
     Only replicas in state LIVE on ``sound`` addresses count: nodes in service that were heard from a moment ago.
     """
     at_risk = {address: _Files() for address in leaving}
-    missing = _Files()
+    missing, unheard = _Files(), _Files()
     for block in blocks:
         if not any(state in _READABLE for _, state in block.replicas):
             missing.add(block.file)
+        elif sum(at in sound and state == _LIVE for at, state in block.replicas) < _least(block):
+            unheard.add(block.file)
         for address in {at for at, _ in block.replicas if at in at_risk}:
             elsewhere = {at for at, state in block.replicas if at != address and at in sound and state == _LIVE}
             # What is being written cannot get more replicas until its file is closed.
@@ -108,11 +126,18 @@ def reports(
             known=True,
             at_risk=files.sorted(),
             at_risk_files=files.count,
-            missing=missing.sorted(),
+            missing=missing.with_blocks(),
             missing_files=missing.count,
+            unheard=unheard.sorted(),
+            unheard_files=unheard.count,
         )
         for address, files in at_risk.items()
     }
+
+
+def _least(block: BlockSeen) -> int:
+    """How many replicas a block must have on sound nodes, or it may be lost with a node that is not heard from."""
+    return block.replication if block.is_group and not block.is_open else 1
 
 
 def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
@@ -126,8 +151,8 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
         return "the NameNode has not been asked about its blocks since"
     if blocks.at_risk_files:
         return f"too few replicas elsewhere of {_named(blocks.at_risk, blocks.at_risk_files)}"
-    before = frozenset(proof.missing_before or ())
-    lost = [file for file in blocks.missing if file not in before]
+    before = dict(map(missing_blocks, proof.missing_before or ()))
+    lost = [name for name in blocks.missing if (one := missing_blocks(name))[1] > before.get(one[0], 0)]
     if lost:
         known = "" if proof.missing_before is not None else "; whether they were missing before is not known"
         return f"no live node has all blocks of {_named(lost, len(lost))}{known}"
@@ -143,7 +168,11 @@ def not_proven(sight: Sight, proof: Proof, *, since_us: int) -> str:
     """
     if sight.stored not in (Stored.LEFT, *UNHEARD):
         return unsafe(None if sight.blocks is None else replace(sight.blocks, known=False), proof, since_us=since_us)
-    return unsafe(sight.blocks, proof, since_us=since_us)
+    why = unsafe(sight.blocks, proof, since_us=since_us)
+    if not why and sight.stored in UNHEARD and sight.blocks is not None and sight.blocks.unheard_files:
+        # What was on it is not listed any more, and the nodes that are may have died a moment ago as well.
+        return f"no sound node has {_named(sight.blocks.unheard, sight.blocks.unheard_files)}"
+    return why
 
 
 def progress(blocks: Blocks | None) -> str:

@@ -46,8 +46,9 @@ class Blocks:
 
     With ``known`` it is a whole report on every block of HDFS, asked for at ``asked_us``; else ``why`` says why there
     is none. ``at_risk`` are files with a block on this node that has too few live replicas elsewhere, ``missing``
-    files with a block of which no replica is known at all; both are cut, ``at_risk_files`` and ``missing_files`` count
-    them all. ``listed``, ``too_few``, ``only_here`` and ``open_blocks`` are the NameNode's own counts of this node's
+    files with a block of which no replica is known at all, ``unheard`` files with a block that no node in service which
+    was heard from a moment ago has; all are cut, ``at_risk_files``, ``missing_files`` and ``unheard_files`` count them.
+    ``listed``, ``too_few``, ``only_here`` and ``open_blocks`` are the NameNode's own counts of this node's
     blocks; ``staying`` DataNodes with ``free_bytes`` are in service besides it.
     """
 
@@ -58,6 +59,8 @@ class Blocks:
     at_risk_files: int = 0
     missing: tuple[str, ...] = ()
     missing_files: int = 0
+    unheard: tuple[str, ...] = ()
+    unheard_files: int = 0
     listed: int | None = None
     too_few: int | None = None
     only_here: int | None = None

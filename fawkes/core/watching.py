@@ -15,7 +15,7 @@ from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost, no_alert
-from fawkes.core.proof import Proof, cannot_end, not_proven
+from fawkes.core.proof import Proof, cannot_end, missing_blocks, missing_name, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
@@ -75,7 +75,11 @@ def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
     leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
     if not leaving or sight.stored not in HEARD or blocks is None or not blocks.known:
         return known
-    return blocks.missing if known is None else tuple(file for file in known if file in set(blocks.missing))
+    if known is None:
+        return blocks.missing
+    now = dict(map(missing_blocks, blocks.missing))
+    both = ((file, min(count, now[file])) for file, count in map(missing_blocks, known) if file in now)
+    return tuple(missing_name(file, count) for file, count in both)
 
 
 def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:

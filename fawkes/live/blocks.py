@@ -53,7 +53,7 @@ class _File:
         is_open = self.is_open and not self.policy
         wanted = cells_of(self.policy, None if self.is_open else length) if self.policy else self.replication
         self.left -= 1
-        return BlockSeen(self.name, is_open, wanted, replicas) if wanted and self.left >= 0 else None
+        return BlockSeen(self.name, is_open, wanted, replicas, bool(self.policy)) if wanted and self.left >= 0 else None
 
 
 def counts(hdfs: Storage, node: NodeId) -> Blocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,18 +26,18 @@ def undrain(desk: Desk, node: str = NODE) -> None:
     desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId(node), by="ann", ask="u"))
 
 
-def draining(role: Role = Role.TRANSIENT_CORE, **changes: object) -> Desk:
+def draining(role: Role = Role.TRANSIENT_CORE) -> Desk:
     """node03 begins to leave for an operator."""
-    desk = grown(role, **{"transient_leave_us": 10**12, "transient_core_leave_us": 10**12, **changes})
+    desk = grown(role, transient_leave_us=10**12, transient_core_leave_us=10**12)
     desk.drain(NODE)
     desk.done("membership:a")
     assert desk.node(NODE).life is NodeLife.DRAINING
     return desk
 
 
-def evacuating(**changes: object) -> Desk:
+def evacuating() -> Desk:
     """Nothing computes on node03 any more; its blocks are next."""
-    desk = draining(**changes)
+    desk = draining()
     desk.now_s += 1
     desk.look(NODE, Compute.LEFT, Stored.IN_SERVICE, why=NOT_KNOWN)
     desk.done("membership:a")
@@ -45,7 +46,7 @@ def evacuating(**changes: object) -> Desk:
     return desk
 
 
-def died_while_leaving(**blocks: object) -> Desk:
+def died_while_leaving(**blocks: Any) -> Desk:
     """node03 is dead although its blocks are not safe elsewhere."""
     desk = evacuating()
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, at_risk=("/x",), at_risk_files=1)
@@ -301,7 +302,7 @@ def test_a_node_that_died_is_wiped_when_its_blocks_are_elsewhere(stored: Stored)
     assert host.proof == Proof(None)
 
 
-UNPROVEN: dict[str, tuple[Stored, dict[str, object]]] = {
+UNPROVEN: dict[str, tuple[Stored, dict[str, Any]]] = {
     "the report says why it is none": (Stored.LEFT, {"why": NOT_KNOWN}),
     "files are at risk": (Stored.LEFT, {"at_risk": ("/x",), "at_risk_files": 1}),
     "more files are at risk than are named": (Stored.LEFT, {"at_risk": (), "at_risk_files": 1}),
@@ -402,7 +403,7 @@ def test_facts_of_an_evacuation_that_was_called_off_do_not_count_in_the_next() -
 
 def test_what_was_missing_before_holds_nobody() -> None:
     desk = evacuating()
-    lost = {"missing": ("/old",), "missing_files": 1}
+    lost: dict[str, Any] = {"missing": ("/old",), "missing_files": 1}
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, at_risk=("/x",), at_risk_files=1, **lost)
     assert desk.node(NODE).missing_before == ("/old",)
     desk.now_s += 1
@@ -452,7 +453,7 @@ def test_an_evacuation_that_the_name_node_forgot_is_told_again() -> None:
 
 def test_a_node_whose_blocks_are_not_safe_is_said_to_be_held_after_a_while_and_when_the_reason_changes() -> None:
     desk = evacuating()
-    figures: dict[str, object] = {"listed": 9, "too_few": 3, "only_here": 2, "at_risk": ("/x",), "at_risk_files": 1}
+    figures: dict[str, Any] = {"listed": 9, "too_few": 3, "only_here": 2, "at_risk": ("/x",), "at_risk_files": 1}
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     desk.wait(HELD_S - 1)
     assert desk.node(NODE).alert == ""
@@ -469,7 +470,7 @@ def test_a_node_whose_blocks_are_not_safe_is_said_to_be_held_after_a_while_and_w
 
 def test_a_drain_that_can_never_end_says_so_until_that_has_changed() -> None:
     desk = evacuating()
-    figures: dict[str, object] = {"listed": 9, "too_few": 3, "only_here": 2, "staying": 0}
+    figures: dict[str, Any] = {"listed": 9, "too_few": 3, "only_here": 2, "staying": 0}
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     desk.wait(HELD_S)
     assert desk.node(NODE).alert == "this drain cannot end: 0 DataNodes stay for 1 replicas of each block"
@@ -552,7 +553,7 @@ def test_of_two_held_nodes_the_mr_cluster_names_one_until_both_are_settled() -> 
     desk.drain("node04")
     desk.look("node04", Compute.LEFT, Stored.IN_SERVICE, why=NOT_KNOWN)
     desk.now_s += 1
-    missing = {"missing": ("/x", "/y"), "missing_files": 2}
+    missing: dict[str, Any] = {"missing": ("/x", "/y"), "missing_files": 2}
     desk.look("node04", Compute.LOST, Stored.DEAD, **missing)
     desk.wait(MISSING_S)
     assert desk.state.clusters[A].alert.startswith("node04: ")
