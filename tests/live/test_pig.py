@@ -15,7 +15,7 @@ from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.setup import Setup
 from tests.dist.helpers import LocalShell
-from tests.live.test_jobs import Bench
+from tests.live.test_jobs import Bench, verdict
 from tests.support.stub import Stub, stub_master
 
 PIG = PIG_PINS[DEFAULT_PIG]
@@ -38,15 +38,13 @@ def master() -> Iterator[Stub]:
 
 def test_pig_that_lacks_its_input_says_which(master: Stub) -> None:
     bench = Bench(master, "pig")
-    bench.jobs.start(bench.start)
+    bench.begin()
     bench.launcher, bench.stderr = {"state": "finished", "exit": "6"}, SAID
 
-    (event,) = bench.seen()
+    (seen,) = bench.seen()
 
-    assert (event.progress, event.error) == (
-        Progress.FAILED,
-        'Failed to read data from "hdfs://m:8020/sets/join"',
-    )
+    assert verdict(seen) is Progress.FAILED
+    assert seen.words == 'Failed to read data from "hdfs://m:8020/sets/join"'
 
 
 @pytest.mark.parametrize("launcher", [{"state": "lost"}, {"state": "finished", "exit": "137"}])
@@ -55,14 +53,13 @@ def test_a_client_that_was_lost_may_have_had_more_to_run(
     master: Stub, launcher: dict[str, str], kind: str, wanted: str
 ) -> None:
     bench = Bench(master, kind)
+    bench.begin()
     bench.yarn("FINISHED", "FINISHED")
-    bench.jobs.start(bench.start)
     bench.launcher = launcher
 
-    events = bench.seen()
+    (seen,) = bench.seen()
 
-    assert events[-1].progress.value == wanted
-    assert bool(events[-1].error) == (wanted == "failed")
+    assert verdict(seen) == wanted
 
 
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
