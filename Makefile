@@ -1,11 +1,11 @@
-# demo, test, test-fast, check, bench, shows: each brings what it needs into .venv and the cache first.
+# demo, test, test-fast, check, bench, drills, shows: each brings what it needs into .venv and the cache first.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests start Python some hundred times: with nothing compiled kept, half of their time goes into compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast check bench shows format ready clean
+.PHONY: demo test test-fast check bench drills shows format ready clean
 
 demo: ready
 	@$(BIN)/fawkes demo
@@ -27,6 +27,17 @@ check: $(VENV)/ready
 
 bench: ready
 	$(BIN)/python -m bench
+
+# Mixtures of faults by seed, simulated and on real Hadoop: make drills SIM=0-9999 REAL=0-99 goes on where it stopped.
+SIM := 0-199
+REAL := 0-2
+DRILLS := build/drills
+drills: ready
+	@$(BIN)/fawkes dist get 3.5.0
+	$(BIN)/python -m drills --folder $(DRILLS) every-step
+	$(BIN)/python -m drills --folder $(DRILLS) sim --seeds $(SIM)
+	$(BIN)/python -m drills --folder $(DRILLS) real --seeds $(REAL)
+	$(BIN)/python -m drills --folder $(DRILLS) table
 
 # Long runs on real Hadoop: the paper's micro-experiments in small, then calibrating and judging (20 minutes each).
 shows: ready

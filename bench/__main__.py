@@ -1,4 +1,4 @@
-"""`python -m bench [core|simulator|readers|ssh|deploy|grow ...]`: measure, print the table, write it down if asked."""
+"""`python -m bench [core|ledger|simulator|readers|ssh|deploy|grow ...]`: measure, print the table, write it down."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "simulator", "readers", "ssh", "deploy", "grow")
-_ROUNDS = {"core": 5, "simulator": 3, "readers": 3, "ssh": 5, "hadoop": 3}
+PARTS = ("core", "ledger", "simulator", "readers", "ssh", "deploy", "grow")
+_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "readers": 3, "ssh": 5, "hadoop": 3}
 
 
 def main() -> int:
@@ -81,6 +81,10 @@ def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]
         from bench import core
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
+    if "ledger" in parts:
+        from bench import ledger
+
+        figures += ledger.figures(rounds or _ROUNDS["ledger"], say)
     if "simulator" in parts:
         from bench import simulator
 

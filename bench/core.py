@@ -129,6 +129,11 @@ class Steps:
             self._entries.append(Entry(len(self._entries) + 1, event, decision))
         return len(self._entries)
 
+    @property
+    def kept(self) -> list[Entry]:
+        """The steps that were kept, with those that are still to come."""
+        return self._entries
+
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The steps that were kept."""
         yield from self._entries[after:]

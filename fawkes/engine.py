@@ -13,7 +13,7 @@ from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, View, evolve
 from fawkes.core.weights import Measure
-from fawkes.errors import BrokenError
+from fawkes.errors import BrokenError, FullError
 from fawkes.ports import Entry, Store, World
 
 #: makes the policy of a `Started` event callable again, from its stored text
@@ -21,7 +21,10 @@ LoadPolicy = Callable[[PolicyText, Settings], Measure]
 
 
 class Engine:
-    """Owns the state; everything else is handed in. ``remember`` is shown the state after each stored step."""
+    """Owns the state; everything else is handed in.
+
+    ``remember`` is shown the state after each stored step. It raises no FullError: the step would be taken twice.
+    """
 
     def __init__(
         self,
@@ -46,12 +49,28 @@ class Engine:
     def run(self) -> None:
         """Take events until the world has no more."""
         while (event := self._world.next_event()) is not None:
-            self.step(event)
+            if not self.offer(event):
+                return
+
+    def offer(self, event: Event) -> bool:
+        """`step`, again and again while the store has no room; False when the world ends before it has.
+
+        Then the step was neither stored nor done.
+        """
+        while True:
+            try:
+                self.step(event)
+            except FullError as error:
+                if not self._world.wait_for_room(error):
+                    return False
+            else:
+                return True
 
     def step(self, event: Event) -> Decision:
         """One turn: decide, check, store, evolve, start the effects. The decision.
 
-        BrokenError when the decision would break an invariant: nothing was stored and nothing was done.
+        BrokenError when the decision would break an invariant, FullError when the store has no room: nothing was stored
+        and nothing was done.
         """
         if isinstance(event, Started):
             self._measure = self._load_policy(event.policy, event.settings)

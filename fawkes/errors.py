@@ -6,7 +6,9 @@
     |- UserError           fix the command or the file                        exit 2
     |  `- ConfigError      ... this key of this file                          exit 2
     |- HostError           look at this host                                  exit 1
+    |  `- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
+    |- FullError           the ledger's disk has no room: free some            exit 1
     |- DeadlineError       it took longer than its deadline                   exit 5
     |- RefusedError        refused for safety: nothing was done               exit 6
     |- ElsewhereError      another controller is in charge                    exit 7
@@ -75,6 +77,15 @@ class HostError(FawkesError):
         self.host = host
 
 
+class NodeRefusedError(HostError):
+    """A node whose lease is damaged, or that of another pool or node: nothing was done there, all others go on.
+
+    Unlike `ElsewhereError` it says nothing about who controls the pool: any task of a job can write that file.
+    """
+
+    exit_status = ExitStatus.REFUSED
+
+
 class PartialError(FawkesError):
     """Some hosts did it, some did not: ``failed`` maps each host that failed to its reason."""
 
@@ -85,6 +96,10 @@ class PartialError(FawkesError):
         super().__init__(f"{what}: {done} ok, {len(failed)} failed ({rows})", hint=hint)
         self.done = done
         self.failed = dict(failed)
+
+
+class FullError(FawkesError):
+    """The ledger's disk takes no more: nothing was stored. The same may be tried again when there is room."""
 
 
 class DeadlineError(FawkesError):

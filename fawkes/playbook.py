@@ -16,7 +16,7 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from fawkes.errors import ElsewhereError, FawkesError, HostError, RefusedError, UserError
+from fawkes.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError, UserError
 from fawkes.script import Facts, Script, Secret, Value, read_facts
 
 __all__ = [
@@ -71,7 +71,14 @@ class Exit(IntEnum):
     """A daemon ended soon after its start."""
     CLOSED = 82
     """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
+    DAMAGED = 83
+    """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
 
+
+_REFUSED_ALONE = (
+    "Nothing was changed there. Look with `fab -H {node} --search-root playbooks --collection lease show`; "
+    'docs/operations.md, "A node that is refused", says how to repair it'
+)
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.CLEAN_FAILED: (HostError, "is not clean", "Look at what is listed; the node stays taken until it is gone"),
@@ -79,17 +86,18 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
     Exit.CANNOT_WRITE: (HostError, "cannot write", "Check that the disk is not full and who owns the folder"),
     Exit.SHARED_FOLDER: (
-        RefusedError,
+        NodeRefusedError,
         "the work folder belongs to another node",
-        "Give each node a work_dir on its own disk",
+        "Give each node a work_dir on its own disk. " + _REFUSED_ALONE,
     ),
     Exit.BUSY: (HostError, "another step kept the node's lock", "Try again"),
     Exit.NOT_TAKEN: (RefusedError, "the node is not taken by this MR-cluster", "Nothing was changed"),
     Exit.FOREIGN: (
-        ElsewhereError,
+        NodeRefusedError,
         "the node belongs to another pool",
-        "`fawkes down` of that pool gives it back",
+        "`fawkes down` of that pool gives it back. " + _REFUSED_ALONE,
     ),
+    Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
     Exit.FENCED: (
         ElsewhereError,
         "another controller has taken over the node",
@@ -108,8 +116,8 @@ def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
     detail = f": {lines[-1]}" if lines else ""
     kind, what, hint = _MEANING.get(exit_code, (HostError, f"exit code {exit_code}", ""))
     sentence = f"{doing} failed, {what}{detail}"
-    if kind is HostError:
-        return HostError(sentence, host=node, hint=hint)
+    if issubclass(kind, HostError):
+        return kind(sentence, host=node, hint=hint.replace("{node}", node))
     return kind(sentence, where=node, hint=hint)
 
 
@@ -244,6 +252,9 @@ class Lease:
 
 
 # `alive FILE`: the process of a pid file runs; it is the same one only while pid, start time and boot agree.
+# `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
+# task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
+# would pass for a newer epoch.
 # `marked POOL CLUSTER WORK_DIR`: pids of all processes of a MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
 _PRELUDE = r"""
@@ -261,6 +272,38 @@ alive() {
     boot_id
     [ -n "$born" ] && [ "$born" = "$boot" ] && started "$pid" && [ "$started" = "$since" ] && [ "$state" != Z ]
 }
+is_name() { case $1 in '' | [!A-Za-z0-9]* | *[!A-Za-z0-9_.-]*) return 1 ;; esac; }
+is_number() { case $1 in '' | *[!0-9]* | ????????????????*) return 1 ;; esac; }
+read_lease() {
+    node=; pool=; cluster=; generation=; epoch=; controller=; closed=; damage=; leased=no
+    [ -e "$1/lease" ] || [ -L "$1/lease" ] || return 0
+    leased=yes
+    if [ ! -f "$1/lease" ] || [ -L "$1/lease" ]; then damage="it is no plain file"; return 0; fi
+    lease_size=$(wc -c <"$1/lease") 2>/dev/null || { damage="it cannot be read"; return 0; }
+    [ "$lease_size" -gt 0 ] || { damage="it is empty"; return 0; }
+    [ "$lease_size" -le 4096 ] || { damage="it has $lease_size bytes, too many for a lease"; return 0; }
+    cluster=-; generation=-
+    while IFS='=' read -r key value; do
+        case $key in
+            node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
+            epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
+            *) damage="it has a line that is none of a lease"; return 0 ;;
+        esac
+    done <"$1/lease"
+    # What stands behind the last line feed was read into `key` all the same: a file that was cut off.
+    if [ -n "$key" ] || ! is_name "$node" || ! is_name "$pool" || ! is_name "$controller" ||
+        ! is_number "$epoch" || ! is_number "$closed" ||
+        { [ -n "$cluster$generation" ] && { ! is_name "$cluster" || ! is_number "$generation"; }; }; then
+        damage="it is cut off, or has a value that none of Fawkes would write"
+    fi
+}
+lease_facts() {
+    [ $leased = yes ] || return 0
+    if [ -n "$damage" ]; then fact lease.damage "$damage"; return 0; fi
+    fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
+    fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
+    fact lease.closed "$closed"
+}
 marked() {
     {
         grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
@@ -275,30 +318,28 @@ my_epoch={epoch}; my_controller={controller}
 umask 022
 mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
 flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
-node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; closed=0; leased=no
-if [ -e "$work/lease" ]; then
-    leased=yes; pool=
-    while IFS='=' read -r key value; do
-        case $key in
-            node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
-            epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
-        esac
-    done <"$work/lease"
-fi
+read_lease "$work"
 refuse() {
-    fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
-    fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
+    lease_facts
     echo "$2" >&2
     exit "$1"
 }
+# The content is on the disk before its name is: after a power failure a lease would be an empty file otherwise.
+# `sync` before coreutils 8.24 knows no files and syncs everything, which does as well.
 write_lease() {
     printf 'node=%s\npool=%s\ncluster=%s\ngeneration=%s\nepoch=%s\ncontroller=%s\nclosed=%s\n' "$my_node" \
         "$my_pool" "$1" "$2" "$my_epoch" "$my_controller" "$closed" >"$work/.lease.new" &&
-        mv -f "$work/.lease.new" "$work/lease" ||
+        sync "$work/.lease.new" && mv -fT "$work/.lease.new" "$work/lease" && sync "$work" ||
         { echo "cannot write $work/lease" >&2; exit 73; }
 }
+if [ -n "$damage" ]; then
+    [ {mends} = yes ] || refuse 83 "$work/lease is no lease: $damage"
+fi
+if [ $leased = no ] || [ -n "$damage" ]; then
+    node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; closed=0
+fi
 [ "$node" = "$my_node" ] || refuse 74 "the lease in $work is that of node $node"
-[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work is that of pool ${pool:-(unreadable)}"
+[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work is that of pool $pool"
 [ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
 [ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
     refuse 78 "controller $controller has the same epoch $epoch"
@@ -326,8 +367,9 @@ def reading(template: str, **values: Value) -> Script:
     return Script(_PRELUDE) + Script.of(template, **values)
 
 
-def _lease_values(lease: Lease) -> dict[str, Value]:
+def _lease_values(lease: Lease, *, mends: bool = False) -> dict[str, Value]:
     return {
+        "mends": "yes" if mends else "no",
         "work": lease.work_dir,
         "node": lease.node,
         "pool": lease.pool,
@@ -343,7 +385,8 @@ def changing(
 ) -> Script:
     """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
 
-    Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*``. A newer epoch is
+    Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*`` (``lease.damage`` alone
+    when it is none). A newer epoch is
     written down before the script begins, so that an older controller is shut out from then on. What the script starts
     in the background does not inherit the lock. Once the node was closed (``playbooks/lease.py``) only a script that
     ``wipes`` runs for the MR-cluster that leaves. ``after`` runs when the script has ended well and the lock is free
@@ -360,9 +403,13 @@ def changing(
     )
 
 
-def lease_change(lease: Lease, template: str, **values: Value) -> Script:
-    """For ``playbooks/lease.py`` alone: a script that may read the lease, under the lock, and write it anew."""
-    return Script(_PRELUDE) + Script.of(_READ_LEASE, **_lease_values(lease)) + Script.of(template, **values)
+def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:
+    """For ``playbooks/lease.py`` alone: a script that may read the lease, under the lock, and write it anew.
+
+    One that ``mends`` runs for a damaged lease as well: the shell's ``damage`` says what is wrong with it then.
+    """
+    checked = Script.of(_READ_LEASE, **_lease_values(lease, mends=mends))
+    return Script(_PRELUDE) + checked + Script.of(template, **values)
 
 
 def task(*, name: str) -> Callable[[Callable[..., None]], Any]:

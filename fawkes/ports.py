@@ -9,6 +9,7 @@ from typing import Protocol
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Effect
 from fawkes.core.events import Event
+from fawkes.errors import FullError
 
 
 class World(Protocol):
@@ -25,6 +26,14 @@ class World(Protocol):
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take these goals over; they were stored before."""
+        ...
+
+    def wait_for_room(self, error: FullError) -> bool:
+        """Called while a step cannot be stored: returns when it is time to try again; False when the run is over.
+
+        Until `next_event` is called again the step is not stored. What happens meanwhile must not pile up without
+        bound: a fact that is true no more, or said twice, may be dropped; a request of a person is refused.
+        """
         ...
 
     def close(self) -> None:
@@ -45,7 +54,10 @@ class Store(Protocol):
     """Remembers every step."""
 
     def append(self, event: Event, decision: Decision) -> int:
-        """Store one step durably; its number. Returns only when it would survive a crash."""
+        """Store one step durably; its number. Returns only when it would survive a crash.
+
+        FullError when there is no room: nothing was stored, and the same step may be offered again.
+        """
         ...
 
     def entries(self, after: int = 0) -> Iterator[Entry]:

@@ -138,5 +138,6 @@ class Facts(Mapping[str, str]):
 
 def read_facts(text: str) -> Facts:
     """The facts in what a script printed; every other line is ignored."""
-    matches = (_FACT.fullmatch(line) for line in text.splitlines())
+    # Not `splitlines`: a U+2028 in a value, such as a daemon's last words, would begin a line there.
+    matches = (_FACT.fullmatch(line) for line in text.split("\n"))
     return Facts([(match[1], match[2]) for match in matches if match])

@@ -351,6 +351,11 @@ fact written {version}
     )
 
 
+def order(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
+    """Run commands that tell the masters something, all at once; facts and exit code as for `refresh`."""
+    return changing(lease, ":", after=_told(lease, commands, env))
+
+
 def _told(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
     """Run the commands, all at once; without the node's lock, for each is a JVM."""
     runs = Script.join(

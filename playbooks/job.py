@@ -1,8 +1,9 @@
 """The launcher of jobs: runs a client's command on the master exactly once, whatever happens to the connection.
 
-Each attempt has a folder of its own, ``jobs/JOB.ATTEMPT``. The right to run the command is the folder ``begun`` in it,
-which only one process can make. The command outlives the connection and the controller; when it ends, ``result``
-appears, whole or not at all.
+Each attempt has a folder of its own, ``jobs/JOB.ATTEMPT``, in which the launcher alone writes. The right to run the
+command is the folder ``begun`` in it, which only one process can make. The command outlives the connection and the
+controller; when it ends, ``result`` appears, whole or not at all. What the user brings, and the working folder, is
+``files`` below it: there a file may have any name, also ``result``.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ def job_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
     return folders.jobs / f"{job}.{attempt}"
 
 
-# Prints the facts of one attempt; `state` is one of running, finished, lost, unborn, absent.
+def files_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
+    """Where an attempt finds the files that came along; its working folder as well. Raises as `job_folder`."""
+    return job_folder(folders, job, attempt) / "files"
+
+
+# Prints the facts of one attempt; `state` is one of running, finished, lost, unborn, absent. Older versions had the
+# user's files in the launcher's folder: what is called `result` before the attempt was begun is one of those.
 _LOOK = r"""
 look() {
+    boot_id; fact boot "$boot"
     if [ ! -d "$job" ]; then fact state absent; return; fi
-    if [ -r "$job/result" ]; then
+    if [ -d "$job/begun" ] && [ -f "$job/result" ]; then
         fact state finished
         while IFS='=' read -r key value; do fact "$key" "$value"; done <"$job/result"
     elif alive "$job/pid"; then fact state running; fact pid "$pid"
@@ -45,6 +53,7 @@ look() {
 # starts; an ignored signal would be) and goes on to write the result.
 _RUNNER = r"""
 cd "$0" && mkdir begun 2>/dev/null || exit 0
+rm -rf result pid cancelled
 since() { shift 19; echo "$1"; }
 read -r boot </proc/sys/kernel/random/boot_id && read -r line </proc/$$/stat &&
     echo "$$ $(since ${line##*) }) $boot" >pid.new && mv -f pid.new pid || exit 73
@@ -71,11 +80,12 @@ def start(
 ) -> Script:
     """Run ``argv`` once. For an attempt that began already nothing is started: its state is reported as by ``look``.
 
-    Fact ``started`` is ``yes`` or ``no``. ``cwd`` is the working folder (default: the attempt's). The environment is
+    Fact ``started`` is ``yes`` or ``no``. ``cwd`` is the working folder (default: `files_folder`). The environment is
     ``env`` and PATH, HOME, USER, LANG, nothing of the login. What must run again gets a new attempt.
     """
     folder = job_folder(lease.folders, job, attempt)
-    variables: dict[str, str | Secret] = {"FAWKES_JOB_DIR": str(cwd or folder), **(env or {})}
+    files = files_folder(lease.folders, job, attempt)
+    variables: dict[str, str | Secret] = {"FAWKES_JOB_DIR": str(cwd or files), **(env or {})}
     marks = {**lease.marks("job"), "FAWKES_JOB": folder.name}
     return changing(
         lease,
@@ -83,7 +93,7 @@ def start(
         + r"""
 job={job}
 umask 077
-mkdir -p "$job" || { echo "cannot make $job" >&2; exit 73; }
+mkdir -p {files} || { echo "cannot make $job" >&2; exit 73; }
 if [ ! -d "$job/begun" ]; then
     printf '%s\n' {command} >"$job/command.new" && mv -f "$job/command.new" "$job/command" || exit 73
     printf '%s\n' {env} >"$job/env.new" && mv -f "$job/env.new" "$job/env" || exit 73
@@ -99,6 +109,7 @@ fi
 look
 """,
         job=folder,
+        files=files,
         command=Script.of("{argv}", argv=list(argv)).text,
         env=_exports(variables),
         marks=[f"{key}={value}" for key, value in marks.items()],
@@ -112,10 +123,11 @@ def _exports(variables: Mapping[str, str | Secret]) -> Secret:
 
 
 def look(folders: Folders, job: str, attempt: int) -> Script:
-    """How an attempt stands: fact ``state``, and ``exit began_us ended_us pid cancelled application`` where known.
+    """How an attempt stands: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled application``.
 
     ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
     attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.
+    ``boot`` is the node's boot id now, which changes when the node was off; the others are there where they are known.
     The last lines of what it wrote to standard error are on standard error, unless it ended with 0.
     """
     return reading(

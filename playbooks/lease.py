@@ -3,7 +3,8 @@
 The file ``<work_dir>/lease`` names node, pool, MR-cluster, generation, epoch and controller. Every script that changes
 anything checks it under the lock ``<work_dir>/.lock``; so a controller that was replaced, a second state folder or
 a restored backup is refused by the node itself. ``closed`` in it is the latest generation that was told to leave:
-what was begun for that and comes late, a step of a deployment that was called off, is refused as well.
+what was begun for that and comes late, a step of a deployment that was called off, is refused as well. A file that is
+no lease (any task of a job can write one) refuses everything on its node, and nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Lease, Script, Value, hand_lease, lease_change, play, reading, task
+from fawkes.playbook import Lease, Script, hand_lease, lease_change, play, reading, task
 
 
 def take(lease: Lease) -> Script:
@@ -68,25 +69,63 @@ fact lease free
 
 
 def forget(lease: Lease) -> Script:
-    """Remove the lease of a free node: the pool gives the machine back for good. Fact ``lease`` is ``none``."""
+    """Remove the lease of a free node: the pool gives the machine back for good. Fact ``lease`` is ``none``.
+
+    A damaged lease goes as well where nothing of any MR-cluster is left on the node; else exit HELD names what is.
+    """
     return lease_change(
         lease,
         r"""
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
-rm -f "$work/lease"
+if [ -n "$damage" ]; then
+    left=
+    for folder in "$work"/clusters/*; do [ ! -e "$folder" ] || left="$left ${folder##*/}"; done
+    for pid in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,'); do
+        left="$left process $pid"
+    done
+    [ -z "$left" ] || refuse 79 "the lease does not say who holds the node, and there is something on it:$left"
+fi
+rm -rf "$work/lease" && sync "$work" || { echo "cannot remove $work/lease" >&2; exit 73; }
 fact lease none
 """,
+        mends=True,
+    )
+
+
+def repair(lease: Lease) -> Script:
+    """Write a lease in the place of a damaged one, which is kept as ``lease.damaged``. Fact ``lease``: ``repaired``.
+
+    Exit HELD for a lease that is whole, or where there is none: those have nothing to repair.
+    """
+    return lease_change(
+        lease,
+        r"""
+[ $leased = yes ] || refuse 79 "the node has no lease, so that there is nothing to repair"
+[ -n "$damage" ] || refuse 79 "the lease is whole, so that there is nothing to repair: the node is held by \
+${cluster:-nobody}"
+rm -rf "$work/lease.damaged" && mv -T "$work/lease" "$work/lease.damaged" ||
+    { echo "cannot write $work/lease.damaged" >&2; exit 73; }
+if [ -n "$my_cluster" ]; then write_lease "$my_cluster" "$my_generation"; else write_lease '' ''; fi
+fact lease repaired
+""",
+        mends=True,
     )
 
 
 def show(work_dir: PurePosixPath) -> Script:
-    """The lease as facts ``lease.node``, ``lease.pool``, ``lease.cluster`` ...; nothing for a node without one."""
-    values: dict[str, Value] = {"file": work_dir / "lease"}
+    """The lease as facts ``lease.node``, ``lease.pool``, ``lease.cluster`` ...; nothing for a node without one.
+
+    Of a damaged one fact ``lease.damage`` says what is wrong with it. ``folder`` is there for each MR-cluster that has
+    one on the node.
+    """
     return reading(
         r"""
-[ ! -r {file} ] || while IFS='=' read -r key value; do fact "lease.$key" "$value"; done <{file}
+work={work}
+read_lease "$work"
+lease_facts
+for folder in "$work"/clusters/*; do [ ! -d "$folder" ] || fact folder "${folder##*/}"; done
 """,
-        **values,
+        work=work_dir,
     )
 
 
@@ -106,3 +145,11 @@ def release_by_hand(context: Any, work_dir: str, pool: str, cluster: str, genera
 def forget_by_hand(context: Any, work_dir: str, pool: str, epoch: int) -> None:
     """Remove the lease of a free node by hand, so that a pool with another ledger may have it."""
     play(context, forget(hand_lease(context, work_dir, pool, epoch=epoch)))
+
+
+@task(name="repair")
+def repair_by_hand(
+    context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0
+) -> None:
+    """Replace a damaged lease; without an MR-cluster the node is free. Epoch 0 is older than that of any controller."""
+    play(context, repair(hand_lease(context, work_dir, pool, cluster, generation, epoch)))

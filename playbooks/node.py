@@ -11,7 +11,7 @@ from typing import Any
 
 from fawkes.playbook import Folders, Lease, Script, changing, hand_lease, play, reading, task
 
-TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "tar", "timeout")
+TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "sync", "tar", "timeout")
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
 
 
@@ -82,7 +82,8 @@ grep -azH '^FAWKES_' /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | awk -F '[
     { pid[$3] = 1; value[$3, $5] = $6 }
     END { for (p in pid) printf "@left.%s=%s %s %s %s\n", p, value[p, "FAWKES_POOL"], value[p, "FAWKES_CLUSTER"],
         value[p, "FAWKES_GENERATION"], value[p, "FAWKES_DAEMON"] }'
-[ ! -r "$work/lease" ] || while IFS='=' read -r key value; do fact "lease.$key" "$value"; done <"$work/lease"
+read_lease "$work"
+lease_facts
 """
 
 _CLOCK = r"""
@@ -196,15 +197,17 @@ if [ -z "$left" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; f
 
 
 def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
-    """A gzipped tar on standard output: logs of daemons and containers, configuration, results of jobs.
+    """A gzipped tar on standard output: logs of daemons and containers, configuration, results and logs of jobs.
 
+    Of the files that came along with a job only its logs (``*.log``) are taken: jars would fill the room.
     The newest files come first until ``limit_bytes`` (before compression) are reached; ``omitted`` on standard error
     says how many files that left out. Give it a ``sink``: the output is bytes.
     """
     return Script.of(
         r"""
 cd {root} || { echo "there is nothing of this MR-cluster here" >&2; exit 73; }
-find logs nm-logs conf/ jobs run members -type f -printf '%T@ %s %p\n' 2>/dev/null | sort -rn | awk -v limit={limit} '
+find logs nm-logs conf/ jobs run members -type f \( ! -path 'jobs/*/files/*' -o -name '*.log' \) \
+    -printf '%T@ %s %p\n' 2>/dev/null | sort -rn | awk -v limit={limit} '
     { size += $2; if (size > limit) { omitted++; size -= $2 } else { sub(/^[^ ]* [^ ]* /, ""); print } }
     END { printf "@omitted=%d\n", omitted >"/dev/stderr" }' |
     tar -czf - --ignore-failed-read --warning=no-file-changed -T - || [ $? -eq 1 ]

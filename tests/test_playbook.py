@@ -70,6 +70,11 @@ def test_facts_are_read_between_noise() -> None:
     assert facts.under("left") == {"12": "p c 1 nm"}
 
 
+def test_only_a_line_feed_ends_a_fact() -> None:
+    facts = read_facts("@why.namenode=he said\u2028@state=finished\x0b@exit=0\n")
+    assert dict(facts) == {"why.namenode": "he said\u2028@state=finished\x0b@exit=0"}
+
+
 def test_a_failure_says_host_deed_and_the_last_words() -> None:
     error = failure("node07", "starting", 1, "noise\nno such file\n\n")
     assert isinstance(error, HostError)

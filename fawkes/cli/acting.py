@@ -54,7 +54,7 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
 
 
 def the_cluster(client: Client, name: str) -> dict[str, Any]:
-    """The controller's row of a MR-cluster that is there; UserError when there is none of that name."""
+    """The controller's row of an MR-cluster that is there; UserError when there is none of that name."""
     import difflib
 
     rows = client.rows("clusters", cluster=name)
@@ -81,7 +81,7 @@ def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mappi
         note(f"{cluster['cluster']} is {cluster['life']}: {cluster['nodes']} nodes, {jobs}")
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:
-            note(f"  {row['path']}  {size(row['bytes'])}  {fate(row, discard)}")
+            note(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
         if not rows:
             note("  no data")
 
@@ -91,13 +91,28 @@ def size(count: int | None) -> str:
     return "of unknown size" if count is None else show_bytes(count)
 
 
+def _whose(row: Mapping[str, Any]) -> str:
+    """How many files, and whose they are, of data that nobody declared."""
+    if row["save_to"] or row["files"] is None:
+        return ""
+    files = "1 file" if row["files"] == 1 else f"{row['files']} files"
+    return f"  {files} of {row['owner']}" if row["owner"] else f"  {files}"
+
+
 def fate(row: Mapping[str, Any], discard: bool) -> str:
-    """What a release does with one folder of a MR-cluster."""
+    """What a release does with one folder of an MR-cluster; ``save_to`` is empty for one that nobody declared."""
     if row["saved"]:
         return f"is saved in {row['save_to']}"
-    if discard or not row["save_to"]:
-        return "WILL BE LOST" if row["save_to"] else "WILL BE LOST: it is in no declared output folder"
-    return f"will be saved to {row['save_to']} before any node is released"
+    if not row["save_to"]:
+        return _fate_of_undeclared(row, discard)
+    return "WILL BE LOST" if discard else f"will be saved to {row['save_to']} before any node is released"
+
+
+def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
+    where = "what else lies there is not known" if row["bytes"] is None else "it is in no declared output folder"
+    if discard:
+        return f"WILL BE LOST: {where}"
+    return f"must be discarded with --discard-data, or copied away first: {where}"
 
 
 def wait_for_clusters(

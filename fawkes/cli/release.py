@@ -69,6 +69,8 @@ AT_STAKE = (
     Column("cluster", "MR-cluster"),
     Column("path", "folder"),
     Column("bytes", "size", size),
+    Column("files"),
+    Column("owner"),
     Column("save_to", "saved to"),
     Column("fate", "what happens"),
 )

@@ -11,7 +11,7 @@ import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, NOTHING, TABLE, Column, output_option
 from fawkes.config.site import Site
-from fawkes.errors import UserError
+from fawkes.errors import FawkesError, UserError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fawkes.store.base import Reader
 
 _LOOK_S = 0.5
+_ASK_S = 2.0
 
 Row = dict[str, Any]
 
@@ -40,7 +41,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         if watch:
             _watch(site, ledger, cluster, everything)
             return
-        pool, rows = _look(ledger, cluster, everything)
+        pool, rows = _look(site, ledger, cluster, everything)
     if output == JSON:
         click.echo(json.dumps({"version": JSON_VERSION, "pool": pool, "rows": rows}, indent=2, allow_nan=False))
         return
@@ -50,7 +51,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     show(rows, COLUMNS, output)
 
 
-def _look(ledger: Reader, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
+def _look(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
     from fawkes.cli.ledger import known
     from fawkes.report.rows import cluster_rows, gone, pool_row
 
@@ -58,7 +59,17 @@ def _look(ledger: Reader, cluster: str | None, everything: bool) -> tuple[Row, l
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows], "MR-cluster")
     wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
-    return pool_row(ledger), wanted
+    return {**pool_row(ledger), "trouble": _trouble(site)}, wanted
+
+
+def _trouble(site: Site) -> str:
+    """What keeps the controller from storing anything; empty when nothing does, or nobody says."""
+    from fawkes.cli.client import Client
+
+    try:
+        return str(Client(site, timeout_s=_ASK_S).get("ledger")["trouble"])
+    except FawkesError:
+        return ""
 
 
 def headlines(pool: Row) -> list[str]:
@@ -72,6 +83,8 @@ def headlines(pool: Row) -> list[str]:
         f"{pool['nodes']} nodes: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
         + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
     ]
+    if pool.get("trouble"):
+        lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["tick"] is not None:
@@ -87,13 +100,13 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
     out = console()
     if not out.is_terminal:
         raise UserError("--watch needs a terminal", hint="`fawkes events --follow` writes lines")
-    seen = -1
+    seen: tuple[int, str] | None = None
     with Live(console=out, screen=False, auto_refresh=False) as live:
         while True:
-            last = ledger.last_seq()
+            last = ledger.last_seq(), _trouble(site)
             if last != seen:
                 seen = last
-                live.update(board(*_look(ledger, cluster, everything)), refresh=True)
+                live.update(board(*_look(site, ledger, cluster, everything)), refresh=True)
             time.sleep(_LOOK_S)
 
 

@@ -25,6 +25,44 @@ OWNED = {
 }
 """Keys that decide who belongs to a MR-cluster, or that have a key of their own."""
 
+FOLDERS = frozenset(
+    {
+        "dfs.data.dir",
+        "dfs.datanode.data.dir",
+        "dfs.domain.socket.path",
+        "dfs.journalnode.edits.dir",
+        "dfs.name.dir",
+        "dfs.name.edits.dir",
+        "dfs.namenode.checkpoint.dir",
+        "dfs.namenode.checkpoint.edits.dir",
+        "dfs.namenode.edits.dir",
+        "dfs.namenode.legacy-oiv-image.dir",
+        "dfs.namenode.name.dir",
+        "dfs.namenode.shared.edits.dir",
+        "fs.checkpoint.dir",
+        "fs.checkpoint.edits.dir",
+        "hadoop.tmp.dir",
+        "io.seqfile.local.dir",
+        "mapred.local.dir",
+        "mapreduce.cluster.local.dir",
+        "mapreduce.jobhistory.recovery.store.fs.uri",
+        "mapreduce.jobhistory.recovery.store.leveldb.path",
+        "yarn.nodemanager.local-dirs",
+        "yarn.nodemanager.log-dirs",
+        "yarn.nodemanager.recovery.dir",
+        "yarn.resourcemanager.fs.state-store.uri",
+        "yarn.resourcemanager.leveldb-state-store.path",
+        "yarn.resourcemanager.store.class",
+        "yarn.timeline-service.leveldb-state-store.path",
+        "yarn.timeline-service.leveldb-timeline-store.path",
+    }
+)
+"""Keys, older names included, that say where data, logs and state lie: elsewhere no wipe would find them."""
+
+_FOLDERS_HINT = (
+    "All of an MR-cluster lies below the work folder of its node, or the wipe misses it: set work_dir in inventory.toml"
+)
+
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -52,8 +90,13 @@ def _flat(keys: Mapping[str, object], before: str = "") -> Iterator[tuple[str, s
         if isinstance(value, Mapping):
             yield from _flat(value, key)
             continue
+        if key != key.strip():
+            # Hadoop reads it without the blanks: it would be another key than the one that is looked at here.
+            raise wrong(f"the key {key!r} begins or ends with a blank", f"Write {key.strip()!r}")
         if key in OWNED:
             raise wrong(f"{key!r} cannot be overridden", OWNED[key])
+        if key in FOLDERS:
+            raise wrong(f"{key} = {value!r} cannot be overridden", _FOLDERS_HINT)
         if isinstance(value, bool):
             yield key, str(value).lower()
         elif isinstance(value, str | int | float):

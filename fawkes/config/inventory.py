@@ -53,7 +53,7 @@ class InventoryNode:
         return {**asdict(self), "key": None if self.key is None else str(self.key), "attributes": dict(self.attributes)}
 
 
-def remembered(details: Mapping[str, Any]) -> InventoryNode:
+def inventory_node(details: Mapping[str, Any]) -> InventoryNode:
     """The node behind plain data (`InventoryNode.plain`); TypeError when it is none."""
     key = details.get("key")
     return InventoryNode(**{**details, "key": None if key is None else Path(key)})

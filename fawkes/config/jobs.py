@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PlainValidator
 from fawkes.config.details import JobDetails, SleepTasks
 from fawkes.config.fields import Name, PositiveDurationUs, RemoteFolder, SizeBytes, is_name
 from fawkes.config.loader import Faults, Strict, check, read_toml, written, wrong
+from fawkes.config.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
 from fawkes.core.model import ClusterId, JobId, JobSpec
 
 RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
@@ -150,6 +151,8 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
         faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
     _check_kind(table, faults)
     details = _details(table, folder, faults)
+    _check_tags(details, faults)
+    _check_names(details, faults)
     faults.refuse()
     details = replace(
         details,
@@ -182,6 +185,33 @@ def _check_kind(table: JobTable, faults: Faults) -> None:
     own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
     for key in sorted(said & own - {*needs, *allows}):
         faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+
+
+def _check_names(details: JobDetails, faults: Faults) -> None:
+    """All that goes along lies in one folder on the master: of two files with one name the second would be both."""
+    taken: dict[str, str] = {}
+    for path in filter(None, (details.jar, details.pig, *details.files)):
+        other = taken.setdefault(Path(path).name, path)
+        if other != path:
+            faults.add(f"{path!r} and {other!r} have the same name", "files", "Give one of them another name")
+
+
+def _check_tags(details: JobDetails, faults: Faults) -> None:
+    """Fawkes finds a job by a tag: one that is seen to replace it would be begun a second time after a crash."""
+    own = own_tags(details.properties, details.args)
+    if len(own) > MOST_OWN:
+        what = f"{len(own)} tags of its own are too many"
+        faults.add(what, "properties", f"YARN takes ten, and one is Fawkes's: give at most {MOST_OWN}")
+    texts = [("command", "the command", sets_tags(details.command))]
+    texts += [("pig", details.pig, file_sets_tags(Path(details.pig)))] if details.pig else []
+    texts += [("files", name, file_sets_tags(Path(name))) for name in details.files]
+    for key, place, line in texts:
+        if line is not None:
+            faults.add(
+                f"line {line} of {place} sets {TAGS}, and Fawkes could not find the job again",
+                key,
+                f"Give tags in [properties], where Fawkes adds its own, or add ${ENVIRONMENT} to them in that line",
+            )
 
 
 def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:

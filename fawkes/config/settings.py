@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.catalog import Catalog, Found, Kind
-from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, duration, positive
+from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, SizeBytes, duration, positive
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.presets import PRESETS, Preset
 from fawkes.core.model import Role
@@ -130,6 +130,9 @@ class SettingsFile(Strict):
     deploy_attempts: int = Field(ge=1, description="attempts to bring up an MR-cluster")
     join_attempts: int = Field(ge=1, description="attempts to bring up a node that joins")
     retire_undeclared: bool = Field(description="whether an idle MR-cluster with undeclared data is removed")
+    keep_logs_bytes: SizeBytes = Field(
+        default=2_000_000_000, alias="keep_logs", description="disk for the logs of wiped nodes; the oldest go first"
+    )
     timeouts: Timeouts = Field(description="when something counts as failed")
     patience: Patience = Field(description="how long what the masters say may last")
     retries: Retries = Field(description="the waits between two attempts")
@@ -138,11 +141,15 @@ class SettingsFile(Strict):
 
 @dataclass(frozen=True)
 class SiteSettings:
-    """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found."""
+    """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found.
+
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take.
+    """
 
     core: Settings
     ssh: SshLimits
     policy: Found
+    keep_logs_bytes: int
 
     @property
     def share_error(self) -> float:
@@ -191,7 +198,7 @@ def settings_of(
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
     tau = _tau(table, preset if "tau" not in said else {})
-    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy)
+    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes)
 
 
 def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fawkes.core.effects import Deploy
 from fawkes.core.free import FreeNodes
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Role
 from fawkes.core.moves import claim
-from fawkes.core.plan import TO_ADMIT, give
+from fawkes.core.plan import TO_ADMIT, donors, give
 from fawkes.core.targets import Bounds, whole_nodes
 
 
@@ -119,16 +119,19 @@ def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
 
 
 def _shrink_others(draft: Draft, waiting: list[ClusterState], lacking: dict[ClusterId, int]) -> None:
-    """Nodes of others begin to leave for those in ``lacking``, which says how many each still lacks afterwards."""
-    donors = [c for c in draft.clusters() if c.active and c.unreadable_us is None]
-    spare = {c.id: draft.held(c.id).spare_core for c in donors}
-    if not any(spare.values()):
+    """Nodes of others begin to leave for those in ``lacking``, which says how many each still lacks afterwards.
+
+    If anybody gives, all nodes are divided anew: that costs as much as a tick.
+    """
+    if next(donors(draft), None) is None:
         return
-    have = {c.id: draft.held(c.id).counted for c in donors}
-    targets = _targets_without(draft, sum(c.spec.min_nodes for c in waiting), donors, have)
+    givers = [c for c in draft.clusters() if c.active and c.unreadable_us is None]
+    spare = {c.id: draft.held(c.id).spare_core for c in givers}
+    have = {c.id: draft.held(c.id).counted for c in givers}
+    targets = _targets_without(draft, sum(c.spec.min_nodes for c in waiting), givers, have)
     draft.change(replace(draft.tick, targets=targets, measured=False))
-    for limit in (targets, {c.id: c.spec.min_nodes for c in donors}):
-        for donor in sorted(donors, key=lambda c: (limit[c.id] - have[c.id], c.id)):
+    for limit in (targets, {c.id: c.spec.min_nodes for c in givers}):
+        for donor in sorted(givers, key=lambda c: (limit[c.id] - have[c.id], c.id)):
             surplus = min(have[donor.id] - limit[donor.id], spare[donor.id])
             given = _give_to(draft, donor, surplus, limit[donor.id], lacking)
             have[donor.id] -= given
@@ -148,7 +151,7 @@ def _give_to(draft: Draft, donor: ClusterState, surplus: int, target: int, lacki
 
 
 def _targets_without(
-    draft: Draft, newcomers: int, donors: list[ClusterState], have: dict[ClusterId, int]
+    draft: Draft, newcomers: int, givers: list[ClusterState], have: dict[ClusterId, int]
 ) -> dict[ClusterId, int]:
     """Targets by weight over what is left beside so many nodes of newcomers; by present size without weights."""
     fixed = sum(draft.held(c.id).nodes for c in draft.clusters() if c.id not in have)
@@ -156,5 +159,5 @@ def _targets_without(
     total = max(0, draft.counts.usable - newcomers - fixed)
     known = {c: draft.tick.weights.get(c, 0.0) for c in have}
     weights = known if sum(known.values()) > 0 else {c: float(nodes) for c, nodes in have.items()}
-    bounds = {c.id: Bounds(c.spec.min_nodes, max(c.spec.min_nodes, have[c.id])) for c in donors}
+    bounds = {c.id: Bounds(c.spec.min_nodes, max(c.spec.min_nodes, have[c.id])) for c in givers}
     return whole_nodes(total, weights, bounds)

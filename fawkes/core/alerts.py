@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core.model import ClusterState, NodeId
+from fawkes.core.model import ClusterState
 
 #: of an MR-cluster that was idle for long and is kept all the same; it ends with the idleness
 IDLE = "idle, but kept"
-
-
-def of_node(node: NodeId) -> str:
-    """How an alert begins that is about a lost node with data; it ends when the node is back or leaves."""
-    return f"{node}: "
 
 
 def ended(cluster: ClusterState, beginning: str) -> ClusterState:

@@ -1,13 +1,17 @@
-"""What is counted of nodes, so that no step walks the pool: the state keeps these sums, a draft works on copies."""
+"""What is counted of nodes and ranked of MR-clusters, so that no step walks them all.
+
+The state keeps these sums and orders; a draft works on copies.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fawkes.core.lifecycle import COUNTED, LEAVING, MOVING
-from fawkes.core.model import Node, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterId, ClusterState, Node, NodeId, NodeLife, NodeState, Role
 
 
 def counted(state: NodeState) -> bool:
@@ -29,7 +33,7 @@ class Counts:
     """Sums over the whole pool.
 
     ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
-    ``coming_core`` nodes may be core nodes and will be free: they leave a MR-cluster and nobody keeps them out.
+    ``coming_core`` nodes may be core nodes and will be free: they leave an MR-cluster and nobody keeps them out.
     ``moving`` nodes join, leave or are wiped, and nothing holds them up. ``going_core`` are core nodes that are kept
     out and have not begun to leave.
     """
@@ -86,18 +90,19 @@ class Held:
     ``nodes`` are all, ``counted`` those that count when moves in flight count as done, ``parting`` those that leave it
     and come to nobody soon: they go out of service, or were lost while they left. ``spare_core`` are those that it
     could give to an admission: no core nodes, but they may be.
-    ``going_core`` are its share of the `Counts` of that name.
+    ``core`` are core nodes among ``counted``, ``going_core`` its share of the `Counts` of that name.
     """
 
     nodes: int = 0
     counted: int = 0
     parting: int = 0
     spare_core: int = 0
+    core: int = 0
     going_core: int = 0
 
     def copy(self) -> Held:
         """The same numbers, to be changed by somebody else."""
-        return Held(self.nodes, self.counted, self.parting, self.spare_core, self.going_core)
+        return Held(self.nodes, self.counted, self.parting, self.spare_core, self.core, self.going_core)
 
     def add(self, state: NodeState, sign: int) -> None:
         """Count a node in (+1) or out (-1)."""
@@ -109,12 +114,84 @@ class Held:
             self.parting += sign * state.kept_out
         elif state.role is not Role.CORE and state.life is not NodeLife.LOST:
             self.spare_core += sign * state.node.may_core
-        if _goes_as_core(state):
-            self.going_core += sign
+        if state.role is Role.CORE and counted(state):
+            self.core += sign
+            self.going_core += sign * state.kept_out
 
 
 def _goes_as_core(state: NodeState) -> bool:
     return state.role is Role.CORE and counted(state) and state.kept_out
+
+
+def lack(state: ClusterState | None, held: Held, target: int | None) -> float | None:
+    """How needy an MR-cluster is: the smaller, the more of its target it lacks. None when it does not grow."""
+    if target is None or target <= held.counted or not _may_move(state):
+        return None
+    return -(target - held.counted) / target
+
+
+def surplus(state: ClusterState | None, held: Held) -> float | None:
+    """What an MR-cluster could give: the smaller, the more is above its minimum. None when it gives no core node."""
+    if state is None or held.spare_core <= 0 or not _may_move(state):
+        return None
+    return float(state.spec.min_nodes - held.counted)
+
+
+def short_of_core(state: ClusterState | None, held: Held, master: NodeState | None) -> bool:
+    """Whether fewer core nodes stay than the minimum of a running MR-cluster; the node of the masters always stays."""
+    if state is None or not state.active or not held.going_core:
+        return False
+    stays = master is not None and master.owner == state.id and _goes_as_core(master)
+    return held.core - held.going_core + stays < state.spec.min_nodes
+
+
+def _may_move(state: ClusterState | None) -> bool:
+    return state is not None and state.active and state.unreadable_us is None
+
+
+T = TypeVar("T", NodeId, tuple[float, ClusterId])
+
+
+def _in_order(heap: list[T]) -> Iterator[T]:
+    """The entries of a heap from the smallest on, which it keeps; the first k of them cost k log k."""
+    ahead = [(heap[0], 0)] if heap else []
+    while ahead:
+        entry, at = heapq.heappop(ahead)
+        for below in (2 * at + 1, 2 * at + 2):
+            if below < len(heap):
+                heapq.heappush(ahead, (heap[below], below))
+        yield entry
+
+
+class Ranked:
+    """MR-clusters in the order of a number, the smallest first, ties by id, without sorting them all."""
+
+    def __init__(self) -> None:
+        self._keys: dict[ClusterId, float] = {}
+        self._heap: list[tuple[float, ClusterId]] = []
+
+    def put(self, cluster: ClusterId, key: float | None) -> None:
+        """An MR-cluster has this number from now on; None takes it out."""
+        if key is None:
+            self._keys.pop(cluster, None)
+        elif self._keys.get(cluster) != key:
+            self._keys[cluster] = key
+            heapq.heappush(self._heap, (key, cluster))
+        while self._heap and not self._holds(self._heap[0]):
+            heapq.heappop(self._heap)
+        if len(self._heap) > 2 * len(self._keys) + 64:
+            self._heap = sorted((key, cluster) for cluster, key in self._keys.items())
+
+    def _holds(self, entry: tuple[float, ClusterId]) -> bool:
+        return self._keys.get(entry[1]) == entry[0]
+
+    def __iter__(self) -> Iterator[tuple[float, ClusterId]]:
+        """The numbers and ids in their order; the first k of them cost k log k."""
+        last = None
+        for entry in _in_order(self._heap):
+            if entry != last and self._holds(entry):
+                last = entry
+                yield entry
 
 
 @dataclass(slots=True)
@@ -142,13 +219,8 @@ class FreeIds:
 
     def __iter__(self) -> Iterator[NodeId]:
         """The ids in their order; the first k of them cost k log k."""
-        heap, last = self._heap, None
-        ahead = [(heap[0], 0)] if heap else []
-        while ahead:
-            node, at = heapq.heappop(ahead)
-            for below in (2 * at + 1, 2 * at + 2):
-                if below < len(heap):
-                    heapq.heappush(ahead, (heap[below], below))
+        last = None
+        for node in _in_order(self._heap):
             if node != last and node in self.ids:
                 last = node
                 yield node

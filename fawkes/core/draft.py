@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
 from fawkes.core.backlog import Waiting
@@ -90,6 +90,10 @@ class Draft:
     def changed_nodes(self) -> Mapping[NodeId, NodeState]:
         """The nodes that this decision has changed so far."""
         return self._nodes
+
+    def changed_clusters(self) -> Set[ClusterId]:
+        """The MR-clusters that this decision has changed so far, themselves or by their nodes."""
+        return self._held.keys() | self._clusters.keys()
 
     def cluster(self, cluster: ClusterId) -> ClusterState | None:
         """A MR-cluster as this decision has it so far; None when it is gone or was never requested."""

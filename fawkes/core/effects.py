@@ -109,10 +109,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """The output folders to persistent storage; Done only when checksums agree."""
+    """The output folders to persistent storage; Done only when checksums agree and nothing undeclared came meanwhile.
+
+    ``undeclared``: what lies in HDFS outside of the declared folders is given up.
+    """
 
     cluster: ClusterId
     version: int
+    undeclared: bool = False
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ from fawkes.core.model import NodeId, NodeLife, NodeState
 
 
 class FreeNodes:
-    """The free nodes in the order in which a MR-cluster gets them: at the site of its masters, then by site and id.
+    """The free nodes in the order in which an MR-cluster gets them: at the site of its masters, then by site and id.
 
     With ``core`` only nodes that may be core nodes. Without, those that may not come first within a site, and
     ``reserved`` nodes that may are left for an admission. Reads no more of the pool than is taken.

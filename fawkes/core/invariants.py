@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import fsum, isclose
 
-from fawkes.core.counts import Counts, Held, counted
+from fawkes.core.counts import Counts, Held, counted, lack, short_of_core, surplus
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
 from fawkes.core.lifecycle import (
@@ -67,11 +67,23 @@ def _indexes(state: State) -> list[str]:
         "the sum of promises is wrong": state.promised
         == sum(c.spec.min_nodes for c in state.clusters.values() if c.life in PROMISED),
     }
+    checks["the order of those in need, of donors, or of those short of core nodes is wrong"] = _ranks(state)
     for c, each in held.items():
         checks[f"{c}: the index of its nodes is wrong"] = state.held(c) == each and state.nodes_of(c) == {
             n for n, s in state.nodes.items() if s.owner == c
         }
     return [wrong for wrong, holds in checks.items() if not holds]
+
+
+def _ranks(state: State) -> bool:
+    """Whether MR-clusters are ranked as they would be now."""
+    targets = state.last_tick.targets
+    known = [(c, state.held(c.id)) for c in state.clusters.values()]
+    needy = sorted((key, c.id) for c, held in known if (key := lack(c, held, targets.get(c.id))) is not None)
+    donors = sorted((key, c.id) for c, held in known if (key := surplus(c, held)) is not None)
+    master = {c.id: None if c.master is None else state.nodes.get(c.master) for c, _ in known}
+    short = {c.id for c, held in known if short_of_core(c, held, master[c.id])}
+    return (list(state.needy), list(state.donors), set(state.short)) == (needy, donors, short)
 
 
 def _node(view: View, state: NodeState) -> str:

@@ -256,7 +256,9 @@ class Reading:
     maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
     waiting application that Fawkes started: so the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count
     since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
-    nodes that may leave: HDFS bytes, ApplicationMasters.
+    nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
+    NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
+    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing.
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -274,6 +276,9 @@ class Reading:
     storage_bytes: int | None = None
     jobs_done: int | None = None
     tasks_done: int | None = None
+    hdfs_ops: int | None = None
+    jobs_foreign: int | None = None
+    missing_blocks: int | None = None
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
     node_masters: Mapping[NodeId, int] = field(default_factory=dict)
 
@@ -298,5 +303,6 @@ class Sample:
     storage_bytes: int | None = None
     jobs_done: int | None = None
     tasks_done: int | None = None
+    hdfs_ops: int | None = None
     job_slowdown: float | None = None
     without_reference: int = 0

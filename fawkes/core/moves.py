@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts
 from fawkes.core.draft import Draft
+from fawkes.core.effects import Host
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Reason, Role
+
+
+def awaits_proof(draft: Draft, node: NodeId) -> bool:
+    """Whether a node is to be wiped only if its blocks are shown to be elsewhere right before."""
+    pending = draft.pending(Key.HOST.of(node))
+    return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
 
 
 def leave_key(node: NodeId) -> str:
@@ -80,9 +86,19 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
     cluster = _owner(state)
     state = replace(_step(draft, state, NodeLife.CLEANING, why), leaving=False, alert="")
     draft.put_node(state)
+    no_alert(draft, state)
     draft.settle(leave_key(state.node.id))
-    draft.settle(Key.DOUBT.of(state.node.id))
     draft.host(state, None, cluster, within_us=draft.settings.clean_us)
+
+
+def no_alert(draft: Draft, state: NodeState) -> None:
+    """An MR-cluster is not red for this node any more; another one that is held may still be a reason."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    if cluster is None or not cluster.alert.startswith(f"{state.node.id}: "):
+        return
+    nodes = draft.nodes_of(cluster.id)
+    held = [n for n in nodes if n.life is NodeLife.LOST and n.leaving and n.node.id != state.node.id]
+    draft.put_cluster(replace(cluster, alert=f"{held[0].node.id}: {held[0].alert}" if held else ""))
 
 
 def wiped(draft: Draft, state: NodeState) -> None:
@@ -120,7 +136,6 @@ def lost(draft: Draft, state: NodeState, error: str) -> NodeState:
         gone = replace(gone, owner=None, role=None)
     draft.put_node(gone)
     draft.settle(leave_key(state.node.id))
-    draft.settle(Key.DOUBT.of(state.node.id))
     draft.touch(cluster)
     draft.host(gone, gone.role, cluster, within_us=draft.settings.join_us)
     return gone
@@ -162,15 +177,9 @@ def quarantine(draft: Draft, state: NodeState, error: str) -> None:
         shrink(draft, state, why)
 
 
-def wait_ended(draft: Draft, state: NodeState) -> None:
-    """The MR-cluster does not wait for this node any more, so its alert about that has passed."""
-    cluster = None if state.owner is None else draft.cluster(state.owner)
-    if cluster is not None and cluster.alert.startswith(alerts.of_node(state.node.id)):
-        draft.put_cluster(replace(cluster, alert=""))
-
-
 def _step(draft: Draft, state: NodeState, life: NodeLife, why: Reason) -> NodeState:
-    wait_ended(draft, state)
+    """The node in its next life; what was doubted in the one before is history, as is what was seen."""
+    draft.settle(Key.DOUBT.of(state.node.id))
     return replace(state, life=life, since_us=draft.at_us, why=why, tick=draft.tick.tick, sight=None)
 
 

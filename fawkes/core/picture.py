@@ -12,7 +12,7 @@ from fawkes.core.state import State, evolve
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What a MR-cluster has held since the last tick: the integral of eq. 2 so far."""
+    """What an MR-cluster has held since the last tick: the integral of eq. 2 so far."""
 
     since_us: int
     at_us: int

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
+from fawkes.core.counts import lack, surplus
 from fawkes.core.draft import Draft
 from fawkes.core.free import FreeNodes
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, shrink, undrain
 
-#: why a node leaves so that a MR-cluster can be admitted
+#: why a node leaves so that an MR-cluster can be admitted
 TO_ADMIT = "shrink-to-admit"
 #: why a node that was leaving stays
 UNDRAIN = "undrain"
@@ -36,7 +39,7 @@ class Allowance:
 
 
 def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
-    """The nodes that a MR-cluster could give, best first.
+    """The nodes that an MR-cluster could give, best first.
 
     Those that have not begun to serve; then, where ApplicationMasters are spared, nodes without one; then least data
     first (3.2); then nodes away from the site of the masters; then by id. Core nodes are not for others.
@@ -65,7 +68,7 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
 
 
 def give(draft: Draft, cluster: ClusterState, count: int, code: str, *, core: bool = False, **facts: object) -> int:
-    """``count`` nodes of a MR-cluster begin to leave; fewer when it has no more to give. How many leave.
+    """``count`` nodes of an MR-cluster begin to leave; fewer when it has no more to give. How many leave.
 
     ``core``: only nodes that may be core nodes help.
     """
@@ -124,15 +127,36 @@ def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[Cluste
         allowance.spend(give(draft, state, granted, "shrink", target=targets[c], held=have[c], tick=draft.tick.tick))
 
 
-def in_need(targets: Mapping[ClusterId, int], have: Mapping[ClusterId, int]) -> Iterator[ClusterId]:
-    """The MR-cluster that lacks most of its target, with each node that it gets; ties go to the smaller id."""
-    queue = [(-(targets[c] - have[c]) / targets[c], c, targets[c] - have[c]) for c in targets if targets[c] > have[c]]
-    heapq.heapify(queue)
-    while queue:
-        _, c, missing = heapq.heappop(queue)
-        yield c
-        if missing > 1:
-            heapq.heappush(queue, (-(missing - 1) / targets[c], c, missing - 1))
+class Lack(NamedTuple):
+    """An MR-cluster below its target: how needy it is (`counts.lack`), which, how many nodes it lacks, its target."""
+
+    need: float
+    cluster: ClusterId
+    missing: int
+    target: int
+
+
+def lacks(targets: Mapping[ClusterId, int], have: Mapping[ClusterId, int]) -> list[Lack]:
+    """Those that have less than their targets, the one that lacks most first; ties go to the smaller id."""
+    missing = {c: target - have[c] for c, target in targets.items() if target > have[c]}
+    return sorted(Lack(-count / targets[c], c, count, targets[c]) for c, count in missing.items())
+
+
+def in_need(ahead: Iterable[Lack]) -> Iterator[ClusterId]:
+    """The MR-cluster that lacks most of its target, with each node that it gets; ``ahead`` begins with the neediest."""
+    again: list[Lack] = []
+    for first in chain(ahead, (None,)):
+        while again and (first is None or again[0] < first):
+            yield from _serve(heapq.heappop(again), again)
+        if first is not None:
+            yield from _serve(first, again)
+
+
+def _serve(one: Lack, again: list[Lack]) -> Iterator[ClusterId]:
+    yield one.cluster
+    if one.missing > 1:
+        missing = one.missing - 1
+        heapq.heappush(again, Lack(-missing / one.target, one.cluster, missing, one.target))
 
 
 def hand_out(draft: Draft, reserved: int) -> None:
@@ -142,19 +166,49 @@ def hand_out(draft: Draft, reserved: int) -> None:
     """
     if draft.paused or not draft.tick.targets or not draft.counts.free:
         return
-    targets = {c: n for c, n in draft.tick.targets.items() if _may_grow(draft, c)}
-    have = {c: draft.held(c).counted for c in targets}
     free: FreeNodes | None = None
-    for c in in_need(targets, have):
+    for c in in_need(_needy(draft)):
         free = FreeNodes(draft, reserved=reserved) if free is None else free
         if not len(free):
             return
-        grow(draft, c, free.take(home(draft, c)), have[c])
-        have[c] += 1
+        grow(draft, c, free.take(home(draft, c)), draft.held(c).counted)
+
+
+def _needy(draft: Draft) -> Iterator[Lack]:
+    """Those that may grow and are below their targets, the neediest first."""
+    targets = draft.tick.targets
+
+    def need(cluster: ClusterId) -> float | None:
+        return lack(draft.cluster(cluster), draft.held(cluster), targets.get(cluster))
+
+    # Targets that are new by this very decision rank everybody anew.
+    same = targets is draft.view.last_tick.targets
+    stored, changed = (draft.view.needy, draft.changed_clusters()) if same else ((), targets.keys())
+    for key, c in _ranked(stored, changed, need):
+        yield Lack(key, c, targets[c] - draft.held(c).counted, targets[c])
+
+
+def donors(draft: Draft) -> Iterator[ClusterId]:
+    """Those that could give a node that may be a core node, the one with most above its minimum first."""
+
+    def rich(cluster: ClusterId) -> float | None:
+        return surplus(draft.cluster(cluster), draft.held(cluster))
+
+    for _, c in _ranked(draft.view.donors, draft.changed_clusters(), rich):
+        yield c
+
+
+def _ranked(
+    stored: Iterable[tuple[float, ClusterId]], changed: Set[ClusterId], key: Callable[[ClusterId], float | None]
+) -> Iterator[tuple[float, ClusterId]]:
+    """A stored order, with those that this decision has changed at their places of now."""
+    moved = frozenset(changed)
+    fresh = sorted((found, c) for c in moved if (found := key(c)) is not None)
+    return heapq.merge((entry for entry in stored if entry[1] not in moved), fresh)
 
 
 def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
-    """A free node joins a MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
+    """A free node joins an MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
     role = draft.view.clusters[cluster].spec.growth or draft.settings.growth
     tick = draft.tick
     why = draft.say(
@@ -169,13 +223,8 @@ def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
     hand_over(draft, state, cluster, role, why)
 
 
-def _may_grow(draft: Draft, cluster: ClusterId) -> bool:
-    state = draft.cluster(cluster)
-    return state is not None and state.active and state.unreadable_us is None
-
-
 def home(draft: Draft, cluster: ClusterId) -> str:
-    """The site of the masters of a MR-cluster; empty where sites do not matter, and before it has any."""
+    """The site of the masters of an MR-cluster; empty where sites do not matter, and before it has any."""
     state = draft.cluster(cluster)
     if not draft.settings.prefer_site or state is None or state.master is None:
         return ""

@@ -119,12 +119,12 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
     if blocks.asked_us <= since_us:
         return "the NameNode has not been asked about its blocks since"
     if blocks.at_risk_files:
-        return f"{_named(blocks.at_risk, blocks.at_risk_files)} has too few replicas elsewhere"
+        return f"too few replicas elsewhere of {_named(blocks.at_risk, blocks.at_risk_files)}"
     before = frozenset(proof.missing_before or ())
     lost = [file for file in blocks.missing if file not in before]
     if lost:
-        known = "" if proof.missing_before is not None else "; whether it was missing before is not known"
-        return f"{_named(lost, len(lost))} has blocks that are nowhere{known}"
+        known = "" if proof.missing_before is not None else "; whether they were missing before is not known"
+        return f"no live node has all blocks of {_named(lost, len(lost))}{known}"
     if blocks.missing_files > len(blocks.missing):
         return f"{blocks.missing_files} files have missing blocks: too many to tell which were missing before"
     return ""

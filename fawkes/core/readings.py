@@ -15,6 +15,9 @@ from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 from fawkes.core.tags import tag_of
 
+#: how alerts begin that later readings end
+_UNREADABLE, MISSING = "its masters cannot be read", "blocks are missing in HDFS"
+
 
 def sampled(draft: Draft, event: Sampled) -> None:
     """Keep the samples; freeze what cannot be read; notice idleness; release jobs."""
@@ -32,7 +35,8 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     latest = draft.view.latest(cluster.id)
     seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
     if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=reading.error))
+        alert = f"{_UNREADABLE}: {reading.error}"
+        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=alert))
         draft.say("unreadable", cluster=cluster.id, error=reading.error)
 
 
@@ -47,15 +51,27 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
-        draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
-    elif idle_us != cluster.idle_us:
-        draft.put_cluster(replace(alerts.ended(cluster, alerts.IDLE), idle_us=idle_us))
+    if idle_us != cluster.idle_us:
+        cluster = alerts.ended(cluster, alerts.IDLE)
+    new = replace(cluster, unreadable_us=None, alert=_alert(cluster, reading), idle_us=idle_us)
+    if new != cluster:
+        draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
 
 
+def _alert(cluster: ClusterState, reading: Reading) -> str:
+    """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
+    if reading.missing_blocks and (not cluster.alert or cluster.alert.startswith((_UNREADABLE, MISSING))):
+        return f"{MISSING}: {reading.missing_blocks}. `hdfs fsck /` names the files"
+    passed = cluster.alert.startswith(_UNREADABLE) or (
+        reading.missing_blocks == 0 and cluster.alert.startswith(MISSING)
+    )
+    return "" if passed else cluster.alert
+
+
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:
-    """Since when it does nothing, as far as was seen; what ended since the reading before was not nothing.
+    """Since when it does nothing, as far as was seen; what ended, or used its HDFS, since the reading before counts.
 
     An MR-cluster of which it is not known whether jobs wait or run is not idle.
     """
@@ -63,10 +79,12 @@ def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bo
         return None
     latest = draft.view.latest(cluster.id)
     before = latest.sample if latest else None
-    ended = before is not None and (
-        _differ(before.jobs_done, reading.jobs_done) or _differ(before.tasks_done, reading.tasks_done)
+    used = before is not None and (
+        _differ(before.jobs_done, reading.jobs_done)
+        or _differ(before.tasks_done, reading.tasks_done)
+        or _differ(before.hdfs_ops, reading.hdfs_ops)
     )
-    return draft.at_us if ended or cluster.idle_us is None else cluster.idle_us
+    return draft.at_us if used or cluster.idle_us is None else cluster.idle_us
 
 
 def _differ(before: int | None, now: int | None) -> bool:
@@ -88,6 +106,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
         storage_bytes=reading.storage_bytes,
         jobs_done=reading.jobs_done,
         tasks_done=reading.tasks_done,
+        hdfs_ops=reading.hdfs_ops,
         job_slowdown=ours.slowdown,
         without_reference=ours.without_reference,
     )

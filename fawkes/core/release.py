@@ -95,7 +95,7 @@ def _idle(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
     objection = _objection(cluster, event, data=not draft.settings.retire_undeclared, applications=True)
     if objection is None:
         draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
-        save(draft, cluster)
+        save(draft, cluster, undeclared=draft.settings.retire_undeclared)
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
@@ -133,15 +133,18 @@ def _give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -
     save(draft, replace(cluster, discard=discard, alert=""))
 
 
-def save(draft: Draft, cluster: ClusterState) -> None:
-    """Save the outputs of an MR-cluster; it keeps its nodes until that was verified (3.1)."""
+def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False) -> None:
+    """Save the outputs of an MR-cluster; it keeps its nodes until that was verified (3.1).
+
+    ``undeclared``: data outside of them is given up; else what is written after the survey holds the MR-cluster.
+    """
     cluster = replace(cluster, life=ClusterLife.SAVING, version=cluster.version + 1)
     draft.put_cluster(cluster)
     if cluster.discard:
         draft.say("discarded", cluster=cluster.id)
         retire(draft, cluster)
         return
-    effect = Save(cluster.id, cluster.version)
+    effect = Save(cluster.id, cluster.version, undeclared)
     draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
 
 

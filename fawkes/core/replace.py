@@ -6,7 +6,7 @@ is not replaced: it leaves with its MR-cluster.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fawkes.core.counts import counted
@@ -14,7 +14,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.free import FreeNodes
 from fawkes.core.model import ClusterState, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, leaves_while_lost, shrink
-from fawkes.core.plan import give, home
+from fawkes.core.plan import donors, give, home
 
 #: why a node leaves so that it can take over from a core node
 TO_REPLACE = "shrink-to-replace"
@@ -35,10 +35,16 @@ def replace_core(draft: Draft) -> None:
 
 
 def _concerned(draft: Draft) -> list[ClusterState]:
-    """The running MR-clusters where something may have to be done, by id."""
+    """The running MR-clusters where something may have to be done, by id.
+
+    Those that this decision touches, and those that wait for a core node once there is one, or somebody who gives one.
+    """
     owners = {n.owner for n in draft.changed_nodes().values() if n.role is Role.CORE and n.owner is not None}
     if draft.counts.going_core:
-        owners.update(cluster.id for cluster in draft.clusters() if draft.held(cluster.id).going_core)
+        changed = draft.changed_clusters()
+        owners.update(c for c in changed if draft.held(c).going_core)
+        if draft.view.short and (draft.counts.free_core or next(donors(draft), None) is not None):
+            owners.update(draft.view.short)
     found = (draft.cluster(owner) for owner in sorted(owners))
     return [cluster for cluster in found if cluster is not None and cluster.active]
 
@@ -58,7 +64,7 @@ def _take_over(draft: Draft, cluster: ClusterState, missing: int, going: Sequenc
         hand_over(draft, state, cluster.id, Role.CORE, why)
         missing -= 1
     wanted = missing - draft.counts.coming_core
-    for donor in _donors(draft, cluster):
+    for donor in _donors(draft, cluster) if wanted > 0 else ():
         if wanted <= 0:
             break
         held = draft.held(donor.id)
@@ -69,11 +75,11 @@ def _take_over(draft: Draft, cluster: ClusterState, missing: int, going: Sequenc
     return missing
 
 
-def _donors(draft: Draft, cluster: ClusterState) -> list[ClusterState]:
+def _donors(draft: Draft, cluster: ClusterState) -> Iterator[ClusterState]:
     """Who gives a node that may be a core node: the MR-cluster itself, then those with most above their minimum."""
-    others = [c for c in draft.clusters() if c.active and c.unreadable_us is None and c.id != cluster.id]
-    others.sort(key=lambda c: (c.spec.min_nodes - draft.held(c.id).counted, c.id))
-    return [cluster, *others]
+    yield cluster
+    others = (draft.cluster(c) for c in donors(draft) if c != cluster.id)
+    yield from (other for other in others if other is not None)
 
 
 def _leave(

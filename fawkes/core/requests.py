@@ -12,7 +12,7 @@ from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, 
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import LEAVING
 from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
-from fawkes.core.moves import clean, leaves_while_lost, shrink
+from fawkes.core.moves import awaits_proof, clean, leaves_while_lost, shrink
 
 #: lives of a MR-cluster that was given back and has nodes
 _GOING = frozenset({ClusterLife.SAVING, ClusterLife.RETIRING})
@@ -147,10 +147,7 @@ def _discard_asked(draft: Draft, event: DrainAsked, state: NodeState) -> None:
 
 def _held(draft: Draft, state: NodeState) -> bool:
     """Whether a lost node is waited for because of its data."""
-    if state.owner is not None:
-        return state.stores
-    pending = draft.pending(Key.HOST.of(state.node.id))
-    return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
+    return state.stores if state.owner is not None else awaits_proof(draft, state.node.id)
 
 
 def _undrain_asked(draft: Draft, event: UndrainAsked, state: NodeState) -> None:
@@ -208,7 +205,7 @@ def bring_back(draft: Draft, state: NodeState, why: str) -> None:
     draft.settle(f"back:{state.node.id}")
     # What a core node that serves was waiting for does not matter any more.
     alert = "" if state.life is NodeLife.SERVING else state.alert
-    state = replace(state, keep_out="", back_us=None, alert=alert)
+    state = replace(state, keep_out="", back_us=None, alert=alert, discard=False)
     if state.life is NodeLife.OUT and not state.unlisted:
         state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
     draft.put_node(state)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.backlog import Backlog
-from fawkes.core.counts import Counts, FreeIds, Held, Place, place
+from fawkes.core.counts import Counts, FreeIds, Held, Place, Ranked, lack, place, short_of_core, surplus
 from fawkes.core.decision import (
     AddSample,
     Change,
@@ -100,6 +100,9 @@ class State:
         self.grown_us = _LONG_AGO_US
         self.shrunk_us = _LONG_AGO_US
         self.last_tick = NO_TICK
+        self.needy = Ranked()
+        self.donors = Ranked()
+        self.short: dict[ClusterId, None] = {}
         self.paused = ""
         self.wake_us: int | None = None
         self._holdings: dict[ClusterId, Holding] = {}
@@ -109,14 +112,15 @@ class State:
         self._windows: dict[ClusterId, deque[AddSample]] = {}
         self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
+        self._unranked: dict[ClusterId, None] = {}
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
+        """The nodes that an MR-cluster holds physically."""
         holding = self._holdings.get(cluster)
         return holding.nodes if holding else frozenset()
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         holding = self._holdings.get(cluster)
         return holding.held if holding else _NOTHING_HELD
 
@@ -131,7 +135,7 @@ class State:
         return (holding.area + holding.capacity_milli * (at_us - holding.at_us)) / span
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         return self.backlog(cluster).jobs
 
     def backlog(self, cluster: ClusterId) -> Backlog:
@@ -139,7 +143,7 @@ class State:
         return self._backlogs.get(cluster, _NO_JOBS)
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
 
     def first_version(self, cluster: ClusterId) -> int:
@@ -221,10 +225,12 @@ class State:
             holding.capacity_milli += sign * state.node.capacity_milli
             holding.held.add(state, sign)
             (holding.nodes.add if sign > 0 else holding.nodes.discard)(state.node.id)
+            self._unranked[state.owner] = None
 
     def put_cluster(self, new: ClusterState) -> None:
-        """Replace a MR-cluster; one that is gone leaves with all that was kept for it."""
+        """Replace an MR-cluster; one that is gone leaves with all that was kept for it."""
         old = self.clusters.get(new.id)
+        self._unranked[new.id] = None
         self.promised += _promise(new) - (0 if old is None else _promise(old))
         if new.life not in QUEUED:
             self.queue.pop(new.id, None)
@@ -282,10 +288,24 @@ class State:
 
     def put_tick(self, change: PutTick) -> None:
         """Remember a tick; a measured one begins a new interval of eq. 2."""
+        self._unranked.update(dict.fromkeys([*self.last_tick.targets, *change.targets]))
         self.last_tick = change
         if change.measured:
             for holding in self._holdings.values():
                 holding.restart(self.now_us)
+
+    def rank(self) -> None:
+        """Put the MR-clusters that were touched at their places among the others."""
+        for name in self._unranked:
+            cluster, held = self.clusters.get(name), self.held(name)
+            self.needy.put(name, lack(cluster, held, self.last_tick.targets.get(name)))
+            self.donors.put(name, surplus(cluster, held))
+            master = self.nodes.get(cluster.master) if cluster is not None and cluster.master is not None else None
+            if short_of_core(cluster, held, master):
+                self.short[name] = None
+            else:
+                self.short.pop(name, None)
+        self._unranked.clear()
 
     def samples(self) -> list[AddSample]:
         """Every sample that a window still has."""
@@ -361,3 +381,4 @@ def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:
     state.now_us = max(state.now_us, at_us)
     for change in changes:
         state.apply(change)
+    state.rank()

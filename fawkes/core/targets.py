@@ -11,7 +11,7 @@ from fawkes.core.model import ClusterId
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The least and the most nodes that a MR-cluster may have; ``least`` never exceeds ``most``."""
+    """The least and the most nodes that an MR-cluster may have; ``least`` never exceeds ``most``."""
 
     least: int
     most: int

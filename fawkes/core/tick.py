@@ -11,7 +11,7 @@ from fawkes.core.decision import PutTick
 from fawkes.core.draft import Draft
 from fawkes.core.fairness import discrimination, global_discrimination, share_error
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Plain
-from fawkes.core.plan import Allowance, hand_out, in_need, rebalance
+from fawkes.core.plan import Allowance, hand_out, in_need, lacks, rebalance
 from fawkes.core.settings import Discrimination
 from fawkes.core.targets import Bounds, whole_nodes
 from fawkes.core.weights import Measure, Measured, measure_all, weights
@@ -113,7 +113,7 @@ def _planned(draft: Draft, targets: Mapping[ClusterId, int], held: Mapping[Clust
     coming = sum(leaving.values()) - max(0, newcomers - draft.counts.free_core)
     planned = {c: held[c] for c in targets}
     elsewhere = {c: coming - leaving[c] for c in targets}
-    for c in in_need(targets, held):
+    for c in in_need(lacks(targets, held)):
         if coming > 0 and elsewhere[c] > 0:
             planned[c] += 1
             elsewhere[c] -= 1

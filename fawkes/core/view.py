@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Protocol
 
 from fawkes.core.backlog import Backlog
@@ -90,12 +90,27 @@ class View(Protocol):
         """When the timer is set to go off."""
         ...
 
+    @property
+    def needy(self) -> Iterable[tuple[float, ClusterId]]:
+        """The MR-clusters that may grow to their targets, by `counts.lack`: who lacks most comes first."""
+        ...
+
+    @property
+    def donors(self) -> Iterable[tuple[float, ClusterId]]:
+        """The MR-clusters that could give nodes that may be core nodes, by `counts.surplus`: most comes first."""
+        ...
+
+    @property
+    def short(self) -> Collection[ClusterId]:
+        """The running MR-clusters of which fewer core nodes stay than their minimum."""
+        ...
+
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
-        """The nodes that a MR-cluster holds physically."""
+        """The nodes that an MR-cluster holds physically."""
         ...
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         ...
 
     def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
@@ -103,7 +118,7 @@ class View(Protocol):
         ...
 
     def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         ...
 
     def backlog(self, cluster: ClusterId) -> Backlog:
@@ -111,7 +126,7 @@ class View(Protocol):
         ...
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether a MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         ...
 
     def first_version(self, cluster: ClusterId) -> int:

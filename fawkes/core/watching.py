@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
-from fawkes.core.moves import clean, evacuate, lost, wait_ended
+from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
@@ -61,17 +60,21 @@ def node_seen(draft: Draft, event: NodeSeen) -> None:
         return
     if state.life not in _JUDGES:
         return
-    state = replace(state, sight=event.sight)
-    if state.missing_before is None and _baseline(state, event.sight):
-        state = replace(state, missing_before=event.sight.blocks.missing)  # type: ignore[union-attr]
+    state = replace(state, sight=event.sight, missing_before=_missing_before(state, event.sight))
     draft.put_node(state)
     _JUDGES[state.life](draft, state, event.sight)
 
 
-def _baseline(state: NodeState, sight: Sight) -> bool:
-    """Whether this report says what was missing before: the first one while the node leaves and is heard from."""
+def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
+    """The files that were missing in every whole report while the node left and was heard from; None: not known.
+
+    One report is not enough: a NameNode that has just begun anew calls files missing that are on this very node.
+    """
+    known, blocks = state.missing_before, sight.blocks
     leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
-    return leaving and sight.stored in HEARD and sight.blocks is not None and sight.blocks.known
+    if not leaving or sight.stored not in HEARD or blocks is None or not blocks.known:
+        return known
+    return blocks.missing if known is None else tuple(file for file in known if file in set(blocks.missing))
 
 
 def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
@@ -109,7 +112,6 @@ def _draining(draft: Draft, state: NodeState, sight: Sight) -> None:
 def drained(draft: Draft, state: NodeState) -> None:
     """Nothing computes on a leaving node any more: it is wiped, or its blocks leave it next."""
     why = draft.say("drained", node=state.node.id, cluster=state.owner, role=state.role)
-    draft.settle(Key.DOUBT.of(state.node.id))
     if state.role is Role.TRANSIENT:
         clean(draft, state, why)
     else:
@@ -126,7 +128,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
     elif sight.stored is Stored.IN_SERVICE:
         _doubt(draft, state, draft.settings.doubt_us)
     elif state.alert:
-        _held(draft, state, why)
+        _held(draft, state, _why_held(draft, state, sight))
     else:
         _doubt(draft, state, draft.settings.held_us)
 
@@ -161,16 +163,17 @@ def _lost(draft: Draft, state: NodeState, sight: Sight) -> None:
 def back(draft: Draft, state: NodeState) -> None:
     """A lost node works again: it serves, or it goes on leaving."""
     name = state.node.id
-    wait_ended(draft, state)
     draft.settle(Key.HOST.of(name))
+    no_alert(draft, state)
     if state.leaving:
         draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
-        evacuate(draft, replace(state, alert=""))
+        # Until its DataNode has told of its blocks, its own files are missing, too: they were not before.
+        evacuate(draft, replace(state, alert="", missing_before=state.missing_before or ()))
         return
     draft.say("serves", node=name, cluster=state.owner, role=state.role)
-    draft.put_node(
-        replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None),
-    )
+    # Data that was given up while it was lost is there again: a later loss or drain must ask anew.
+    state = replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None)
+    draft.put_node(replace(state, discard=False))
 
 
 _JUDGES = {
@@ -218,9 +221,13 @@ def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
         gone = lost(draft, state, f"it died while it left, and {why}")
         _cluster_alert(draft, gone, gone.alert)
     else:
-        cluster = None if state.owner is None else draft.cluster(state.owner)
-        never = cannot_end(sight.blocks, 1 if cluster is None else cluster.spec.replication)
-        _held(draft, state, never or _not_safe(state, sight))
+        _held(draft, state, _why_held(draft, state, sight))
+
+
+def _why_held(draft: Draft, state: NodeState, sight: Sight) -> str:
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    never = cannot_end(sight.blocks, 1 if cluster is None else cluster.spec.replication)
+    return never or _not_safe(state, sight)
 
 
 def _told_again(draft: Draft, state: NodeState, what: str) -> None:
@@ -243,4 +250,4 @@ def _cluster_alert(draft: Draft, state: NodeState, why: str) -> None:
     """An MR-cluster that waits for a lost node with data is red until that is settled."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is not None and state.life is NodeLife.LOST:
-        draft.put_cluster(replace(cluster, alert=f"{alerts.of_node(state.node.id)}{why}"))
+        draft.put_cluster(replace(cluster, alert=f"{state.node.id}: {why}"))

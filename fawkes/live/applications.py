@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import requests
-
 from fawkes.errors import FawkesError
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline
+from fawkes.live.rest import Deadline, UnreadableError, put_json
 
 _ACCEPTED = (200, 202)
 
@@ -14,16 +12,9 @@ _ACCEPTED = (200, 202)
 def kill(masters: MasterAddresses, application: str, deadline: Deadline) -> None:
     """Ask for the end of an application; FawkesError when the ResourceManager refuses or does not answer."""
     url = f"{masters.resource_manager}/ws/v1/cluster/apps/{application}/state"
-    with requests.Session() as session:
-        session.trust_env = False
-        try:
-            answer = session.put(
-                url,
-                params={"user.name": masters.user},
-                json={"state": "KILLED"},
-                timeout=max(0.1, deadline.left()),
-            )
-        except requests.RequestException as error:
-            raise FawkesError(f"{application} could not be killed: {error}", where=url) from error
-    if answer.status_code not in _ACCEPTED:
-        raise FawkesError(f"{application} could not be killed: HTTP {answer.status_code}", where=url)
+    try:
+        status = put_json(url, {"state": "KILLED"}, deadline, {"user.name": masters.user})
+    except UnreadableError as error:
+        raise FawkesError(f"{application} could not be killed: {error.why}", where=url) from error
+    if status not in _ACCEPTED:
+        raise FawkesError(f"{application} could not be killed: HTTP {status}", where=url)

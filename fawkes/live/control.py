@@ -52,11 +52,11 @@ _STATUS = {
 class ControlServer:
     """Listens from construction to `close`.
 
-    ``post`` takes an event into the controller's queue and returns at once; the live world calls `reply` with each
-    Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is sent piece by piece.
-    ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the controller's own user may
-    act. ``answer_within_s`` is longer than a survey of an MR-cluster may take (`timeouts.membership`), which a release
-    waits for. ElsewhereError when another controller listens in this folder.
+    ``post`` takes an event into the controller's queue and returns at once, or refuses it by an error; the live world
+    calls `reply` with each Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is
+    sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the
+    controller's own user may act. ``answer_within_s`` is longer than a survey of an MR-cluster may take
+    (`timeouts.membership`), which a release waits for. ElsewhereError when another controller listens in this folder.
     """
 
     def __init__(
@@ -92,6 +92,14 @@ class ControlServer:
         if answer is not None:
             answer.set_result(effect)
 
+    def hold_up(self, error: FawkesError) -> None:
+        """Tell everybody who waits that it takes longer; what they asked for may still be done."""
+        with self._lock:
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        for answer in waiting:
+            answer.set_exception(error)
+
     def close(self) -> None:
         """Stop listening; whoever waits is told that the controller stops. Harmless when called again."""
         with self._lock:
@@ -120,9 +128,10 @@ class ControlServer:
         with self._lock:
             if self._closed:
                 raise _stopping()
-            self._waiting[ask] = answer
-            # Under the lock, so that requests enter the queue in the order of their times.
+            # Under the lock, so that requests enter the queue in the order of their times. No reply can be earlier
+            # than the next line, and nobody waits for the answer to what was not taken.
             self._post(checked.event(self._now(), by, ask))
+            self._waiting[ask] = answer
         try:
             return answer.result(self._answer_within_s)
         except TimeoutError:

@@ -8,14 +8,14 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import FrameType
 
 import fawkes
 from fawkes.catalog import Found
-from fawkes.config.inventory import Inventory, InventoryNode, remembered
+from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.effects import Reply, Survey
@@ -28,7 +28,7 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import ConfigError, FawkesError
+from fawkes.errors import ConfigError, FawkesError, FullError
 from fawkes.live.answers import answers
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
@@ -38,7 +38,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
-from fawkes.live.keep import LogKeeper
+from fawkes.live.keep import LogKeeper, LogRoom
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
@@ -117,23 +117,30 @@ def _probe(text: PolicyText, settings: Settings, answer: Connection, cpu_s: floa
         answer.send("")
 
 
-def _remembered(ledger: Ledger) -> State:
-    """The state of the ledger: its last picture and the steps since; all steps if that is of another version."""
+def remembered(ledger: Ledger) -> tuple[State, int]:
+    """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
+
+    And the step after which the picture was taken; 0 without one.
+    """
     seq, plain = ledger.latest_snapshot() or (0, None)
     try:
         state = State() if plain is None else restored(from_plain(Picture, plain))
     except RecordError as error:
         _log.warning("the picture of step %s cannot be read (%s): all steps are read", seq, error)
         seq, state = 0, State()
-    return rebuild(ledger.entries(after=seq), state)
+    return rebuild(ledger.entries(after=seq), state), seq
 
 
-def _keep_pictures(ledger: Ledger) -> Callable[[int, State], None]:
-    """Stores a picture every so many steps, so that a start never replays more than these."""
+def _keep_pictures(ledger: Ledger, last: int) -> Callable[[int, State], None]:
+    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these."""
 
     def keep(seq: int, state: State) -> None:
-        if seq % PICTURE_EVERY == 0:
-            ledger.snapshot(seq, to_plain(picture(state)))
+        nonlocal last
+        if seq - last >= PICTURE_EVERY:
+            # The step is stored and done. A picture that finds no room is taken after the next one.
+            with suppress(FullError):
+                ledger.snapshot(seq, to_plain(picture(state)))
+                last = seq
 
     return keep
 
@@ -156,7 +163,8 @@ class Controller:
             engine, world, started = self._build()
             self._world = world
             self._on_signals(world)
-            engine.step(started)
+            if not engine.offer(started):
+                return
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -168,7 +176,7 @@ class Controller:
         site, stack = self._plan.site, self._stack
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
-        state = _remembered(ledger)
+        state, pictured = remembered(ledger)
         identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
         known = self._known_nodes(state)
         fleet = self._fleet(known)
@@ -185,10 +193,11 @@ class Controller:
             threads=max(32, ssh.fanout),
             reply=self._reply,
             refused=self._refused,
+            held_up=self._held_up,
         )
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet)
-        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger))
+        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
@@ -199,7 +208,9 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         setup = Setup(ground, fleet.shell())
         membership = MembershipKeeper(ground, clusters, setup)
-        keeper = LogKeeper(ground, fleet, self._plan.site.state_dir / "logs")
+        folder = self._plan.site.state_dir / "logs"
+        keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
+        keeper.clear()
         watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
         self._stack.callback(watch.close)
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)
@@ -222,7 +233,7 @@ class Controller:
         return ControlServer(
             folder,
             world.mailbox.post,
-            {**answers(state, lambda: LedgerReader(folder)), **data.queries()},
+            {**answers(state, lambda: LedgerReader(folder)), **data.queries(), "ledger": lambda _: world.ledger_row()},
             world.mailbox.clock.now_us,
             stop=lambda by, for_good: self._stop(world, f"{by} asked for it", for_good=for_good),
         )
@@ -231,7 +242,7 @@ class Controller:
         """The nodes of the inventory, and those that it has forgotten while something of the pool is on them."""
         listed = {node.name for node in self._plan.inventory.nodes}
         forgotten = [
-            remembered(node.node.details)
+            inventory_node(node.node.details)
             for name, node in state.nodes.items()
             if name not in listed and node.life in HELD and node.node.details
         ]
@@ -297,6 +308,11 @@ class Controller:
     def _reply(self, effect: Reply) -> None:
         if self._control_server is not None:
             self._control_server.reply(effect)
+
+    def _held_up(self, error: FullError) -> None:
+        if self._control_server is not None:
+            hint = "Free some space. What you asked for may be done then: look with `fawkes status`"
+            self._control_server.hold_up(FullError(f"not stored yet: {error.what}", where=error.where, hint=hint))
 
     def _refused(self, error: FawkesError) -> None:
         """A node knows a newer controller: this one must not act any more."""

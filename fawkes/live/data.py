@@ -1,4 +1,4 @@
-"""Input sets of a MR-cluster: from persistent storage into its HDFS, evenly over all core nodes, and verified.
+"""Input sets of an MR-cluster: from persistent storage into its HDFS, evenly over all core nodes, and verified.
 
 A load that was cut short is run again: what is there already, with the size and the time of its source, was verified
 before it got its name, and stays. The controller copies what `live.sources` reads; an ``hdfs://`` source is copied by
@@ -18,11 +18,14 @@ from fawkes.errors import FawkesError, UserError
 from fawkes.live.crc import HdfsDigest, Kind
 from fawkes.live.masters import MasterAddresses, Volumes, storage, volumes
 from fawkes.live.rest import Deadline
-from fawkes.live.sources import Source, SourceFile
+from fawkes.live.sources import Source, SourceFile, fingerprint
 from fawkes.live.webhdfs import ANYWHERE, CORE_ONLY, Block, Hdfs, HdfsFailedError
 from fawkes.units import show_bytes
 
 ARCHIVE = "ARCHIVE"
+
+#: the name of the note on an input set: the fingerprint of what was loaded
+LOADED = "loaded"
 
 _LOADING = "_fawkes_loading"
 _ASK_S = 10.0
@@ -133,6 +136,7 @@ class Load:
         if todo:
             self._copy_all(_Copy(self, hdfs, source, _Spread(self._web_servers())), todo)
         hdfs.delete(f"{self.target}/{_LOADING}")
+        hdfs.set_note(self.target, LOADED, fingerprint(files))
         extra = len(there.keys() - {self._path(file) for file in files})
         return self._loaded(hdfs, files, kept=len(files) - len(todo), extra=extra)
 
@@ -146,6 +150,7 @@ class Load:
         ]
         if not files:
             raise _empty(self.target)
+        hdfs.set_note(self.target, LOADED, fingerprint(files))
         return self._loaded(hdfs, files, kept=0, extra=0)
 
     def check(self, size: int) -> None:

@@ -26,11 +26,11 @@ from fawkes.live.keep import LIMIT_BYTES
 from fawkes.live.playbooks import node as node_book
 from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
-from fawkes.live.stages import Stages
+from fawkes.live.stages import Stages, stake_row
 
 _LOGS_S = 120.0
 _HISTORY_S = 60.0
-#: lives of a MR-cluster in which it may have outputs that nobody else has
+#: lives of an MR-cluster in which it may have outputs that nobody else has
 _AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
 
 
@@ -53,7 +53,7 @@ class DataAnswers:
         return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
     def _at_stake(self, asked: Mapping[str, str]) -> Plain:
-        """Nothing of a MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
+        """Nothing of an MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
         rows: list[dict[str, Plain]] = []
         for cluster in self._clusters.all():
             state = self._view.clusters.get(cluster.id)
@@ -125,11 +125,9 @@ class DataAnswers:
 
 
 def _unknown(cluster: LiveCluster) -> list[dict[str, Plain]]:
-    """The declared outputs of a MR-cluster whose NameNode cannot be asked."""
-    return [
-        {"cluster": cluster.id, "path": output.path, "bytes": None, "save_to": output.save_to, "saved": False}
-        for output in cluster.details.outputs
-    ]
+    """What may be at stake in an MR-cluster whose NameNode cannot be asked: its outputs, and anything else."""
+    rows = [stake_row(cluster, output.path, save_to=output.save_to) for output in cluster.details.outputs]
+    return [*rows, stake_row(cluster, "/")]
 
 
 def _pieces(stream: io.BytesIO, node: str, job: str, lines: int) -> Iterator[Plain]:

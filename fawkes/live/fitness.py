@@ -282,7 +282,13 @@ def _ports(seen: Seen, pool: str) -> Iterator[Problem]:
 def _left(seen: Seen, pool: str) -> Iterator[Problem]:
     lease = seen.facts.under("lease")
     owner = lease.get("pool", pool)
-    if owner != pool:
+    if "damage" in lease:
+        yield Problem(
+            "left",
+            f"the file {seen.node.work_dir}/lease is no lease: {lease['damage']}",
+            'docs/operations.md, "A node that is refused", says how to repair it',
+        )
+    elif owner != pool:
         yield Problem(
             "left",
             f"it belongs to the pool {owner!r}",

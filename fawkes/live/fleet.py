@@ -210,9 +210,10 @@ class Fleet:
         """Run a script on a node within ``deadline_s``, connecting included; whatever its exit code, a Result.
 
         The script's standard input is empty, or ``stdin`` to its end. What it prints is in the result, or goes to
-        ``sink`` as bytes while it comes. SshError (a HostError) when the host cannot be used; SshDeadlineError (a
-        DeadlineError as well) when it was late: its process group has been ended then. A script may be sent twice if
-        a kept connection turns out to be dead before the script was begun.
+        ``sink`` as bytes while it comes; an OSError of the sink is raised as it is, and the script is given up.
+        SshError (a HostError) when the host cannot be used; SshDeadlineError (a DeadlineError as well) when it was
+        late: its process group has been ended then. A script may be sent twice if a kept connection turns out to be
+        dead before the script was begun.
         """
         return self._host(node).run(script, time.monotonic() + deadline_s, stdin, sink)
 

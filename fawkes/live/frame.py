@@ -15,11 +15,20 @@ class TooMuchError(Exception):
     """More came than there is room for."""
 
 
+class SinkError(Exception):
+    """A sink did not take what came: ``error`` is what it raised."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Frame:
     """One stream of one script: fed with bytes, ``done`` when the end mark came.
 
     Begin mark: ``MARK>`` and a line feed; end mark: ``MARK.``, an exit code that may be missing, a line feed. With a
-    ``sink`` the content goes there as it comes; else it is kept, up to ``room`` bytes (TooMuchError beyond).
+    ``sink`` the content goes there as it comes (SinkError when it fails); else it is kept, up to ``room`` bytes
+    (TooMuchError beyond).
     """
 
     def __init__(self, mark: str, *, sink: BinaryIO | None = None, room: int = 16 << 20) -> None:
@@ -73,6 +82,9 @@ class Frame:
             return
         ready = len(self._held) - keep
         if ready > 0:
-            self._sink.write(bytes(self._held[:ready]))
+            try:
+                self._sink.write(bytes(self._held[:ready]))
+            except OSError as error:
+                raise SinkError(error) from error
             del self._held[:ready]
             self._searched = max(0, self._searched - ready)

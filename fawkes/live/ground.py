@@ -44,7 +44,10 @@ class _Nodes(dict[NodeId, InventoryNode]):
 
 
 class Ground:
-    """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes."""
+    """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes.
+
+    ``threads`` is how many nodes one call of `run_on` reaches at once.
+    """
 
     def __init__(
         self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
@@ -57,7 +60,7 @@ class Ground:
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
-        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="fan")
+        self._most = threads
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
         """The right of this controller to change a node for a MR-cluster."""
@@ -91,7 +94,7 @@ class Ground:
     def run_on(
         self, scripts: Mapping[NodeId, Script], doing: str, *, within_s: float | None = None
     ) -> dict[NodeId, Facts | FawkesError]:
-        """Run a script of its own on each node, all at once; facts, or why not, for each."""
+        """Run a script of its own on each node, so many at once; facts, or why not, for each."""
 
         def one(node: NodeId) -> Facts | FawkesError:
             try:
@@ -99,7 +102,10 @@ class Ground:
             except FawkesError as error:
                 return error
 
-        return dict(zip(scripts, self._threads.map(one, scripts), strict=True))
+        # Threads of its own: hosts that hang for one MR-cluster must not keep those of another waiting.
+        most = max(1, min(self._most, len(scripts)))
+        with ThreadPoolExecutor(max_workers=most, thread_name_prefix="fan") as threads:
+            return dict(zip(scripts, threads.map(one, scripts), strict=True))
 
     def all_well(self, outcomes: Mapping[NodeId, Facts | FawkesError]) -> dict[NodeId, Facts]:
         """The facts of every node; the first error, by node, when one failed."""
@@ -118,7 +124,3 @@ class Ground:
             facts, _ = self.look(node, reading('fact peer "${SSH_CONNECTION%% *}"'))
             self._seen[node] = facts.get("peer", "")
         return self._seen[node]
-
-    def close(self) -> None:
-        """Start nothing more."""
-        self._threads.shutdown(wait=False, cancel_futures=True)

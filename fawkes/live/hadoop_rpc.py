@@ -13,6 +13,7 @@ import struct
 from dataclasses import dataclass
 
 from fawkes.errors import FawkesError
+from fawkes.live.names import NAMES
 from fawkes.live.rest import Deadline
 
 _MAGIC = b"hrpc"
@@ -28,6 +29,7 @@ _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationPr
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 _GRACEFUL = 2
+_LEAVE, _ENTER = 1, 2
 
 
 class RpcError(FawkesError):
@@ -71,13 +73,16 @@ REFRESH_HDFS = Order(_HDFS_CLIENT, "refreshNodes")
 #: the masters read hadoop-policy.xml: whose RPC they take
 REFRESH_YARN_POLICY = Order(_YARN_ADMIN, "refreshServiceAcls")
 REFRESH_HDFS_POLICY = Order(_HDFS_POLICY, "refreshServiceAcl")
+#: HDFS takes no writes, until it is told to take them again; what is there can be read
+ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _ENTER))
+LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _LEAVE))
 
 
 def call(address: str, port: int, order: Order, user: str, deadline: Deadline) -> None:
     """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out."""
     where = f"{address}:{port}"
     try:
-        with socket.create_connection((address, port), timeout=max(0.1, deadline.left())) as connection:
+        with NAMES.connect(address, port, max(0.1, deadline.left())) as connection:
             connection.sendall(_request(order, user))
             answer = _answer(connection, deadline)
     except (OSError, EOFError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -12,8 +13,7 @@ from pathlib import Path
 import paramiko
 from paramiko.hostkeys import HostKeyEntry, HostKeys
 
-from fawkes.errors import UserError
-
+_log = logging.getLogger(__name__)
 _REVOKED = "@revoked"
 
 Change = Callable[[list[str]], list[str]]
@@ -28,42 +28,81 @@ class KnownKey:
     revoked: bool = False
 
 
+class BadLineError(Exception):
+    """A line of the file that is no host key: ``str()`` says why."""
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """A line that could not be read, and the hosts that it names, as far as that can be told."""
+
+    line: int
+    why: str
+    names: tuple[str, ...]
+    revoked: bool
+
+
 class KnownHosts:
-    """A known_hosts file, read again when it has changed. A file that is not there yet knows nobody."""
+    """A known_hosts file, read again when it has changed. A file that is not there yet knows nobody.
+
+    A bad line costs itself alone: it is reported in the log once and vouches for nobody.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._seen: tuple[int, int] | None = None
         self._plain: dict[str, list[KnownKey]] = {}
         self._hashed: list[tuple[str, KnownKey]] = []
+        self._faults: list[_Fault] = []
+        self._unread = ""
 
     def keys(self, address: str, port: int) -> Sequence[KnownKey]:
-        """The keys that the file has for an address; UserError if the file cannot be read or has a broken line."""
+        """The keys that the file has for an address; none where `faults` has a reason to trust none."""
         self._refresh()
         name = host_name(address, port)
+        if self._unread or any(fault.revoked and name in fault.names for fault in self._faults):
+            # Which key was revoked cannot be read: it could be the one that the host shows.
+            return []
         hashed = [known for hash_, known in self._hashed if HostKeys.hash_host(name, hash_) == hash_]
         return [*self._plain.get(name, ()), *hashed]
+
+    def faults(self, address: str, port: int) -> list[str]:
+        """What is wrong in the file and concerns an address, for people: the file itself, or lines that name it."""
+        name = host_name(address, port)
+        named = [f"line {fault.line} {fault.why}" for fault in self._faults if name in fault.names]
+        return [self._unread, *named] if self._unread else named
 
     def _refresh(self) -> None:
         try:
             stat = self.path.stat()
             if (stat.st_mtime_ns, stat.st_size) == self._seen:
                 return
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
-            self._seen, self._plain, self._hashed = None, {}, []
+            self._seen, self._plain, self._hashed, self._faults, self._unread = None, {}, [], [], ""
             return
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot be read: {error}", where=str(self.path)) from error
+        except OSError as error:
+            self._seen, self._unread = None, f"it cannot be read ({error.strerror})"
+            return
         plain: dict[str, list[KnownKey]] = {}
         hashed: list[tuple[str, KnownKey]] = []
+        faults: list[_Fault] = []
         for number, line in enumerate(lines, start=1):
-            for name, known in _read(self.path, number, line.strip()):
+            try:
+                found = _read(number, line.strip())
+            except BadLineError as error:
+                words = line.decode("utf-8", "replace").split()
+                revoked = bool(words) and words[0] == _REVOKED
+                names = words[revoked : revoked + 1]
+                faults.append(_Fault(number, str(error), tuple(names[0].split(",")) if names else (), revoked))
+                _log.warning("%s, line %s, %s: it is ignored; remove it", self.path, number, error)
+                continue
+            for name, known in found:
                 if name.startswith("|1|"):
                     hashed.append((name, known))
                 else:
                     plain.setdefault(name, []).append(known)
-        self._plain, self._hashed = plain, hashed
+        self._plain, self._hashed, self._faults, self._unread = plain, hashed, faults, ""
         self._seen = (stat.st_mtime_ns, stat.st_size)
 
 
@@ -92,18 +131,25 @@ def _rewrite(path: Path, change: Change) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_name(f".{path.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        # Lines that are no text stay as they are; only a line feed ends one.
+        text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        before = text.removesuffix("\n").split("\n") if text else []
         after = change(before)
         if after == before:
             return
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write("".join(f"{line}\n" for line in after))
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
 
 
-def _read(path: Path, number: int, line: str) -> list[tuple[str, KnownKey]]:
+def _read(number: int, data: bytes) -> list[tuple[str, KnownKey]]:
+    """The names and keys of a line; BadLineError says why it has none."""
+    try:
+        line = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadLineError("is no text in UTF-8") from None
     if not line or line.startswith("#"):
         return []
     revoked = line.startswith(_REVOKED)
@@ -112,13 +158,16 @@ def _read(path: Path, number: int, line: str) -> list[tuple[str, KnownKey]]:
     elif line.startswith("@"):
         # Certificates of hosts: paramiko cannot check them, so such a line vouches for nobody.
         return []
+    if len(line.split()) < 3:
+        raise BadLineError("is too short for a host key")
     try:
         entry = HostKeyEntry.from_line(line, number)
+        for name in entry.hostnames if entry else ():
+            if name.startswith("|1|"):
+                HostKeys.hash_host("any", name)
     except Exception as error:  # paramiko raises several kinds for a broken line
-        raise UserError(f"is no host key: {error}", where=f"{path}, line {number}", hint="Remove the line") from error
+        raise BadLineError(f"is no host key ({str(error)[:100] or type(error).__name__})") from error
     if entry is None or entry.key is None:
-        # A line too short for a key; or a kind of key that this version does not know, which vouches for nobody.
-        if len(line.split()) < 3:
-            raise UserError("is no host key", where=f"{path}, line {number}", hint="Remove the line")
+        # A kind of key that this version does not know: it vouches for nobody.
         return []
     return [(name, KnownKey(entry.key, number, revoked)) for name in entry.hostnames]

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import paramiko
 
-from fawkes.live.frame import Frame, TooMuchError
+from fawkes.live.frame import Frame, SinkError, TooMuchError
 from fawkes.live.ssh import ConnectionState, Result, SshDeadlineError, SshError
 from fawkes.script import Script
 
@@ -150,6 +150,10 @@ def _converse(
         _close(channel)
         what = "a script wrote more than there is room for"
         raise SshError(what, host=node, state=ConnectionState.TOO_MUCH) from error
+    except SinkError as error:
+        # A full disk here says nothing about the host, or the way to it.
+        _close(channel)
+        raise error.error from error
     except (OSError, EOFError, paramiko.SSHException) as error:
         _close(channel)
         if feeder is not None and feeder.error is not None:

@@ -1,7 +1,7 @@
 """Readings of MR-clusters: what their masters say at one moment, as the core wants to know it.
 
 An ApplicationMaster that does not answer is ordinary (its job has just ended, or has just begun): then the
-ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes a MR-cluster
+ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes an MR-cluster
 unreadable. What each field counts is told in docs/decisions/measuring-and-data.md.
 """
 
@@ -35,6 +35,18 @@ OWN_TAGS = "fawkes"
 
 MAPREDUCE = "MAPREDUCE"
 
+#: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
+#: JobHistory server does that all the time, and so do we. Each of these stood still on a real MR-cluster without users.
+_USE = (
+    "CreateFileOps",
+    "FilesCreated",
+    "FilesAppended",
+    "FilesTruncated",
+    "FilesRenamed",
+    "DeleteFileOps",
+    "AddBlockOps",
+    "GetBlockLocations",
+)
 #: An ApplicationMaster on a node that hangs must not take the time of all the others.
 _MASTER_S = 1.0
 #: ... and all of them together leave this part of the round to the ResourceManager's own figures.
@@ -43,9 +55,14 @@ _MASTERS_PART = 0.6
 _LATE_US = 60_000_000
 
 
+def is_ours(application: Application) -> bool:
+    """Whether Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
+    return any(tag.startswith(OWN_TAGS) for tag in application.tags)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A MR-cluster to read.
+    """An MR-cluster to read.
 
     A slot is a container of the size of a map task: ``task_mb`` and ``task_vcores``; 0 vcores where the scheduler
     counts memory alone, as YARN's default resource calculator does.
@@ -104,6 +121,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     disk = volumes(masters, deadline).get("DISK")
     if memory.mark_bytes is None:
         memory.mark_bytes = read_mark(masters, deadline)
+    ops = hdfs_ops(masters, deadline)
     tasks = _tasks(masters, live, memory, deadline)
     _count_ended(masters, memory, deadline)
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
@@ -123,6 +141,9 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         storage_bytes=disk.total_bytes if disk else hdfs.total_bytes,
         jobs_done=memory.jobs_done,
         tasks_done=memory.tasks_done + sum(memory.tasks.values()),
+        missing_blocks=hdfs.missing_blocks,
+        hdfs_ops=ops,
+        jobs_foreign=sum(one.id in tasks and not is_ours(one) for one in live),
         node_bytes={NodeId(name): node.used_bytes for name, node in hdfs.nodes.items() if node.alive},
         node_masters=_masters_on(masters, live),
     )
@@ -143,6 +164,16 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
             used += node.containers
             total += max(room, node.containers)
     return used, total
+
+
+def hdfs_ops(masters: MasterAddresses, deadline: Deadline) -> int | None:
+    """How often HDFS was read or changed since the NameNode started; None when it does not count all ways of use."""
+    url = f"{masters.namenode}/jmx"
+    document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"})
+    beans = listed({"jmx": document}, "jmx", "beans", url)
+    figures = [count(beans[0].get(name)) for name in _USE] if beans else [None]
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if len(known) == len(figures) else None
 
 
 def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
@@ -204,10 +235,10 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
     ApplicationMaster has not scheduled yet; a job that is not split yet counts as one task.
     """
     names = [f"{kind}{what}" for kind in ("maps", "reduces") for what in ("Total", "Completed", "Running")]
-    figures = [count(job.get(name)) for name in names]
-    if None in figures:
+    figures = [figure for name in names if (figure := count(job.get(name))) is not None]
+    if len(figures) != len(names):
         return None
-    maps, maps_done, maps_running, reduces, reduces_done, reduces_running = (figure or 0 for figure in figures)
+    maps, maps_done, maps_running, reduces, reduces_done, reduces_running = figures
     if maps + reduces == 0:
         return Tasks(waiting=1, ready=1)
     maps_waiting = max(0, maps - maps_done - maps_running)
@@ -265,10 +296,12 @@ def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> d
         rows = listed(get_json(url, deadline.within(_MASTER_S), params), "jobs", "job", url)
     except UnreadableError:
         return {}
-    return {
-        str(row.get("id")): (count(row.get("mapsCompleted")) or 0) + (count(row.get("reducesCompleted")) or 0)
-        for row in rows
-    }
+    found = {}
+    for row in rows:
+        maps, reduces = count(row.get("mapsCompleted")), count(row.get("reducesCompleted"))
+        if maps is not None and reduces is not None:
+            found[str(row.get("id"))] = maps + reduces
+    return found
 
 
 # --- all MR-clusters at once

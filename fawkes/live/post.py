@@ -4,40 +4,93 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 from fawkes.core.events import Event
+from fawkes.errors import FawkesError
 from fawkes.live.timers import Clock
+
+_LOOK_S = 0.1
+#: what an event speaks of, as far as it has these fields: a later one of its class that speaks of the same replaces it
+_SUBJECT = ("cluster", "node", "generation", "condition", "job", "attempt", "progress", "effect", "version")
 
 
 class Mailbox:
-    """Takes events from any thread; the engine takes them out. Times never run backwards."""
+    """Takes events from any thread; the engine takes them out. Times never run backwards.
+
+    While it is held, because the engine cannot go on, it keeps one fact of each kind and subject, the latest, and
+    refuses what people ask for: it never grows beyond what there is to see.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._last_us = 0
+        self._ended = False
+        self._refusal: FawkesError | None = None
+        self._kept: dict[Hashable, Event] = {}
+
+    @property
+    def refusal(self) -> FawkesError | None:
+        """What people are told while it is held; None while it is not."""
+        return self._refusal
 
     def post(self, event: Event) -> None:
-        """An event with a time of its own; it is moved up when a later one was posted before."""
+        """An event with a time of its own; it is moved up when a later one was posted before.
+
+        The refusal of `hold` when somebody asks for something while it is held.
+        """
         with self._lock:
             if event.at_us < self._last_us:
                 event = replace(event, at_us=self._last_us)
-            self._last_us = event.at_us
-            self._queue.put(event)
+            self._put(event)
 
     def tell(self, make: Callable[[int], Event]) -> None:
         """An event that happens now; ``make`` gets the time."""
         with self._lock:
-            self._last_us = max(self._last_us, self.clock.now_us())
-            self._queue.put(make(self._last_us))
+            self._put(make(max(self._last_us, self.clock.now_us())))
+
+    def _put(self, event: Event) -> None:
+        if self._refusal is None:
+            self._queue.put(event)
+        elif hasattr(event, "ask"):
+            raise self._refusal
+        else:
+            kind = (type(event), *(getattr(event, name, None) for name in _SUBJECT))
+            # The latest comes last: times must not run backwards.
+            self._kept.pop(kind, None)
+            self._kept[kind] = event
+        self._last_us = event.at_us
 
     def take(self) -> Event | None:
         """The next event; waits for it. None after `end`."""
         return self._queue.get()
 
+    def hold(self, refusal: FawkesError) -> None:
+        """Keep what comes in bounds, until `release`; people are told ``refusal``."""
+        with self._lock:
+            self._refusal = refusal
+
+    def release(self) -> None:
+        """Hand over what was kept."""
+        with self._lock:
+            self._refusal = None
+            for event in self._kept.values():
+                self._queue.put(event)
+            self._kept.clear()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long; False, and at once, when the run is to end."""
+        # No lock is taken: whoever ends the run may be a signal within this very wait.
+        until = time.monotonic() + seconds
+        while not self._ended and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
+        return not self._ended
+
     def end(self) -> None:
         """There will be no more."""
+        self._ended = True
         self._queue.put(None)

@@ -1,12 +1,14 @@
 """Small documents over HTTP from the masters, with one deadline for the whole of a call.
 
 The time limits of `requests` are for each read, so a server that drips bytes would hold its reader for ever. Here
-every read on the socket gets only what is left of the call's deadline, headers included. What stays outside is the
-look-up of a host name, which the C library does not let go of; `measure.Sampler` gives up such a thread.
+every read on the socket gets only what is left of the call's deadline, headers included, and so does the look-up of
+the host's name. An answer takes no more memory than `MAX_BYTES`, or than a line of `MAX_LINE_BYTES`: none may be
+compressed, for 10 kB can become 10 GB.
 """
 
 from __future__ import annotations
 
+import http.cookiejar
 import json
 import math
 import socket
@@ -21,11 +23,14 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import HTTPError, NewConnectionError
 
 from fawkes.errors import FawkesError
+from fawkes.live.names import NAMES
 
 CONNECT_S = 3.0
-MAX_BYTES = 256 << 20
+MAX_BYTES = 128 << 20
+MAX_LINE_BYTES = 1 << 20
 
 _CHUNK = 1 << 16
 _OK = 200
@@ -73,37 +78,80 @@ class _OfThread(threading.local):
 _of_thread = _OfThread()
 
 
+class AnswerError(requests.RequestException):
+    """An answer that is not read on: too large, or compressed."""
+
+
 class _Socket(socket.socket):
-    """Each read waits no longer than the call of this thread has left."""
+    """Each read waits no longer than it was given, and than the call of this thread has left."""
+
+    _given_s: float | None = None
+
+    def settimeout(self, value: float | None) -> None:
+        self._given_s = value
+        super().settimeout(value)
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         left = _of_thread.deadline.left()
         if left <= 0:
             raise TimeoutError("the deadline of the call is over")
-        self.settimeout(None if math.isinf(left) else left)
+        wait = left if self._given_s is None else min(left, self._given_s)
+        super().settimeout(None if math.isinf(wait) else wait)
         return super().recv_into(*args, **kwargs)
 
 
-class _Connection(HTTPConnection):
+class BoundedConnection(HTTPConnection):
+    """A connection whose reads, and whose look-up of the host's name, end with the deadline of the thread's call."""
+
     def _new_conn(self) -> socket.socket:
-        return _Socket(fileno=super()._new_conn().detach())
+        name = self._dns_host
+        places = NAMES.addresses(name, min(_of_thread.deadline.left(), CONNECT_S))
+        try:
+            for place in places[:-1]:
+                self._dns_host = place
+                try:
+                    return _Socket(fileno=super()._new_conn().detach())
+                except NewConnectionError:
+                    continue
+            self._dns_host = places[-1]
+            return _Socket(fileno=super()._new_conn().detach())
+        finally:
+            self._dns_host = name
 
 
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
+class BoundedAdapter(HTTPAdapter):
+    """Plain HTTP over `BoundedConnection`; AnswerError for a compressed answer, which nobody has asked for."""
 
+    def __init__(self, connection: type[BoundedConnection] = BoundedConnection) -> None:
+        self._connection = connection
+        super().__init__()
 
-class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Hand out connections of our own."""
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
+        pool = type("_Pool", (HTTPConnectionPool,), {"ConnectionCls": self._connection})
+        self.poolmanager.pool_classes_by_scheme = {"http": pool}
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        """As its base."""
+        request.headers["accept-encoding"] = "identity"
+        response = super().send(request, *args, **kwargs)
+        coding = response.headers.get("content-encoding", "identity")
+        if coding.strip().lower() not in ("", "identity"):
+            response.close()
+            raise AnswerError(f"the answer is compressed ({coding[:20]}), which it must not be")
+        if response.is_redirect:
+            # requests reads the body of each redirect, however large it is.
+            keep(response)
+        return response
 
 
-def session() -> requests.Session:
-    """A new session of this kind: plain HTTP, no proxies or passwords from the environment."""
+def session(adapter: BoundedAdapter | None = None) -> requests.Session:
+    """A new session of this kind: plain HTTP, no proxies or passwords from the environment, no cookies."""
     new = requests.Session()
     new.trust_env = False
-    new.mount("http://", _Adapter())
+    new.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    new.mount("http://", adapter or BoundedAdapter())
     return new
 
 
@@ -121,49 +169,115 @@ def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = No
     that has ended, for one). Numbers may be NaN: see `count`.
     """
     with _answer(url, deadline, params) as response:
-        body = bytearray()
+        body = whole(response)
+    return _json(body, url, response)
+
+
+def put_json(url: str, document: object, deadline: Deadline, params: Mapping[str, str] | None = None) -> int:
+    """Put a JSON document to ``url``; the HTTP status of the answer, whose body is not read.
+
+    UnreadableError when there is none in time. It is sent once: who asks for a deed must know what became of it.
+    """
+    with (
+        _bound(url, deadline) as mine,
+        mine.put(
+            url, params=params, json=document, stream=True, allow_redirects=False, timeout=_timeout(deadline)
+        ) as response,
+    ):
+        return response.status_code
+
+
+def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The lines of the text at ``url`` as they come; UnreadableError like `get_json`, also in the middle.
+
+    Only a line feed ends a line: a file's name may have any other character.
+    """
+    with _answer(url, deadline, params) as response:
+        begun = b""
         for chunk in response.iter_content(_CHUNK):
-            body += chunk
-            if len(body) > MAX_BYTES:
-                raise UnreadableError(url, f"the answer is larger than {MAX_BYTES >> 20} MiB")
+            *lines, begun = (begun + chunk).split(b"\n")
+            if len(begun) > MAX_LINE_BYTES:
+                raise UnreadableError(url, f"a line of the answer is longer than {MAX_LINE_BYTES >> 10} KiB")
+            for line in lines:
+                yield line.removesuffix(b"\r").decode("utf-8", "replace")
+        if begun:
+            yield begun.decode("utf-8", "replace")
+
+
+def whole(response: requests.Response) -> bytes:
+    """The body of an open answer; AnswerError when it is larger than ``MAX_BYTES``."""
+    body = bytearray()
+    for chunk in response.iter_content(_CHUNK):
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise AnswerError(f"the answer is larger than {MAX_BYTES >> 20} MiB")
+    return bytes(body)
+
+
+def keep(response: requests.Response) -> None:
+    """Read an open answer now, as `whole` does, for whoever asks for its content later."""
+    response._content = whole(response)
+    response._content_consumed = True  # type: ignore[attr-defined]
+
+
+def _json(body: bytes, url: str, response: requests.Response) -> Any:
     try:
         return json.loads(body)
+    except RecursionError:
+        raise UnreadableError(url, "the answer is JSON that is nested too deeply", status=_OK) from None
     except ValueError:
         kind = response.headers.get("content-type", "no content type")
         raise UnreadableError(url, f"the answer is not JSON ({kind})", status=_OK) from None
 
 
-def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The lines of the text at ``url`` as they come; UnreadableError like `get_json`, also in the middle."""
-    with _answer(url, deadline, params) as response:
-        for line in response.iter_lines(_CHUNK):
-            yield line.decode("utf-8", "replace")
+@contextmanager
+def until(deadline: Deadline) -> Iterator[None]:
+    """What this thread reads over HTTP meanwhile ends with ``deadline``."""
+    outer, _of_thread.deadline = _of_thread.deadline, deadline
+    try:
+        yield
+    finally:
+        _of_thread.deadline = outer
+
+
+def set_deadline(deadline: Deadline) -> None:
+    """From now on, up to the end of the `until` around it, this thread's reads end with ``deadline``."""
+    _of_thread.deadline = deadline
+
+
+@contextmanager
+def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
+    """The session of this thread, bound by ``deadline``; all that goes wrong meanwhile is UnreadableError."""
+    if _of_thread.session is None:
+        _of_thread.session = session()
+    if deadline.left() <= 0:
+        raise UnreadableError(url, "there was no time left to ask")
+    try:
+        with until(deadline):
+            yield _of_thread.session
+    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        raise UnreadableError(url, _why(error, deadline)) from error
 
 
 @contextmanager
 def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None) -> Iterator[requests.Response]:
     """The open answer of a GET with status 200; what goes wrong while it is read is UnreadableError, too."""
-    mine = _of_thread
-    if mine.session is None:
-        mine.session = session()
-    left = deadline.left()
-    if left <= 0:
-        raise UnreadableError(url, "there was no time left to ask")
-    outer, mine.deadline = mine.deadline, deadline
-    try:
-        with _ask(mine.session, url, params, left) as response:
-            if response.status_code != _OK:
-                raise UnreadableError(url, _refusal(response), status=response.status_code)
-            yield response
-    except (requests.RequestException, OSError) as error:
-        raise UnreadableError(url, _why(error, deadline)) from error
-    finally:
-        mine.deadline = outer
+    with _bound(url, deadline) as mine, _ask(mine, url, params, deadline) as response:
+        if response.status_code != _OK:
+            raise UnreadableError(url, _refusal(response), status=response.status_code)
+        yield response
 
 
-def _ask(session: requests.Session, url: str, params: Mapping[str, str] | None, left: float) -> requests.Response:
+def _timeout(deadline: Deadline) -> tuple[float, float]:
+    left = max(0.001, deadline.left())
+    return min(left, CONNECT_S), left
+
+
+def _ask(
+    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline
+) -> requests.Response:
     def ask() -> requests.Response:
-        return session.get(url, params=params, stream=True, allow_redirects=False, timeout=(min(left, CONNECT_S), left))
+        return session.get(url, params=params, stream=True, allow_redirects=False, timeout=_timeout(deadline))
 
     try:
         return ask()
@@ -198,6 +312,8 @@ def _why(error: Exception, deadline: Deadline) -> str:
 def reason_of(error: BaseException) -> str:
     """What the operating system said in the end, of an error that libraries have wrapped several times."""
     for cause in _causes(error):
+        if isinstance(cause, AnswerError):
+            return str(cause)
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
         if isinstance(cause, TimeoutError):

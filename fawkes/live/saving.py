@@ -1,33 +1,57 @@
-"""Outputs of a MR-cluster: from its HDFS to persistent storage, verified, before its nodes are given away.
+"""Outputs of an MR-cluster: from its HDFS to persistent storage, verified, before its nodes are given away.
 
 A saved folder appears under its name in one step, whole, with a ``MANIFEST.sha256`` that ``sha256sum -c`` understands.
 Each file is compared with HDFS's own checksum, computed from the bytes that were written here (`live.crc`). Data that
 is there already is never overwritten: the same data is done, other data is refused by the name of the first file.
+A file that cannot be had keeps no other one from being saved. No link is followed here: see `live.safe_folder`.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
-import re
-import shutil
+import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
-from fawkes.config.details import Output
 from fawkes.errors import FawkesError, RefusedError
-from fawkes.live.crc import HdfsDigest, Kind, kind_of
+from fawkes.live.crc import Kind, kind_of
 from fawkes.live.data import StoppedError
-from fawkes.live.webhdfs import Hdfs, HdfsFile, Summary
+from fawkes.live.safe_folder import SafeFolder
+from fawkes.live.saved import (
+    MANIFEST,
+    Digests,
+    Unsaved,
+    UnsavedError,
+    compare,
+    digests_of,
+    flush,
+    manifest_line,
+    no_folder,
+    on_disk,
+    pieces_of,
+)
+from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile
 from fawkes.units import show_bytes
 
-MANIFEST = "MANIFEST.sha256"
-
-_PIECE = 1 << 20
+#: what the file system refuses of one name; anything else (a full disk) would be refused of all
+_OF_ONE_NAME = frozenset(
+    {
+        errno.ENAMETOOLONG,
+        errno.EINVAL,
+        errno.EILSEQ,
+        errno.ELOOP,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.EEXIST,
+        errno.ENOENT,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +64,20 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Stake:
-    """What would be lost with the MR-cluster: an output folder in HDFS, its bytes and files, whether it is saved.
+class _Copied:
+    """A file that was copied by this very save: what it looked like here, and its digests of this kind."""
 
-    Saved means here: as many files, of the same names, sizes and times, lie at ``save_to`` with a manifest. What was
-    saved to another HDFS cannot be seen from here, and counts as not saved.
-    """
-
-    path: str
-    save_to: str
-    size: int
-    files: int
-    saved: bool
+    looks: tuple[int, ...]
+    kind: Kind
+    digests: Digests
 
 
-@dataclass(frozen=True, slots=True)
-class _Digests:
-    """Of one file here: for the manifest, and as HDFS would say it."""
-
-    sha256: str
-    hdfs: str
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Save:
     """How to save one output folder of HDFS to a folder of the controller's file system.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
-    (StoppedError).
+    (StoppedError). `copy` may be called while HDFS still takes writes; `run` does what is left and ends the save.
     """
 
     hdfs: Hdfs
@@ -76,79 +86,115 @@ class Save:
     readers: int = 4
     progress: Callable[[int], None] = lambda size: None
     stop: Callable[[], bool] = lambda: False
+    _copied: dict[str, _Copied] = field(default_factory=dict, init=False)
+
+    def copy(self) -> None:
+        """Copy what can be had now, for `run` to find little left. Errors as for `run`, but for single files."""
+        listing = self._listing([])
+        with self._parent() as parent:
+            if not _is_there(parent, self.target.name, self.target):
+                with self._work(parent) as work:
+                    self._copy_all(work, listing, [])
 
     def run(self) -> Saved:
-        """Save it; RefusedError when other data is there, FawkesError when it cannot be written or read whole.
+        """Save it whole, or all but what an UnsavedError lists: that lies beside the target and has no name yet.
 
+        RefusedError when other data is there, FawkesError when nothing can be written here or HDFS does not answer.
         What was written by a save that was cut short is compared with HDFS, and kept where it is right.
         """
-        listing = self._listing()
-        files = [file for file in listing if not file.folder]
-        with _disk(self.target):
-            already = self.target.exists() and not _is_empty(self.target)
+        unsaved: list[Unsaved] = []
+        listing = self._listing(unsaved)
+        with self._parent() as parent:
+            already = _is_there(parent, self.target.name, self.target)
             if already:
-                verify(self.hdfs, self.output, self.target, stop=self.stop)
+                unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
+                self._check(unsaved)
             else:
-                self._write(listing, files)
+                with self._work(parent) as work:
+                    self._write(parent, work, listing, unsaved)
+        files = [file for file in listing if not file.folder]
         return Saved(len(files), sum(file.size for file in files), already)
 
-    def _listing(self) -> list[HdfsFile]:
-        found = _below(self.hdfs, self.output)
-        if any(file.path == f"{self.output}/{MANIFEST}" for file in found):
-            raise RefusedError(f"there is a file {MANIFEST} among the outputs", where=self.output, hint="Rename it")
-        return found
+    def _check(self, unsaved: Sequence[Unsaved]) -> None:
+        if unsaved:
+            raise UnsavedError(sorted(unsaved, key=lambda one: one.path), where=str(self.target))
 
-    def _write(self, listing: list[HdfsFile], files: list[HdfsFile]) -> None:
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        work = self.target.with_name(f".{self.target.name}.saving")
-        work.mkdir(exist_ok=True)
-        self._clear(work, listing)
-        self._check_room(work, files)
-        for folder in (file for file in listing if file.folder):
-            self._here(work, folder).mkdir(parents=True, exist_ok=True)
-        digests = self._copy_all(work, files)
-        lines = (_line(self._name(file), digests[file.path].sha256) for file in files)
-        _write_through(work / MANIFEST, "".join(sorted(lines)).encode())
-        if _below(self.hdfs, self.output) != listing:
+    def _listing(self, unsaved: list[Unsaved]) -> list[HdfsFile]:
+        """All that is below the output, by path, without the times of folders, which change by themselves."""
+        manifest = f"{self.output}/{MANIFEST}"
+        found: list[HdfsFile] = []
+        paths: set[str] = set()
+        for file in self.hdfs.below(self.output, lambda path, why: unsaved.append(Unsaved(path, why))):
+            if file.path in paths:
+                unsaved.append(Unsaved(file.path, "is listed twice"))
+            elif file.path == manifest:
+                unsaved.append(Unsaved(manifest, "has the name of the list of checksums; rename it"))
+            elif not file.path.startswith(f"{manifest}/"):
+                paths.add(file.path)
+                found.append(HdfsFile(file.path, file.size, 0 if file.folder else file.changed_ms, file.folder))
+        return sorted(found, key=lambda file: file.path)
+
+    def _listed(self, unsaved: list[Unsaved]) -> Iterable[HdfsFile]:
+        return [file for file in self._listing(unsaved) if not file.folder]
+
+    @contextmanager
+    def _parent(self) -> Iterator[SafeFolder]:
+        """The folder that the target is in, made where it is missing; links that lead to it are the administrator's."""
+        with on_disk(self.target):
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            with SafeFolder.at(self.target.parent.resolve()) as parent:
+                yield parent
+
+    @contextmanager
+    def _work(self, parent: SafeFolder) -> Iterator[SafeFolder]:
+        """The folder in which a save grows; RefusedError when somebody put a link there."""
+        found = parent.stat(self._work_name)
+        if found is not None and not stat.S_ISDIR(found.st_mode):
+            raise no_folder(self.target.with_name(self._work_name), found)
+        parent.make(self._work_name)
+        with parent.folder(self._work_name) as work:
+            yield work
+
+    @property
+    def _work_name(self) -> str:
+        return f".{self.target.name}.saving"
+
+    def _write(self, parent: SafeFolder, work: SafeFolder, listing: list[HdfsFile], unsaved: list[Unsaved]) -> None:
+        digests = self._copy_all(work, listing, unsaved)
+        lines = (manifest_line(name, found.sha256) for name, found in digests.items())
+        with work.create(MANIFEST) as out:
+            out.write("".join(sorted(lines)).encode())
+            flush(out)
+        self._check(unsaved)
+        if self._listing(unsaved) != listing or unsaved:
             raise FawkesError("changed while it was saved", where=self.output, hint="Save it again when it is at rest")
-        for place, _, _ in os.walk(work):
-            _sync_folder(Path(place))
-        work.rename(self.target)
-        _sync_folder(self.target.parent)
+        work.sync_all()
+        if not work.same_as(parent.stat(self._work_name)):
+            raise self._exchanged()
+        parent.rename(self._work_name, self.target.name)
+        if not work.same_as(parent.stat(self.target.name)):
+            raise self._exchanged()
+        parent.sync()
+
+    def _exchanged(self) -> FawkesError:
+        hint = "Somebody else writes there; save to a folder that only you may write"
+        return RefusedError("was exchanged while the outputs were saved", where=str(self.target), hint=hint)
 
     def _name(self, file: HdfsFile) -> str:
         return file.path.removeprefix(f"{self.output}/")
 
-    def _here(self, folder: Path, file: HdfsFile) -> Path:
-        return folder / self._name(file)
-
-    def _clear(self, work: Path, listing: list[HdfsFile]) -> None:
-        """Take away what an earlier try has left and HDFS has no longer."""
-        known = {self._here(work, file): file.folder for file in listing}
-        for place, folders, names in os.walk(work, topdown=False):
-            for entry in (Path(place) / name for name in names + folders):
-                is_folder = entry.is_dir() and not entry.is_symlink()
-                if known.get(entry) is not is_folder:
-                    shutil.rmtree(entry) if is_folder else entry.unlink()
-
-    def _check_room(self, work: Path, files: list[HdfsFile]) -> None:
-        there = sum(path.stat().st_size for file in files if (path := self._here(work, file)).exists())
-        need = sum(file.size for file in files) - there
-        free = shutil.disk_usage(work).free
-        if need > free:
-            raise FawkesError(
-                f"{show_bytes(need)} are to be saved and {show_bytes(free)} are free",
-                where=str(self.target),
-                hint="Make room there; nothing is released before its outputs are saved",
-            )
-
-    def _copy_all(self, work: Path, files: list[HdfsFile]) -> dict[str, _Digests]:
+    def _copy_all(self, work: SafeFolder, listing: list[HdfsFile], unsaved: list[Unsaved]) -> dict[str, Digests]:
+        """Copy all files that can be had: their digests, by name; the others are added to ``unsaved``."""
+        self._clear(work, listing)
+        files = [file for file in listing if not file.folder]
+        self._check_room(work, files)
+        for folder in (file for file in listing if file.folder):
+            with _of_one_name(folder, unsaved):
+                work.make(self._name(folder))
         halt = threading.Event()
         with ThreadPoolExecutor(max_workers=self.readers, thread_name_prefix="save") as pool:
-            futures = {
-                file.path: pool.submit(self._copy, file, self._here(work, file), halt)
-                for file in sorted(files, key=lambda file: -file.size)
-            }
+            order = sorted(files, key=lambda file: -file.size)
+            futures = {self._name(file): pool.submit(self._try, work, file, halt) for file in order}
             done, waiting = wait(futures.values(), return_when=FIRST_EXCEPTION)
             failed = [error for future in done if (error := future.exception()) is not None]
             if failed:
@@ -157,24 +203,81 @@ class Save:
                     future.cancel()
         if failed:
             raise failed[0]
-        return {path: future.result() for path, future in futures.items()}
+        found = {name: future.result() for name, future in futures.items()}
+        unsaved += [result for result in found.values() if isinstance(result, Unsaved)]
+        return {name: result for name, result in found.items() if isinstance(result, Digests)}
 
-    def _copy(self, file: HdfsFile, path: Path, halt: threading.Event) -> _Digests:
+    def _clear(self, work: SafeFolder, listing: list[HdfsFile]) -> None:
+        """Take away what an earlier try has left and HDFS has no longer, and every link."""
+        known = {self._name(file): file.folder for file in listing}
+        for name, found in reversed(list(work.below())):
+            is_folder = stat.S_ISDIR(found.st_mode)
+            if known.get(name) is not is_folder or not (is_folder or stat.S_ISREG(found.st_mode)):
+                work.remove(name)
+
+    def _check_room(self, work: SafeFolder, files: list[HdfsFile]) -> None:
+        there = sum(found.st_size for _, found in work.below() if stat.S_ISREG(found.st_mode))
+        need = sum(file.size for file in files) - there
+        free = work.free_bytes()
+        if need > free:
+            raise FawkesError(
+                f"{show_bytes(need)} are to be saved and {show_bytes(free)} are free",
+                where=str(self.target),
+                hint="Make room there; nothing is released before its outputs are saved",
+            )
+
+    def _try(self, work: SafeFolder, file: HdfsFile, halt: threading.Event) -> Digests | Unsaved:
+        """Copy one file, or say why it cannot be had; an error is of a kind that all others would meet as well."""
+        try:
+            return self._copy(work, file, halt)
+        except HdfsFailedError as error:
+            if error.unreachable:
+                self.hdfs.status(self.output)
+            return Unsaved(file.path, error.what)
+        except OSError as error:
+            if error.errno not in _OF_ONE_NAME:
+                raise
+            return Unsaved(file.path, os.strerror(error.errno))
+
+    def _copy(self, work: SafeFolder, file: HdfsFile, halt: threading.Event) -> Digests:
         """Copy one file, unless it is here already, and compare it with HDFS."""
         self._checker(halt)(b"")
-        kind = kind_of(self.hdfs.checksum(file.path)) or Kind(None)
-        if path.exists() and path.stat().st_size == file.size:
-            digests = _digests(_pieces(path), kind, self._checker(halt))
-            if self.hdfs.holds(file.path, digests.hdfs, kind):
-                return digests
-        with _disk(path), path.open("wb") as out:
-            digests = _digests(self.hdfs.read(file.path), kind, self._checker(halt, out.write))
-            out.flush()
-            os.fsync(out.fileno())
-        if path.stat().st_size != file.size or not self.hdfs.holds(file.path, digests.hdfs, kind):
-            raise FawkesError("what was read is not what HDFS holds", where=f"{self.hdfs.url} {file.path}")
-        os.utime(path, ns=(file.changed_ms * 1_000_000, file.changed_ms * 1_000_000))
+        said = self.hdfs.checksum(file.path)
+        kind = kind_of(said) or Kind(None)
+        name = self._name(file)
+        digests = self._here(work, name, file, kind, halt)
+        if digests is not None and self.hdfs.holds(file.path, digests.hdfs, kind, said):
+            return digests
+        with work.create(name) as out:
+            digests = digests_of(self.hdfs.read(file.path), kind, self._checker(halt, out.write))
+            flush(out)
+            self._keep(out, name, file, kind, digests)
+            size = os.fstat(out.fileno()).st_size
+        if size != file.size or not self.hdfs.holds(file.path, digests.hdfs, kind):
+            raise HdfsFailedError("what was read is not what HDFS holds", where=file.path, kind="OtherBytes")
         return digests
+
+    def _here(self, work: SafeFolder, name: str, file: HdfsFile, kind: Kind, halt: threading.Event) -> Digests | None:
+        """The digests of what an earlier try or `copy` has put here; None when it cannot be this file."""
+        found = work.stat(name)
+        if found is None or not stat.S_ISREG(found.st_mode) or found.st_size != file.size:
+            return None
+        copied = self._copied.get(name)
+        if copied is not None and (copied.looks, copied.kind) == (_looks(found), kind):
+            return copied.digests
+        opened = work.read(name)
+        if opened is None:
+            return None
+        with opened:
+            digests = digests_of(pieces_of(opened), kind, self._checker(halt))
+            self._keep(opened, name, file, kind, digests)
+        return digests
+
+    def _keep(self, opened: BinaryIO, name: str, file: HdfsFile, kind: Kind, digests: Digests) -> None:
+        """Give it the time of the file in HDFS, and remember what it looks like."""
+        changed_ns = file.changed_ms * 1_000_000
+        os.utime(opened.fileno(), ns=(changed_ns, changed_ns))
+        self._copied[name] = _Copied(_looks(os.fstat(opened.fileno())), kind, digests)
 
     def _checker(
         self, halt: threading.Event, write: Callable[[bytes], object] | None = None
@@ -191,149 +294,28 @@ class Save:
         return check
 
 
-def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = lambda: False) -> None:
-    """Compare a saved folder with its manifest and with HDFS, byte for byte; nothing happens when all agree.
-
-    RefusedError names the first file that differs, is missing or is too much.
-    """
-    with _disk(target):
-        manifest = _read_manifest(target)
-        files = {file.path.removeprefix(f"{output}/"): file for file in _below(hdfs, output) if not file.folder}
-        for name in sorted(files.keys() | manifest.keys()):
-            if stop():
-                raise StoppedError("the comparison was stopped", where=output)
-            if why := _difference(hdfs, files.get(name), target / name, manifest.get(name)):
-                raise RefusedError(
-                    f"{name} {why}",
-                    where=str(target),
-                    hint=f"Move this folder away or save {output} to another one; it is not overwritten",
-                )
+def _looks(found: os.stat_result) -> tuple[int, ...]:
+    """What changes when anybody writes to a file, or puts another one in its place."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _difference(hdfs: Hdfs, file: HdfsFile | None, path: Path, sha256: str | None) -> str:
-    """Why a saved file is not the one in HDFS; empty when it is."""
-    if file is None:
-        return "is not in HDFS (any more)"
-    if sha256 is None:
-        return "is in HDFS and was not saved"
-    if not path.is_file():
-        return f"is in {MANIFEST} and is gone"
-    if path.stat().st_size != file.size:
-        return f"has {path.stat().st_size} bytes here and {file.size} in HDFS"
-    kind = kind_of(hdfs.checksum(file.path)) or Kind(None)
-    digests = _digests(_pieces(path), kind, lambda piece: None)
-    if digests.sha256 != sha256:
-        return f"was changed after {MANIFEST} was written"
-    return "" if hdfs.holds(file.path, digests.hdfs, kind) else "has other bytes than the file in HDFS"
-
-
-def at_stake(hdfs: Hdfs, outputs: Iterable[Output]) -> list[Stake]:
-    """Each output folder with what is in it, and whether that is saved; folders that are not there have nothing."""
-    return [_stake(hdfs, output) for output in outputs]
-
-
-def _stake(hdfs: Hdfs, output: Output) -> Stake:
-    summary = hdfs.summary(output.path) or Summary(0, 0)
-    saved = not summary.files or _looks_saved(hdfs, output)
-    return Stake(output.path, output.save_to, summary.size, summary.files, saved)
-
-
-def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
-    target = Path(output.save_to)
-    if output.save_to.startswith("hdfs:") or not (target / MANIFEST).is_file():
+def _is_there(parent: SafeFolder, name: str, target: Path) -> bool:
+    """Whether there is a folder with something in it; RefusedError for a link or a file."""
+    found = parent.stat(name)
+    if found is None:
         return False
-    here = {
-        path.relative_to(target).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns // 1_000_000)
-        for path in target.rglob("*")
-        if path.is_file()
-    }
-    del here[MANIFEST]
-    there = {
-        file.path.removeprefix(f"{output.path}/"): (file.size, file.changed_ms)
-        for file in hdfs.below(output.path)
-        if not file.folder
-    }
-    return here == there
-
-
-def _below(hdfs: Hdfs, output: str) -> list[HdfsFile]:
-    """All that is below an output folder, by path, without the times of folders, which change by themselves."""
-    found = (HdfsFile(f.path, f.size, 0 if f.folder else f.changed_ms, f.folder) for f in hdfs.below(output))
-    return sorted(found, key=lambda file: file.path)
-
-
-def _digests(pieces: Iterator[bytes], kind: Kind, use: Callable[[bytes], None]) -> _Digests:
-    """The digests of some bytes; each piece is also put to ``use``."""
-    sha256, hdfs = hashlib.sha256(), HdfsDigest(kind)
-    for piece in pieces:
-        use(piece)
-        sha256.update(piece)
-        hdfs.update(piece)
-    return _Digests(sha256.hexdigest(), hdfs.hexdigest())
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as opened:
-        while piece := opened.read(_PIECE):
-            yield piece
-
-
-def _line(name: str, sha256: str) -> str:
-    """A line of sha256sum, which marks and escapes names that would break it."""
-    if "\\" in name or "\n" in name:
-        name = name.replace("\\", "\\\\").replace("\n", "\\n")
-        return f"\\{sha256}  {name}\n"
-    return f"{sha256}  {name}\n"
-
-
-def _read_manifest(target: Path) -> dict[str, str]:
-    """SHA-256 by name; RefusedError when the folder was not saved by Fawkes."""
-    path = target / MANIFEST
-    if not path.is_file():
-        raise RefusedError(
-            f"is there already and has no {MANIFEST}",
-            where=str(target),
-            hint="Move it away or save to another folder; it is not overwritten",
-        )
-    found = {}
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        digest, _, name = line.removeprefix("\\").partition("  ")
-        if line.startswith("\\"):
-            name = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], name)
-        if name:
-            found[name] = digest
-    return found
-
-
-def _is_empty(path: Path) -> bool:
-    """A folder that somebody made for what is to be saved."""
-    return path.is_dir() and next(path.iterdir(), None) is None
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    with path.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Names are on disk only when their folder is."""
-    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+    if not stat.S_ISDIR(found.st_mode):
+        raise no_folder(target, found)
+    with parent.folder(name) as folder:
+        return not folder.is_empty()
 
 
 @contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    """What the file system does not do, as an error that says where."""
+def _of_one_name(file: HdfsFile, unsaved: list[Unsaved]) -> Iterator[None]:
+    """A name that the file system refuses is one more that could not be saved."""
     try:
         yield
     except OSError as error:
-        raise FawkesError(
-            f"cannot be saved ({error.strerror or error})",
-            where=str(error.filename or path),
-            hint="Nothing is released before its outputs are saved; what was written so far is used by the next try",
-        ) from error
+        if error.errno not in _OF_ONE_NAME:
+            raise
+        unsaved.append(Unsaved(file.path, os.strerror(error.errno)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from fawkes.config.details import JobDetails
+from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
 from fawkes.core.model import NodeId, Role
 from fawkes.core.tags import tag_of
@@ -22,6 +23,8 @@ from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
+    ENTER_SAFE_MODE,
+    LEAVE_SAFE_MODE,
     REFRESH_HDFS,
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
@@ -52,6 +55,8 @@ _REFRESH = {
     "yarn": ("rmadmin", ("-refreshNodes", "-g", "-server"), REFRESH_YARN),
     "hdfs-policy": ("dfsadmin", ("-refreshServiceAcl",), REFRESH_HDFS_POLICY),
     "yarn-policy": ("rmadmin", ("-refreshServiceAcl",), REFRESH_YARN_POLICY),
+    "hdfs-freeze": ("dfsadmin", ("-safemode", "enter"), ENTER_SAFE_MODE),
+    "hdfs-thaw": ("dfsadmin", ("-safemode", "leave"), LEAVE_SAFE_MODE),
 }
 
 
@@ -146,8 +151,7 @@ class Setup:
 
     def target(self, cluster: LiveCluster) -> Target:
         """What the sampler reads; a slot is a container of a map task."""
-        conf = self._conf(cluster, cluster.master, Role.CORE)
-        mapred = hadoop_conf.settings(conf)["mapred-site"]
+        mapred = self.settings(cluster)["mapred-site"]
         return Target(
             cluster=cluster.id,
             masters=self.masters(cluster),
@@ -158,6 +162,10 @@ class Setup:
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
         """The configuration folder of a node, by file name."""
         return hadoop_conf.files(self._conf(cluster, node, role))
+
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        """The settings of the master, by file and key."""
+        return hadoop_conf.settings(self._conf(cluster, cluster.master, Role.CORE))
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
         """What runs on a node."""
@@ -179,7 +187,10 @@ class Setup:
         return self._argv(cluster, cluster.master, "namenode-format")
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy)."""
+        """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
+
+        ``hdfs-freeze``: HDFS takes no more writes; ``hdfs-thaw``: it takes them again.
+        """
         program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
 
@@ -193,28 +204,32 @@ class Setup:
         """What the launcher of an attempt runs on the master."""
         node = cluster.master
         release, java = self.release(cluster, node), self.java_home(cluster, node)
-        folder = book.job_folder(self._ground.folders(node, cluster.id), effect.job, effect.attempt)
-        conf_dir = str(folder / "conf")
-        jar = uploaded(folder, details.jar) if details.jar else _release_jar(release, details.release_jar)
+        folders = self._ground.folders(node, cluster.id)
+        conf_dir = str(book.job_folder(folders, effect.job, effect.attempt) / "conf")
+        files = book.files_folder(folders, effect.job, effect.attempt)
+        jar = uploaded(files, details.jar) if details.jar else _release_jar(release, details.release_jar)
         env = release.environment(java, conf_dir)
         env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
+        tag = tag_of(effect.job, effect.attempt)
+        env[ENVIRONMENT] = tag
+        args = tagged_args(details.args, tag)
         base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=LIGHT_FLAGS)
         match details.kind:
             case "jar":
-                argv = [*base, jar, *([details.main_class] if details.main_class else []), *details.args]
+                argv = [*base, jar, *([details.main_class] if details.main_class else []), *args]
             case "class":
-                argv = [*_with_class_path(base, jar)[:-1], details.main_class, *details.args]
+                argv = [*_with_class_path(base, jar)[:-1], details.main_class, *args]
             case "streaming":
-                argv = [*base, release.streaming_jar, *_streaming(details, folder)]
+                argv = [*base, release.streaming_jar, *_streaming(details, files, args)]
             case "pig":
                 pig = self.pig(cluster)
                 argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=LIGHT_FLAGS)
-                argv = [*argv, *details.args, "-f", uploaded(folder, details.pig)]
+                argv = [*argv, *args, "-f", uploaded(files, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
-        own = {"mapreduce.job.tags": tag_of(effect.job, effect.attempt), **details.properties}
-        files = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
-        return Command(argv, env, files)
+        own = tagged_properties(details.properties, tag)
+        conf = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
+        return Command(argv, env, conf)
 
     def client(self, cluster: LiveCluster) -> dict[str, str]:
         """The configuration with which commands on other machines reach the MR-cluster."""
@@ -294,8 +309,8 @@ def _with_class_path(argv: Sequence[str], jar: str) -> list[str]:
     return [*argv[:at], f"{argv[at]}:{jar}", *argv[at + 1 :]]
 
 
-def _streaming(details: JobDetails, folder: PurePosixPath) -> list[str]:
-    words = ["-files", ",".join(uploaded(folder, name) for name in details.files)] if details.files else []
+def _streaming(details: JobDetails, files: PurePosixPath, args: Sequence[str]) -> list[str]:
+    words = ["-files", ",".join(uploaded(files, name) for name in details.files)] if details.files else []
     for source in details.inputs:
         words += ["-input", source]
     for flag, value in (
@@ -305,4 +320,4 @@ def _streaming(details: JobDetails, folder: PurePosixPath) -> list[str]:
         ("-reducer", details.reducer),
     ):
         words += [flag, value] if value else []
-    return [*words, *details.args]
+    return [*words, *args]

@@ -23,6 +23,7 @@ from fabric import Config, Connection
 
 from fawkes.errors import DeadlineError, HostError
 from fawkes.live.known_hosts import KnownHosts, KnownKey, host_name
+from fawkes.live.names import NAMES, SilentNameError
 from fawkes.playbook import Facts, failure, read_facts
 
 _BANNER = "Error reading SSH protocol banner"
@@ -131,7 +132,7 @@ def open_connection(host: HostAddress, known: KnownHosts, connect_s: float, unti
             wait = pause * random.uniform(0.5, 1.5)  # noqa: S311
             # A host that is silent until the limit is not one that hung up.
             if not _dropped(error) or now - began > 0.9 * limit_s or now + wait >= patience:
-                raise _explain(error, host, known.path, trusted) from error
+                raise _explain(error, host, known.path, trusted, known.faults(host.address, host.port)) from error
             time.sleep(wait)
             pause = min(2 * pause, 2.0)
 
@@ -140,7 +141,7 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
     """The key that a host shows, without logging in: for those who pin keys. SshError when it does not answer."""
     try:
         with (
-            socket.create_connection((host.address, host.port), connect_s) as sock,
+            NAMES.connect(host.address, host.port, connect_s) as sock,
             paramiko.Transport(sock) as transport,
         ):
             transport.banner_timeout = connect_s
@@ -152,7 +153,7 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
 
 def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any:
     key = None if host.key is None else _private_key(host, host.key)
-    sock = socket.create_connection((host.address, host.port), limit_s)
+    sock = NAMES.connect(host.address, host.port, limit_s)
     # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose other
     # side does not acknowledge; the keepalive makes sure that there is something to acknowledge.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -222,12 +223,14 @@ def _dropped(error: Exception) -> bool:
     return _BANNER in str(error) or isinstance(error, EOFError | ConnectionResetError)
 
 
-def _explain(error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey]) -> SshError:
+def _explain(
+    error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey], faults: Sequence[str] = ()
+) -> SshError:
     """The sentence for a connection that failed."""
     if isinstance(error, SshError):
         return error
     if isinstance(error, _KeyError):
-        return _wrong_key(host, file, trusted, error.shown)
+        return _wrong_key(host, file, trusted, error.shown, faults)
     where = f"{host.address} port {host.port}"
     state, what, hint = _reason(error, host, where)
     return SshError(what, host=host.node, state=state, hint=hint)
@@ -240,6 +243,9 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
             f"the name {host.address!r} is not known",
             "Correct `address` in inventory.toml, or make this machine know the name",
         )
+    if isinstance(error, SilentNameError):
+        hint = "Repair the name service of this machine, or give `address` in inventory.toml as numbers"
+        return ConnectionState.NO_ANSWER, str(error.strerror), hint
     if isinstance(error, ConnectionRefusedError):
         return ConnectionState.REFUSED, f"{where} refuses connections", "Is sshd running there, on this port?"
     if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
@@ -268,9 +274,19 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
 _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
 
 
-def _wrong_key(host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey) -> SshError:
+def _wrong_key(
+    host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey, faults: Sequence[str]
+) -> SshError:
     name = host_name(host.address, host.port)
     said = f"it shows {shown.get_name()} {shown.fingerprint}"
+    if not trusted and faults:
+        return SshError(
+            f"its host key is not known: in {file}, {' and '.join(faults)}; {said}",
+            host=host.node,
+            state=ConnectionState.KEY_UNKNOWN,
+            hint="Correct the file. If the line is gone, compare the key with the host's own console and accept it: "
+            f"`fawkes check --trust {host.node}`",
+        )
     if not trusted:
         return SshError(
             f"its host key is not known: {file} has no line for {name}, {said}",

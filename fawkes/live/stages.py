@@ -1,28 +1,150 @@
-"""Loading the input sets of a MR-cluster and saving its outputs, each byte verified."""
+"""Loading the input sets of an MR-cluster and saving its outputs, each byte verified."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
-from fawkes.core.model import Facts
-from fawkes.errors import FawkesError
-from fawkes.live import data, saving
+from fawkes.core.model import Facts, Plain
+from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
+from fawkes.live import data, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
+from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import RpcError, call
+from fawkes.live.playbooks import hadoop
+from fawkes.live.rest import Deadline
+from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
 from fawkes.live.setup import Setup
-from fawkes.live.sources import source_of
+from fawkes.live.sources import fingerprint, source_of
+from fawkes.live.survey import undeclared
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 
 Stop = Callable[[], bool]
 
 _HDFS = "hdfs://"
+_FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
+_COPIED = "copied"
+_NAME_LENGTH = 12
+_ANSWER_S = 10.0
+
+_F = TypeVar("_F", bound="_ToFolder | _ToHdfs")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An output folder that was not saved, or not whole."""
+
+    output: Output
+    error: FawkesError
+
+    def rows(self) -> Sequence[Unsaved]:
+        """What of it is not saved."""
+        if isinstance(self.error, UnsavedError):
+            return self.error.unsaved
+        return [Unsaved(self.output.path, str(self.error))]
+
+
+@dataclass(frozen=True, slots=True)
+class _ToFolder:
+    """An output folder on its way to the controller's file system."""
+
+    output: Output
+    hdfs: Hdfs
+    save: saving.Save
+
+    def copy(self) -> None:
+        """Copy what there is while HDFS takes writes."""
+        if self.hdfs.summary(self.output.path) is not None:
+            self.save.copy()
+
+    def finish(self) -> Facts:
+        """Copy the rest while it takes none; what was saved."""
+        if self.hdfs.summary(self.output.path) is None:
+            return {"path": self.output.path, "files": 0, "size": 0}
+        return {"path": self.output.path, **asdict(self.save.run())}
+
+
+@dataclass(slots=True)
+class _ToHdfs:
+    """An output folder on its way to another HDFS: the MR-cluster copies it itself, for which its HDFS takes writes.
+
+    A copy is called by what it copies: after a restart the same files find the copy that was begun for them, and
+    others get one of their own. A note on the folder says that the target is a copy of ours, which may be brought up
+    to date; without it a folder that is there belongs to somebody.
+    """
+
+    output: Output
+    hdfs: Hdfs
+    run: Callable[[str, bool], None]
+    files: str = ""
+
+    def copy(self) -> None:
+        """Copy all of it, unless that is done."""
+        self.files = self._look()
+        note = self.hdfs.note(self.output.path, _COPIED) if self.files else None
+        now = f"{self.files} {self.output.save_to}"
+        if self.files and note != now:
+            again = note is not None and note.endswith(f" {self.output.save_to}")
+            self.run(hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH], again)
+            self.hdfs.set_note(self.output.path, _COPIED, now)
+
+    def finish(self) -> Facts:
+        """What was copied, once it is the same as before the copy and no file is being written."""
+        if self._look() != self.files:
+            hint = "The next try copies what is new"
+            raise FawkesError("changed while it was copied", where=self.output.path, hint=hint)
+        if not self.files:
+            return {"path": self.output.path, "files": 0, "size": 0}
+        if found := unfinished(self.hdfs, self.output.path):
+            raise UnsavedError(found)
+        return {"path": self.output.path, "save_to": self.output.save_to}
+
+    def _look(self) -> str:
+        """Its files as a fingerprint; empty when there is no such folder."""
+        if self.hdfs.summary(self.output.path) is None:
+            return ""
+        return fingerprint(files_below(self.hdfs, self.output.path))
+
+
+def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
+    """Act on each folder; what went wrong with some of them keeps no other one from it.
+
+    A save that is stopped, or that another controller does, ends here.
+    """
+    failed = []
+    for folder in folders:
+        try:
+            act(folder)
+        except (StoppedError, ElsewhereError):
+            raise
+        except FawkesError as error:
+            failed.append(_Failure(folder.output, error))
+    return failed
+
+
+def _error_of(failed: Sequence[_Failure], cluster: str, done: Sequence[Facts]) -> FawkesError:
+    """What failed, as one error; that of a node that refused is told as it is, for the core takes it out of service."""
+    for one in failed:
+        if isinstance(one.error, NodeRefusedError):
+            return one.error
+    return UnsavedError([row for one in failed for row in one.rows()], where=cluster, outputs=done)
+
+
+def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
+    """A row about data that may be lost with an MR-cluster; what is not given is not known, and not saved."""
+    row: dict[str, Plain] = {"bytes": None, "save_to": "", "saved": False, "owner": None, "files": None}
+    return {"cluster": cluster.id, "path": path, **row, **facts}
 
 
 class Stages:
@@ -51,32 +173,70 @@ class Stages:
         return {"sets": found}
 
     def save(self, effect: Save, current: Callable[[], bool]) -> Facts | None:
-        """Files and bytes of what was saved; None when a newer goal came."""
+        """Files and bytes of what was saved; None when a newer goal came.
+
+        As much as can be is copied while HDFS takes writes. Then it takes none any more, what has changed meanwhile is
+        copied, and all is compared. UnsavedError lists what could not be saved, in any of the folders; all the rest
+        is. HDFS takes writes again after a save that did not succeed; after one that did nothing more may be written.
+        """
         cluster = self._known(effect.cluster)
         self._clusters.mark(effect.cluster, working=False)
-        hdfs = Hdfs.of(self._setup.masters(cluster))
-        found: list[Mapping[str, object]] = []
-        for number, output in enumerate(cluster.details.outputs):
-            if hdfs.summary(output.path) is None:
-                found.append({"path": output.path, "files": 0, "size": 0})
-            else:
-                found.append(self._save_folder(cluster, hdfs, number, output, self._unless(current)))
-        return {"outputs": found} if current() else None
+        stop = self._unless(current)
+        folders = [self._folder(cluster, number, output, stop) for number, output in enumerate(cluster.details.outputs)]
+        if any(isinstance(folder, _ToHdfs) for folder in folders):
+            # DistCp writes; a controller that was killed may have left HDFS without writes.
+            self._order(cluster, _THAW)
+        failed = _each(folders, lambda folder: folder.copy())
+        done: list[Facts] = []
+        try:
+            self._order(cluster, _FREEZE)
+            left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
+            failed += _each(left, lambda folder: done.append(folder.finish()))
+            if failed:
+                raise _error_of(failed, effect.cluster, done)
+            if not effect.undeclared:
+                self._nothing_undeclared(cluster)
+        except BaseException:
+            self._thaw(cluster)
+            raise
+        if current():
+            return {"outputs": done}
+        self._thaw(cluster)
+        return None
 
-    def at_stake(self, cluster: LiveCluster) -> list[dict[str, object]]:
-        """What of a MR-cluster would be lost without a save, for people; bytes None where nobody could be asked."""
-        details: ClusterDetails = cluster.details
+    def _nothing_undeclared(self, cluster: LiveCluster) -> None:
+        """RefusedError when somebody's data came to HDFS after the survey; now nothing can come any more."""
+        rows = undeclared(Hdfs.of(self._setup.masters(cluster)), cluster, self._setup)
+        if rows:
+            raise RefusedError(
+                f"the outputs are saved, but {len(rows)} folders have data that is declared nowhere, "
+                f"such as {rows[0]['path']} of {rows[0]['owner']}",
+                where=cluster.id,
+                hint=f"Move it, declare it as an output, or give it up: fawkes release {cluster.id} --discard-data",
+            )
+
+    def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
+        """What of an MR-cluster would be lost without a save, for people: first the declared outputs, then the rest.
+
+        ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
+        None where nobody could be asked.
+        """
         hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0)
-        return [
-            {
-                "cluster": cluster.id,
-                "path": stake.path,
-                "bytes": stake.size,
-                "save_to": stake.save_to,
-                "saved": stake.saved,
-            }
-            for stake in saving.at_stake(hdfs, details.outputs)
+        rows = [
+            stake_row(
+                cluster,
+                stake.path,
+                bytes=stake.size,
+                save_to=stake.save_to,
+                saved=stake.saved,
+                owner=stake.owner,
+                files=stake.files,
+            )
+            for stake in saved.at_stake(hdfs, cluster.details.outputs)
         ]
+        for row in undeclared(hdfs, cluster, self._setup):
+            rows.append(stake_row(cluster, row["path"], bytes=row["bytes"], owner=row["owner"], files=row["files"]))
+        return rows
 
     def _unless(self, current: Callable[[], bool]) -> Stop:
         """Whether work is to stop: the controller ends, or a newer goal came."""
@@ -98,15 +258,39 @@ class Stages:
             loaded = load.run(source_of(one.source, self._ground.nodes[cluster.master].user))
         return {"to": one.to, **asdict(loaded)}
 
-    def _save_folder(
-        self, cluster: LiveCluster, hdfs: Hdfs, number: int, output: Output, stop: Stop
-    ) -> Mapping[str, object]:
-        if output.save_to.startswith(_HDFS):
-            copy = save_job(f"{self._setup.default_fs(cluster)}{output.path}", output.save_to)
-            self._copies.run(cluster, f"save-{number}", copy, stop)
-            return {"path": output.path, "save_to": output.save_to}
-        saved = saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop).run()
-        return {"path": output.path, **asdict(saved)}
+    def _folder(self, cluster: LiveCluster, number: int, output: Output, stop: Stop) -> _ToFolder | _ToHdfs:
+        hdfs = Hdfs.of(self._setup.masters(cluster))
+        if not output.save_to.startswith(_HDFS):
+            return _ToFolder(
+                output, hdfs, saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop)
+            )
+        source = f"{self._setup.default_fs(cluster)}{output.path}"
+
+        def copy(name: str, again: bool) -> None:
+            how = load_job if again else save_job
+            self._copies.run(cluster, f"save-{number}-{name}", how(source, output.save_to), stop)
+
+        return _ToHdfs(output, hdfs, copy)
+
+    def _order(self, cluster: LiveCluster, which: str) -> None:
+        """By RPC; by the client on the master where the NameNode does not take it (Kerberos)."""
+        address, port, order = self._setup.order(cluster, which)
+        master = cluster.master
+        try:
+            call(address, port, order, self._ground.nodes[master].user, Deadline.after(_ANSWER_S))
+        except RpcError as error:
+            _log.info("%s: %s; the client on the master is asked instead", cluster.id, error)
+            right = self._ground.lease(master, cluster.id, cluster.members[master].generation)
+            commands = {which: self._setup.refresh_argv(cluster, which)}
+            script = hadoop.order(right, commands, self._setup.environment(cluster, master))
+            self._ground.run(master, script, "telling HDFS whether it takes writes")
+
+    def _thaw(self, cluster: LiveCluster) -> None:
+        """Let HDFS take writes again; where that fails, the next try of the save begins without them all the same."""
+        try:
+            self._order(cluster, _THAW)
+        except FawkesError as error:
+            _log.warning("%s: HDFS may still be without writes: %s", cluster.id, error)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((one for one in self._clusters.all() if one.id == name), None)

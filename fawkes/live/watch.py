@@ -192,7 +192,7 @@ class Watch:
             # The next report is not due yet: nothing is known that was not known before.
             return
         if told.sight is not None and _essence(sight) == _essence(told.sight):
-            progressed = sight.blocks is not None and replace(sight, asked_us=0) != replace(told.sight, asked_us=0)
+            progressed = sight.stored is Stored.LEAVING and sight.blocks != told.sight.blocks
             if not progressed or sight.asked_us - told.at_us < self._progress_us:
                 return
         told.sight, told.at_us = sight, sight.asked_us

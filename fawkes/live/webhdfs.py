@@ -1,4 +1,4 @@
-"""The file system of a MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
+"""The file system of an MR-cluster, over WebHDFS: no JVM starts for a folder, a policy or a file.
 
 `hdfs` (HdfsCLI) does what it has a method for. What it lacks is asked with the same session: storage policies,
 attributes, the places of blocks, renaming over an existing file, and the choice of the DataNode that takes a
@@ -8,8 +8,9 @@ able to resolve and reach it.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +18,23 @@ from urllib.parse import quote, urlsplit
 
 import requests
 from hdfs import HdfsError, InsecureClient
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 
 from fawkes.errors import FawkesError
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError, get_json, reason_of
+from fawkes.live.rest import (
+    BoundedAdapter,
+    BoundedConnection,
+    Deadline,
+    UnreadableError,
+    count,
+    get_json,
+    keep,
+    reason_of,
+    set_deadline,
+    until,
+)
+from fawkes.live.rest import session as bounded_session
 
 CORE_ONLY = "COLD"
 """The storage policy of data that stays on core nodes: ARCHIVE volumes, which transient-core nodes have not."""
@@ -33,7 +43,8 @@ ANYWHERE = "HOT"
 """The storage policy of output folders: DISK volumes, which all DataNodes have."""
 
 #: how many bytes lay in HDFS when the MR-cluster became active; kept in HDFS itself, so that no restart loses it
-_MARK = "user.fawkes.used"
+_USED = "used"
+_MARK = f"user.fawkes.{_USED}"
 _CONNECT_S = 5.0
 _SEND_S = 60.0
 _CHUNK = 1 << 20
@@ -41,6 +52,11 @@ _ERROR = 400
 #: how WebHDFS answers when there is no such attribute
 _NO_ATTRIBUTE = (403, 404)
 _MISSING = ("FileNotFoundException", "XAttrNotFoundException")
+_BAD_ANSWER = "BadAnswer"
+#: how one answers that does not know an operation
+_UNKNOWN_OPERATION = ("IllegalArgumentException", "UnsupportedOperationException", "QueryParamException")
+_KINDS = ("FILE", "DIRECTORY")
+_SHOWN = 120
 
 
 class HdfsFailedError(FawkesError):
@@ -63,12 +79,17 @@ class HdfsFailedError(FawkesError):
 
 @dataclass(frozen=True, slots=True)
 class HdfsFile:
-    """A file or folder; ``changed_ms`` is its modification time."""
+    """A file or folder; ``changed_ms`` is its modification time, ``owner`` empty where nobody asked."""
 
     path: str
     size: int
     changed_ms: int
     folder: bool
+    owner: str = ""
+
+
+Refused = Callable[[str, str], None]
+"""Is told of what a listing has and cannot be used: folder and name as text for people, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +108,7 @@ class Block:
     hosts: tuple[str, ...]
 
 
-class _Connection(HTTPConnection):
+class _Connection(BoundedConnection):
     def send(self, data: Any) -> None:
         """A DataNode under load takes its time to read on; urllib3 would grant it that for a connection."""
         if self.sock is None:
@@ -96,14 +117,31 @@ class _Connection(HTTPConnection):
         super().send(data)
 
 
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
+class _Adapter(BoundedAdapter):
+    """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does."""
 
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        super().__init__(_Connection)
 
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
+    def send(
+        self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """As its base; what is no stream has been read, to its end or to a limit."""
+        with until(Deadline(math.inf)):
+            if request.body is None:
+                set_deadline(Deadline.after(self._patience_s))
+            elif not isinstance(request.body, bytes | str):
+                request.body = self._then_wait(request.body)
+            response = super().send(request, True, *args, **kwargs)
+        if not stream:
+            with until(Deadline.after(self._patience_s)):
+                keep(response)
+        return response
+
+    def _then_wait(self, data: Iterable[bytes]) -> Iterator[bytes]:
+        yield from data
+        set_deadline(Deadline.after(self._patience_s))
 
 
 class Hdfs:
@@ -122,7 +160,7 @@ class Hdfs:
 
     @classmethod
     def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0) -> Hdfs:
-        """The HDFS of a MR-cluster."""
+        """The HDFS of an MR-cluster."""
         return cls(masters.namenode, masters.user, patience_s=patience_s)
 
     # --- folders and their properties
@@ -138,66 +176,141 @@ class Hdfs:
 
     def set_mark(self, used_bytes: int) -> None:
         """Keep how many bytes lay in HDFS when the MR-cluster became active; the first mark stays."""
-        if self._attribute() is None:
-            self._ask("PUT", "SETXATTR", "/", flag="CREATE", **{"xattr.name": _MARK, "xattr.value": str(used_bytes)})
+        if self.note("/", _USED) is None:
+            self.set_note("/", _USED, str(used_bytes))
 
-    def _attribute(self) -> object:
+    def note(self, path: str, name: str) -> str | None:
+        """What Fawkes has noted on a file or folder under this name; None when it has not."""
+        params = {"xattr.name": f"user.fawkes.{name}", "encoding": "TEXT"}
         try:
-            return self._ask("GET", "GETXATTRS", "/", **{"xattr.name": _MARK, "encoding": "TEXT"}).json()
+            with self._errors(path):
+                document = self._json(self._ask("GET", "GETXATTRS", path, **params), path)
+            return str(document["XAttrs"][0]["value"]).strip('"')
         except HdfsFailedError as error:
             if error.missing:
                 return None
             raise
+        except (TypeError, KeyError, IndexError):
+            raise HdfsFailedError("the answer is no attribute", where=self._where(path), kind=_BAD_ANSWER) from None
+
+    def set_note(self, path: str, name: str, text: str) -> None:
+        """Note something on a file or folder; it is kept with it in HDFS, and replaces an earlier note of that name."""
+        params = {"xattr.name": f"user.fawkes.{name}", "xattr.value": text, "flag": "CREATE,REPLACE"}
+        self._ask("PUT", "SETXATTR", path, **params)
 
     # --- looking
 
     def status(self, path: str) -> HdfsFile | None:
         """A file or folder; None when there is none."""
         with self._errors(path):
-            found = self._client().status(path, strict=False)
+            found = self._unless_missing(lambda: self._client().status(path))
             return _file(path, found) if found else None
 
-    def below(self, path: str) -> Iterator[HdfsFile]:
-        """All files and folders below a folder, each folder before what is in it."""
-        with self._errors(path):
-            for (folder, _), folders, files in self._client().walk(path, status=True):
-                for name, row in sorted(folders) + sorted(files):
-                    yield _file(f"{folder.rstrip('/')}/{name}", row)
+    def below(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
+        """All files and folders below a folder, each folder before what is in it.
+
+        With ``refused`` an entry that cannot be used, and a folder that cannot be listed, is told to it and passed by;
+        without it they are an error. A NameNode that does not answer always is.
+        """
+        waiting = [path]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                for file in self.children(folder, refused):
+                    if file.folder:
+                        waiting.append(file.path)
+                    yield file
+            except HdfsFailedError as error:
+                if refused is None or error.unreachable or folder == path:
+                    raise
+                refused(folder, error.what)
+
+    def children(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
+        """What is in a folder, page by page, in the NameNode's order; entries that cannot be used as in `below`."""
+        for row in self._rows(path):
+            name = row.get("pathSuffix")
+            why = fault_of(name, row)
+            if not why:
+                yield _file(f"{path.rstrip('/')}/{name}", row)
+            elif refused is not None:
+                refused(f"{path.rstrip('/')}/{shown(name)}", why)
+            else:
+                raise HdfsFailedError(
+                    f"the listing has {shown(name)}, which {why}", where=self._where(path), kind=_BAD_ANSWER
+                )
+
+    def _rows(self, path: str) -> Iterator[Mapping[str, Any]]:
+        """The rows of a listing. One older than Hadoop 2.9 or a gateway may know no pages: then all rows at once."""
+        after = ""
+        while True:
+            params = {"startAfter": after} if after else {}
+            try:
+                document = self._json(self._ask("GET", "LISTSTATUS_BATCH", path, **params), path)
+            except HdfsFailedError as error:
+                if after or error.kind not in _UNKNOWN_OPERATION:
+                    raise
+                whole = self._json(self._ask("GET", "LISTSTATUS", path), path)
+                document = {"DirectoryListing": {"partialListing": whole}}
+            rows, left = self._page(document, path)
+            yield from rows
+            if not left:
+                return
+            if not rows or not isinstance(rows[-1].get("pathSuffix"), str) or rows[-1]["pathSuffix"] == after:
+                raise HdfsFailedError("the listing comes to no end", where=self._where(path), kind=_BAD_ANSWER)
+            after = rows[-1]["pathSuffix"]
+
+    def _page(self, document: Any, path: str) -> tuple[list[Mapping[str, Any]], int]:
+        try:
+            listing = document["DirectoryListing"]
+            rows = listing["partialListing"]["FileStatuses"]["FileStatus"]
+            left = listing.get("remainingEntries", 0)
+        except (KeyError, TypeError, AttributeError):
+            rows, left = None, 0
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            raise HdfsFailedError("the answer is no listing", where=self._where(path), kind=_BAD_ANSWER)
+        if len(rows) == 1 and rows[0].get("pathSuffix") == "" and rows[0].get("type") == "FILE":
+            hint = "Move it into a folder"
+            raise HdfsFailedError("is a file, not a folder", where=self._where(path), kind=_BAD_ANSWER, hint=hint)
+        return rows, count(left) or 0
 
     def summary(self, path: str) -> Summary | None:
         """How much lies below a folder; None when there is none."""
         with self._errors(path):
-            found = self._client().content(path, strict=False)
-            return Summary(found["length"], found["fileCount"]) if found else None
+            found = self._unless_missing(lambda: self._client().content(path))
+            return None if found is None else Summary(_number(found["length"]), _number(found["fileCount"]))
 
     def checksum(self, path: str) -> Mapping[str, object]:
-        """HDFS's own checksum of a file: see `live.crc`."""
+        """HDFS's own checksum of a file: see `live.crc`. HdfsFailedError also of a file that is still being written."""
         with self._errors(path):
-            found: Mapping[str, object] = self._client().checksum(path)
-            return found
+            document = self._json(self._get("GETFILECHECKSUM", path), path)
+        found = document.get("FileChecksum") if isinstance(document, Mapping) else None
+        if not isinstance(found, Mapping):
+            raise HdfsFailedError("the answer is no checksum", where=self._where(path), kind=_BAD_ANSWER)
+        return found
 
     def blocks(self, path: str) -> list[Block]:
         """The blocks of a file and where they lie."""
-        found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
-        return [
-            Block(row["block"]["numBytes"], tuple(sorted(at["hostName"] for at in row["locations"])))
-            for row in found["locatedBlocks"]
-        ]
+        with self._errors(path):
+            found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
+            return [
+                Block(_number(row["block"]["numBytes"]), tuple(sorted(at["hostName"] for at in row["locations"])))
+                for row in found["locatedBlocks"]
+            ]
 
     # --- bytes
 
     def read(self, path: str) -> Iterator[bytes]:
         """The bytes of a file, in pieces."""
-        with self._errors(path), self._client().read(path, chunk_size=_CHUNK) as pieces:
-            yield from pieces
+        with self._errors(path), self._get("OPEN", path, stream=True) as answer:
+            yield from answer.iter_content(_CHUNK)
 
-    def holds(self, path: str, digest: str, kind: Kind) -> bool:
+    def holds(self, path: str, digest: str, kind: Kind, said: Mapping[str, object] | None = None) -> bool:
         """Whether a file in HDFS has the bytes with this `crc.HdfsDigest`.
 
-        HDFS's own checksum tells; only where that is of another kind (a site's own setting, blocks of unequal length),
-        the file is read.
+        HDFS's own checksum tells (``said``, where it was asked for already); only where that is of another kind (a
+        site's own setting, blocks of unequal length), the file is read.
         """
-        said = self.checksum(path)
+        said = self.checksum(path) if said is None else said
         if md5_of(said) == digest:
             return True
         if self._comparable(path, said, kind):
@@ -252,9 +365,7 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = requests.Session()
-            session.trust_env = False
-            session.mount("http://", _Adapter())
+            session = bounded_session(_Adapter(self._timeout[1]))
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
@@ -271,6 +382,23 @@ class Hdfs:
                 timeout=self._timeout,
             )
         return self._checked(response, path)
+
+    def _get(self, operation: str, path: str, *, stream: bool = False) -> requests.Response:
+        """Ask for something that a DataNode has."""
+        self._client()
+        response: requests.Response = self._of_thread.session.get(
+            f"{self.url}/webhdfs/v1{quote(path, '/')}",
+            params={"op": operation},
+            timeout=self._timeout,
+            stream=stream,
+        )
+        return self._checked(response, path)
+
+    def _json(self, response: requests.Response, path: str) -> Any:
+        try:
+            return response.json()
+        except (ValueError, RecursionError):
+            raise HdfsFailedError("the answer is not JSON", where=self._where(path), kind=_BAD_ANSWER) from None
 
     def _send(self, method: str, place: str, path: str, data: Iterator[bytes]) -> None:
         with self._errors(path):
@@ -304,13 +432,59 @@ class Hdfs:
             what = f"WebHDFS did not answer ({reason_of(error)})"
             hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
             raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            what = f"the answer is none of WebHDFS ({type(error).__name__}: {_line(str(error))[:80]})"
+            raise HdfsFailedError(what, where=self._where(path), kind=_BAD_ANSWER) from error
+
+    def _unless_missing(self, ask: Callable[[], Any]) -> Any:
+        """The answer; None when there is no such file. HdfsCLI can do that, too, but says so of any other error."""
+        try:
+            return ask()
+        except HdfsError as error:
+            if _kind(error) in _MISSING:
+                return None
+            raise
 
     def _where(self, path: str) -> str:
         return f"{self.url} {path}"
 
 
+def fault_of(name: object, row: Mapping[str, Any]) -> str:
+    """Why an entry of a listing must not be used, for a sentence that begins with its name; empty when it may be.
+
+    A name becomes part of a path here. HDFS itself takes none of these, so a listing that has one lies.
+    """
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
+        return "is no name of a file in a folder"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "has characters that are none"
+    if row.get("type") not in _KINDS:
+        return f"is neither a file nor a folder ({shown(row.get('type'))})"
+    if count(row.get("length")) is None or count(row.get("modificationTime")) is None:
+        return "has no size or no time"
+    return ""
+
+
+def shown(name: object) -> str:
+    """A name that cannot be trusted, for people: quoted, cut, without control characters."""
+    text = ascii(name)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def _file(path: str, row: Mapping[str, Any]) -> HdfsFile:
-    return HdfsFile(path, row["length"], row["modificationTime"], row["type"] == "DIRECTORY")
+    owner = row.get("owner")
+    folder = row["type"] == "DIRECTORY"
+    return HdfsFile(path, row["length"], row["modificationTime"], folder, owner if isinstance(owner, str) else "")
+
+
+def _number(value: object) -> int:
+    """A number that must be there; ValueError otherwise: what is not known is never 0."""
+    number = count(value)
+    if number is None:
+        raise ValueError(f"{value!r} is no number")
+    return number
 
 
 def _kind(error: Any) -> str:

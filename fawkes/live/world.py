@@ -22,8 +22,8 @@ from fawkes.core.effects import (
     WakeAt,
 )
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
-from fawkes.core.model import Facts
-from fawkes.errors import ElsewhereError, FawkesError
+from fawkes.core.model import Facts, Plain
+from fawkes.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
@@ -32,11 +32,14 @@ from fawkes.live.jobs import Jobs
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.post import Mailbox
 from fawkes.live.reconcile import Reconciler
+from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
 
 _log = logging.getLogger(__name__)
+#: how often a step that could not be stored is tried again
+_ROOM_EVERY_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class LiveWorld:
     """Holds the queue of events, the goals, the timers and the regular rounds together.
 
     ``reply`` takes the answers to commands; ``refused`` is told once when a node says that another controller has
-    taken over: this one must stop.
+    taken over: this one must stop. ``held_up`` is told when the ledger's disk is full: whoever waits for an answer
+    must not wait for that.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class LiveWorld:
         threads: int,
         reply: Callable[[Reply], None],
         refused: Callable[[FawkesError], None],
+        held_up: Callable[[FullError], None] = lambda error: None,
     ) -> None:
         self.mailbox = mailbox
         self.ground = ground
@@ -75,6 +80,7 @@ class LiveWorld:
         self.stopping = threading.Event()
         self._reply = reply
         self._refused = refused
+        self._held_up = held_up
         self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)))
         self._hands: Hands | None = None
 
@@ -93,7 +99,27 @@ class LiveWorld:
 
     def next_event(self) -> Event | None:
         """The next event; waits for it. None once the controller stops."""
+        if self.mailbox.refusal is not None:
+            _log.warning("the disk of the ledger has room again: it goes on")
+            self.mailbox.release()
         return self.mailbox.take()
+
+    def wait_for_room(self, error: FullError) -> bool:
+        """Wait a moment for the ledger's disk; False once the controller stops.
+
+        Hands and eyes go on; nothing new is decided, and people are refused, until the next event is asked for.
+        """
+        if self.mailbox.refusal is None:
+            hint = "Nothing was done. Free some space there: the controller goes on by itself. Then ask again"
+            self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
+            _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs go on", error)
+            self._held_up(error)
+        return self.mailbox.wait(_ROOM_EVERY_S)
+
+    def ledger_row(self) -> dict[str, Plain]:
+        """How the ledger is, for the commands: why nothing is stored at the moment; empty when all is."""
+        refusal = self.mailbox.refusal
+        return {"trouble": "" if refusal is None else f"{refusal.where}: {refusal.what}"}
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take these goals over; returns at once."""
@@ -115,7 +141,6 @@ class LiveWorld:
         self.stopping.set()
         self._timers.close()
         self.goals.close()
-        self.ground.close()
 
     def _act(self, effect: Effect) -> None:
         if self._hands is None or not self.goals.is_current(effect):
@@ -194,6 +219,7 @@ class LiveWorld:
                         generation=effect.generation,
                         condition=condition,
                         error=str(error),
+                        facts={"refused": True} if isinstance(error, NodeRefusedError) else {},
                     )
                 )
             case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
@@ -204,10 +230,18 @@ class LiveWorld:
                         version=effect.version,
                         error=str(error),
                         final=_final(error),
+                        facts=_facts(error),
                     )
                 )
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)
+
+
+def _facts(error: FawkesError) -> Facts:
+    """What the core and people are told of a stage that failed, besides its error."""
+    if isinstance(error, NodeRefusedError):
+        return {"refused": error.host}
+    return error.facts if isinstance(error, UnsavedError) else {}
 
 
 def _final(error: FawkesError) -> bool:

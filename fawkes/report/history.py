@@ -183,7 +183,12 @@ def tick_of(entry: Entry) -> Tick | None:
 
 def last_tick(store: Reader, *, moving: bool = False) -> Tick | None:
     """The latest tick, or the latest one that moved nodes; None when there is none."""
-    for number in reversed(store.mentions(TICK)):
+    last = balance(store)
+    if last is None:
+        return None
+    # Of a year there are 260,000 ticks. Those that move are among the steps that change nodes.
+    numbers = set(store.mentions(TICK)) & set(store.mentions(NODE)) if moving else store.mentions(TICK, str(last.tick))
+    for number in sorted(numbers, reverse=True):
         entry = store.entry(number)
         found = None if entry is None else tick_of(entry)
         if found is not None and (not moving or found.moved):

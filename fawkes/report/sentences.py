@@ -392,6 +392,7 @@ SENTENCES: Mapping[str, Template] = {
     "data-given-up": "The data on {node} is given up: {node} is wiped without a proof that its blocks are elsewhere",
     "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
     "quarantine": "{node} did not come up for {cluster} ({error}): it is kept out until {until_us}",
+    "node-refused": "{node} cannot be used ({error}): repair it, then run `fawkes retry {node}`",
     "not-clean": "{node} could not be wiped (attempt {tries}: {error}); it stays out of use until it has been",
     "asked-again": _asked_again,
     "late-answer": _late_answer,

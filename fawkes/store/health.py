@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import sqlite3
-import zlib
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, NamedTuple
 
-from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
-from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format
+from fawkes.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.store.schema import APPLICATION_ID, BLOCKS_SINCE, CLOSED, FORMAT, file_format
+from fawkes.store.steps import RESTORE, START, Steps, damaged
 
 _HEADER_BYTES = 100
-_PAGE = 200
-_NO_END = 2**62
 _PERMISSIONS = "Look at the permissions of the file and its folder"
-_RESTORE = "Nothing was changed. Restore a backup of the folder, or move it away and begin with an empty one"
+_NOT_STORED = "The step was not stored and nothing of it was done."
 #: file systems on which SQLite's shared memory for write-ahead logging does not work
 _REMOTE = frozenset({"nfs", "nfs3", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p"})
-
-START = b"\x00" * 32
-#: shorter texts are stored as they are
-_WORTH_PACKING = 512
-
-
-class Row(NamedTuple):
-    """One step of the ledger: its texts, and the checksum that goes with them."""
-
-    seq: int
-    at_us: int
-    kind: str
-    event: str
-    decision: str
-    digest: bytes
-
-
-def packed(text: str) -> str | bytes:
-    """A text as it is stored: a long one compressed. Ten MR-clusters would fill 80 MB a day with samples otherwise."""
-    return zlib.compress(text.encode(), 3) if len(text) >= _WORTH_PACKING else text
-
-
-def unpacked(stored: str | bytes) -> str:
-    """The text behind what is stored; zlib.error or UnicodeError when there is none."""
-    return zlib.decompress(stored).decode() if isinstance(stored, bytes) else stored
-
-
-def digest_of(before: bytes, seq: int, at_us: int, kind: str, event: str, decision: str) -> bytes:
-    """The checksum of a step: over the checksum of the step before it and all that it says."""
-    event_bytes, decision_bytes = event.encode(), decision.encode()
-    head = f"{seq} {at_us} {kind} {len(event_bytes)} {len(decision_bytes)}\n".encode()
-    return hashlib.sha256(b"".join((before, head, event_bytes, decision_bytes))).digest()
-
-
-def state_digest(seq: int, state: str) -> bytes:
-    """The checksum of a snapshot."""
-    return hashlib.sha256(f"{seq}\n{state}".encode()).digest()
-
-
-def damaged(path: Path, what: str) -> RefusedError:
-    """The refusal of a damaged ledger."""
-    return RefusedError(f"the ledger is damaged: {what}", where=str(path), hint=_RESTORE)
+#: what a disk says that has no room, or no more for this user or this process
+_NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")
+#: a disk with less than this is full, whatever it answers: a network disk may only notice when it is to synchronise
+_LEAST_FREE = 1 << 16
+#: all pages of a smaller ledger are looked at whenever a controller starts: a tenth of a second
+_SMALL = 1 << 26
 
 
 def translated(error: sqlite3.Error, path: Path) -> FawkesError:
@@ -70,18 +30,29 @@ def translated(error: sqlite3.Error, path: Path) -> FawkesError:
     name = getattr(error, "sqlite_errorname", "")
     if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError)):
         return BrokenError(f"the ledger was used in a wrong way: {error}", where=str(path))
-    if name.startswith("SQLITE_FULL"):
-        hint = "The step was not stored and nothing of it was done. Free some space and start again"
-        return FawkesError("the disk is full", where=str(path), hint=hint)
+    if name.startswith(_NO_ROOM) or (name.startswith("SQLITE_IOERR") and _no_room(path.parent)):
+        what = "the disk is full" if name == "SQLITE_FULL" else f"the disk takes no more ({name}: a quota, a limit?)"
+        return FullError(what, where=str(path), hint=f"{_NOT_STORED} Free some space")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         hint = "Close the program that has it open (an sqlite3 shell?) and try again"
         return FawkesError("another program has locked the ledger", where=str(path), hint=hint)
+    if name in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
+        hint = "Start `fawkes run` once: it takes back the half of a step"
+        return UserError("the controller was killed while it wrote", where=str(path), hint=hint)
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
         return UserError(f"the ledger cannot be opened: {error}", where=str(path), hint=_PERMISSIONS)
     if name.startswith("SQLITE_IOERR"):
-        hint = "The step was not stored and nothing of it was done. Look at the disk, its quota and its limits"
+        hint = f"{_NOT_STORED} Look at the disk, its quota and its limits"
         return FawkesError(f"the disk refused to work: {error} ({name})", where=str(path), hint=hint)
     return damaged(path, str(error))
+
+
+def _no_room(folder: Path) -> bool:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE
 
 
 def check_header(path: Path) -> None:
@@ -90,6 +61,22 @@ def check_header(path: Path) -> None:
     The file is opened by SQLite alone: whoever opens it otherwise takes all of this process's locks from it when he
     closes it again, and the next program that is done with it would take the controller's log away.
     """
+    size = _size(path)
+    log = size_of(path, "-wal")
+    if size < _HEADER_BYTES and not log:
+        raise damaged(path, f"it has {size} bytes")
+    if size <= 1:
+        # SQLite itself takes such a file for a new one, and deletes the log beside it.
+        raise damaged(path, f"it has {size} bytes, but the log beside it has {log}")
+    application, version = _says(path, log, alone=size >= _HEADER_BYTES)
+    if application != APPLICATION_ID:
+        raise RefusedError(
+            "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
+        )
+    check_format(path, version)
+
+
+def _size(path: Path) -> int:
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -99,27 +86,46 @@ def check_header(path: Path) -> None:
     except OSError as error:
         raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=_PERMISSIONS) from None
     if not S_ISREG(found.st_mode):
-        raise UserError("the ledger cannot be read: it is no file", where=str(path), hint=_RESTORE)
-    if found.st_size < _HEADER_BYTES:
-        raise damaged(path, f"it has {found.st_size} bytes")
-    application, version = _says(path)
-    if application != APPLICATION_ID:
-        raise RefusedError(
-            "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
-        )
-    check_format(path, version)
+        raise UserError("the ledger cannot be read: it is no file", where=str(path), hint=RESTORE)
+    return found.st_size
 
 
-def _says(path: Path) -> tuple[int, int]:
-    """The program and the format in the header; what a log beside it says is left alone."""
+def beside(path: Path, ending: str) -> Path:
+    """The file that SQLite keeps beside a ledger: ``-wal`` (what is not yet in it), ``-journal`` (what was in it)."""
+    return path.with_name(f"{path.name}{ending}")
+
+
+def size_of(path: Path, ending: str) -> int:
+    """The bytes of a file beside a ledger; 0 without one."""
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-            application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-            return application, file_format(connection)
-    except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
-            raise RefusedError("this is no SQLite file", where=str(path), hint=_RESTORE) from None
-        raise translated(error, path) from None
+        return beside(path, ending).stat().st_size
+    except OSError:
+        return 0
+
+
+def _says(path: Path, log: int, *, alone: bool) -> tuple[int, int]:
+    """The program and the format in the header.
+
+    The file is asked ``alone`` first, so that nothing appears beside the file of another program. A full disk or a kill
+    may have left a sound ledger in a state that only makes sense together with its log: then both are asked.
+    """
+    ways = [*(["mode=ro&immutable=1"] if alone else []), *(["mode=ro"] if log else [])]
+    for way in ways:
+        try:
+            return _asked(path, way)
+        except sqlite3.Error as error:
+            if way == ways[-1]:
+                if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                    raise RefusedError("this is no SQLite file", where=str(path), hint=RESTORE) from None
+                raise translated(error, path) from None
+    raise damaged(path, "it has no header")
+
+
+def _asked(path: Path, how: str) -> tuple[int, int]:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as connection:
+        # A file that is shorter than its header says would not even tell whose it is.
+        connection.execute("PRAGMA writable_schema = ON")
+        return int(connection.execute("PRAGMA application_id").fetchone()[0]), file_format(connection)
 
 
 def check_format(path: Path, version: int) -> None:
@@ -135,19 +141,37 @@ def check_format(path: Path, version: int) -> None:
 def check_whole(connection: sqlite3.Connection, path: Path, *, everything: bool = False) -> int:
     """Refuse a ledger whose pages or steps are damaged; how many steps were looked at.
 
-    Steps are checked from the latest snapshot on, or from the first one with ``everything``.
+    Steps are checked from the latest snapshot on, or from the first one with ``everything``. Pages are all checked
+    with ``everything``, of a small ledger, and after a controller that did not come to its end: a disk that lost its
+    power may have lost pages.
     """
-    for (said,) in connection.execute("PRAGMA quick_check(1)"):
-        if said != "ok":
-            raise damaged(path, str(said))
-    check_format(path, file_format(connection))
+    version = file_format(connection)
+    check_format(path, version)
+    _check_length(connection, path)
+    if everything or _size(path) <= _SMALL or not _closed(connection):
+        for (said,) in connection.execute("PRAGMA quick_check(1)"):
+            if said != "ok":
+                raise damaged(path, str(said))
     snapshot = None if everything else connection.execute("SELECT max(seq) FROM snapshots").fetchone()[0]
     count = 0
     seq, digest = snapshot or 0, START
-    for row in rows(connection, path, after=snapshot or 0):
+    for row in Steps(connection, path, blocks=version >= BLOCKS_SINCE).after(snapshot or 0):
         seq, digest, count = row.seq, row.digest, count + 1
     _check_end(connection, path, seq, digest if count else None)
     return count
+
+
+def _check_length(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that was cut. What is missing at its end may still be in its log."""
+    pages, page = (int(connection.execute(f"PRAGMA {what}").fetchone()[0]) for what in ("page_count", "page_size"))
+    size = _size(path)
+    if size < pages * page and not size_of(path, "-wal"):
+        raise damaged(path, f"it has {size} bytes of {pages * page}")
+
+
+def _closed(connection: sqlite3.Connection) -> bool:
+    """Whether the last controller came to its end: it notes that when it gives the ledger back."""
+    return connection.execute("SELECT value FROM meta WHERE key = ?", (CLOSED,)).fetchone() is not None
 
 
 def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None) -> None:
@@ -156,45 +180,6 @@ def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: byt
         raise damaged(path, "it does not say which step is the last")
     if head[0] != seq or (digest is not None and head[1] != digest):
         raise damaged(path, f"its last step is {seq}, but it once had {head[0]}")
-
-
-def rows(
-    connection: sqlite3.Connection, path: Path, *, after: int = 0, kinds: tuple[str, ...] = (), only: bool = False
-) -> Iterator[Row]:
-    """The steps after number ``after``, oldest first, each one checked; without ``kinds`` none may be missing.
-
-    ``only`` the next one, if it is there. Read in pages: a reading transaction that stays open would keep the writer
-    from tidying up behind itself.
-    """
-    chosen = f" AND e.kind IN ({','.join('?' * len(kinds))})" if kinds else ""
-    query = (
-        "SELECT e.seq, e.at_us, e.kind, e.event, e.decision, e.digest,"  # noqa: S608 - only question marks
-        " (SELECT b.digest FROM entries b WHERE b.seq = e.seq - 1)"
-        f" FROM entries e WHERE e.seq > ? AND e.seq <= ?{chosen} ORDER BY e.seq LIMIT {_PAGE:d}"
-    )
-    last = after + 1 if only else _NO_END
-    while page := connection.execute(query, (after, last, *kinds)).fetchall():
-        for row in checked(page, path):
-            if not kinds and row.seq != after + 1:
-                raise damaged(path, f"step {after + 1} is missing")
-            after = row.seq
-            yield row
-
-
-def checked(found: Iterable[tuple[Any, ...]], path: Path) -> Iterator[Row]:
-    """The steps behind stored rows; a damaged one is refused when its turn comes."""
-    for seq, at_us, kind, event, decision, digest, before in found:
-        first = START if seq == 1 else before
-        if first is None:
-            raise damaged(path, f"step {seq - 1} is missing")
-        try:
-            row = Row(seq, at_us, kind, unpacked(event), unpacked(decision), digest)
-            good = digest == digest_of(first, *row[:5])
-        except (AttributeError, UnicodeError, zlib.error):
-            raise damaged(path, f"step {seq} is not what was stored") from None
-        if not good:
-            raise damaged(path, f"step {seq} is not what was stored")
-        yield row
 
 
 def journal_for(folder: Path, mounts: str | None = None) -> str:

@@ -11,7 +11,7 @@ APPLICATION_ID = 0x46776B73
 Migration = Callable[[sqlite3.Connection], None]
 
 _FIRST = (
-    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch.
+    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch, closed (see CLOSED).
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # Every step. digest = SHA-256 over the digest before and this row: a lost or edited row is noticed.
     # Long texts, here and below, are compressed by zlib: then they are blobs.
@@ -36,9 +36,29 @@ def first_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+_BLOCKS = (
+    # Steps that have no row in `entries` any more, packed together by xz: the bytes that their checksums cover, one
+    # after the other. digest is that of the last one. The old rows become blocks while the controller works.
+    "CREATE TABLE blocks (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, from_us INTEGER NOT NULL,"
+    " digest BLOB NOT NULL, steps BLOB NOT NULL)",
+    "CREATE INDEX blocks_at ON blocks (from_us)",
+    # Which kinds of events a block has, so that the few starts among millions of readings are found.
+    "CREATE TABLE kinds (kind TEXT NOT NULL, first INTEGER NOT NULL, PRIMARY KEY (kind, first)) WITHOUT ROWID",
+)
+
+
+def blocks(connection: sqlite3.Connection) -> None:
+    """Format 2: steps in blocks. Nothing is moved here: a ledger of a year would keep the controller waiting."""
+    for statement in _BLOCKS:
+        connection.execute(statement)
+
+
 #: one for each format, oldest first; never edit one that was released
-MIGRATIONS: tuple[Migration, ...] = (first_tables,)
+MIGRATIONS: tuple[Migration, ...] = (first_tables, blocks)
 FORMAT = len(MIGRATIONS)
+BLOCKS_SINCE = 2
+#: key in `meta`, there while no controller has the ledger: the last one gave it back in good order
+CLOSED = "closed"
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
-import time
-import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,17 +16,17 @@ from fawkes.core.decision import Change, Decision, DropPending
 from fawkes.core.events import Event, Started
 from fawkes.core.model import Plain
 from fawkes.core.record import RecordError, change_of, decision_of, decision_plain, dumps, event_of, loads, to_plain
-from fawkes.errors import BrokenError, RefusedError, UserError
+from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
 from fawkes.ports import Entry
-from fawkes.store import health
+from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
 from fawkes.store.lock import StateLock
-from fawkes.store.schema import APPLICATION_ID, FORMAT, file_format, migrate
+from fawkes.store.schema import CLOSED, FORMAT, file_format
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 LEDGER_FILE = "ledger.sqlite"
-_BUSY_S = 10.0
 _SNAPSHOTS_KEPT = 2
 
 
@@ -38,7 +37,7 @@ class LedgerReader:
         """Open the ledger of a state folder; UserError when there is none, RefusedError when it cannot be trusted."""
         self.path = folder / LEDGER_FILE
         health.check_header(self.path)
-        self._db = self._ask(lambda: _open_to_read(self.path))
+        self._db = self._ask(lambda: opening.open_to_read(self.path))
         try:
             found = self._ask(lambda: file_format(self._db))
             health.check_format(self.path, found)
@@ -49,22 +48,23 @@ class LedgerReader:
         except BaseException:
             self._db.close()
             raise
+        self._steps = steps.Steps(self._db, self.path)
 
     def entries(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Entry]:
         """The steps after number ``after``, oldest first; only those of the classes ``kinds`` unless it is empty."""
-        steps = health.rows(self._db, self.path, after=after, kinds=tuple(kinds))
-        while (row := self._ask(lambda: next(steps, None))) is not None:
+        found = self._steps.after(after, kinds=kinds)
+        while (row := self._ask(lambda: next(found, None))) is not None:
             yield self._entry(row)
 
     def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
         """The steps as they are stored: number, text of the event, text of the decision."""
-        steps = health.rows(self._db, self.path, after=after)
-        while (row := self._ask(lambda: next(steps, None))) is not None:
+        found = self._steps.after(after)
+        while (row := self._ask(lambda: next(found, None))) is not None:
             yield row.seq, row.event, row.decision
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        found = self._ask(lambda: next(health.rows(self._db, self.path, after=seq - 1, only=True), None))
+        found = self._ask(lambda: self._steps.one(seq))
         return None if found is None else self._entry(found)
 
     def last_seq(self) -> int:
@@ -73,7 +73,7 @@ class LedgerReader:
 
     def seq_at(self, at_us: int) -> int:
         """The number of the last step before that time; 0 when there is none."""
-        return int(self._one("SELECT coalesce(max(seq), 0) FROM entries WHERE at_us < ?", at_us)[0])
+        return self._ask(lambda: self._steps.seq_at(at_us))
 
     def latest(self, kind: str) -> list[Latest]:
         """The latest change of each subject of a kind, by subject."""
@@ -95,7 +95,7 @@ class LedgerReader:
         try:
             return Identity(found["pool_id"], int(found["last_epoch"]))
         except (KeyError, ValueError):
-            raise health.damaged(self.path, "it does not say who it is") from None
+            raise steps.damaged(self.path, "it does not say who it is") from None
 
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot; None before the first."""
@@ -105,11 +105,11 @@ class LedgerReader:
             return None
         seq, text, digest = found
         try:
-            text = health.unpacked(text)
+            text = steps.unpacked(text)
         except (zlib.error, UnicodeError):
             text = ""
-        if health.state_digest(seq, text) != digest:
-            raise health.damaged(self.path, f"the snapshot after step {seq} is not what was stored")
+        if steps.state_digest(seq, text) != digest:
+            raise steps.damaged(self.path, f"the snapshot after step {seq} is not what was stored")
         return seq, self._read(lambda plain: plain, text, seq)
 
     def verify(self) -> int:
@@ -118,6 +118,7 @@ class LedgerReader:
         How many steps there are; RefusedError says what is damaged.
         """
         count = self._ask(lambda: health.check_whole(self._db, self.path, everything=True))
+        self._ask(self._steps.check_kinds)
         seen: dict[tuple[str, str], str] = {}
         last_epoch = 0
         for entry in self.entries():
@@ -129,12 +130,12 @@ class LedgerReader:
                 else:
                     seen[place(change)] = dumps(to_plain(change))
         stored = self._ask(lambda: self._db.execute("SELECT kind, subject, change FROM latest").fetchall())
-        wrong = set(seen.items()) ^ {((kind, subject), health.unpacked(text)) for kind, subject, text in stored}
+        wrong = set(seen.items()) ^ {((kind, subject), steps.unpacked(text)) for kind, subject, text in stored}
         if wrong:
             kind, subject = min(place for place, _ in wrong)
-            raise health.damaged(self.path, f"what it says of {kind} {subject} does not follow from its steps")
+            raise steps.damaged(self.path, f"what it says of {kind} {subject} does not follow from its steps")
         if self.identity().last_epoch != last_epoch:
-            raise health.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
+            raise steps.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
         return count
 
     def copy_to(self, folder: Path) -> None:
@@ -165,11 +166,11 @@ class LedgerReader:
 
     def _change(self, kind: str, subject: str, seq: int, stored: str | bytes) -> Change:
         try:
-            return self._read(change_of, health.unpacked(stored), seq)
+            return self._read(change_of, steps.unpacked(stored), seq)
         except (zlib.error, UnicodeError, AttributeError):
-            raise health.damaged(self.path, f"what it says of {kind} {subject} cannot be read") from None
+            raise steps.damaged(self.path, f"what it says of {kind} {subject} cannot be read") from None
 
-    def _entry(self, row: health.Row) -> Entry:
+    def _entry(self, row: steps.Row) -> Entry:
         event = self._read(event_of, row.event, row.seq)
         return Entry(row.seq, event, self._read(decision_of, row.decision, row.seq))
 
@@ -186,7 +187,7 @@ class LedgerReader:
     def _one(self, query: str, *values: object) -> tuple[Any, ...]:
         found = self._ask(lambda: self._db.execute(query, values).fetchone())
         if found is None:
-            raise health.damaged(self.path, "a table is empty that never is")
+            raise steps.damaged(self.path, "a table is empty that never is")
         return tuple(found)
 
     def _ask(self, question: Callable[[], T]) -> T:
@@ -199,12 +200,13 @@ class LedgerReader:
 class Ledger(LedgerReader):
     """The ledger opened by its one writer: the controller that holds the lock of the state folder."""
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True, block: int = steps.BLOCK) -> None:
         """Open the ledger of a state folder, or make one.
 
         ElsewhereError when another controller has it, RefusedError when it cannot be trusted (then it is not touched).
         Only one thread at a time may use it. Without ``durable`` a step is stored, but maybe not on disk yet, when
-        `append` returns: for copies that nobody relies on before they are complete.
+        `append` returns: for copies that nobody relies on before they are complete. The older steps are packed into
+        blocks of ``block`` steps each; as many at least stay in rows.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -215,28 +217,33 @@ class Ledger(LedgerReader):
         try:
             self.path = folder / LEDGER_FILE
             if not self.path.exists():
-                self._ask(lambda: _create(self.path))
+                self._ask(lambda: opening.create(self.path))
             health.check_header(self.path)
-            self._ask(lambda: _check(self.path))
-            self._db = self._ask(lambda: _open_to_write(self.path, durable=durable))
+            self._ask(lambda: opening.check(self.path))
+            self._db = self._ask(lambda: opening.open_to_write(self.path, durable=durable))
             seq, digest = self._one("SELECT seq, digest FROM head")
+            self._steps = steps.Steps(self._db, self.path)
+            self._folded: int | None = self._ask(self._steps.folded)
         except BaseException:
             self._lock.close()
             raise
-        self._seq, self._digest = int(seq), bytes(digest)
+        self._seq, self._digest, self._block = int(seq), bytes(digest), block
 
     def append(self, event: Event, decision: Decision) -> int:
-        """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why."""
+        """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why.
+
+        FullError when the disk has no room: then the same step may be tried again.
+        """
         seq, kind = self._seq + 1, type(event).__name__
         plain: Any = decision_plain(decision)
         event_text, decision_text = dumps(to_plain(event)), dumps(plain)
-        digest = health.digest_of(self._digest, seq, event.at_us, kind, event_text, decision_text)
+        digest = steps.digest_of(self._digest, seq, event.at_us, kind, event_text, decision_text)
         dropped, news = _news(decision, plain.get("changes", ()), seq)
         named = [(of, subject, seq) for of, subject in mentioned(decision)]
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO entries (seq, at_us, kind, event, decision, digest) VALUES (?, ?, ?, ?, ?, ?)",
-                (seq, event.at_us, kind, health.packed(event_text), health.packed(decision_text), digest),
+                (seq, event.at_us, kind, steps.packed(event_text), steps.packed(decision_text), digest),
             )
             db.execute("UPDATE head SET seq = ?, digest = ?", (seq, digest))
             if isinstance(event, Started):
@@ -246,7 +253,27 @@ class Ledger(LedgerReader):
             db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", news)
             db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)
         self._seq, self._digest = seq, digest
+        self._fold()
         return seq
+
+    def _fold(self) -> None:
+        """Pack the oldest steps that have rows, when these are many: a block takes a twentieth of the room.
+
+        One block at a time, so that a step never waits long: 30 ms with ten MR-clusters.
+        """
+        if self._folded is None or self._seq - self._folded < 2 * self._block:
+            return
+        try:
+            with self._transaction():
+                folded = self._steps.fold(self._block)
+        except RefusedError as error:
+            # What is damaged and older than the snapshot does not stop a controller. It stays as it was found.
+            _log.warning("older steps are not packed: %s", error)
+            self._folded = None
+        except FawkesError as error:
+            _log.info("older steps are not packed now: %s", error)
+        else:
+            self._folded = folded
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
@@ -258,7 +285,7 @@ class Ledger(LedgerReader):
             raise BrokenError(f"a snapshot after step {seq}, but the last step is {self._seq}")
         text = dumps(state)
         with self._transaction() as db:
-            values = (seq, health.packed(text), health.state_digest(seq, text))
+            values = (seq, steps.packed(text), steps.state_digest(seq, text))
             db.execute("REPLACE INTO snapshots (seq, state, digest) VALUES (?, ?, ?)", values)
             db.execute(
                 "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
@@ -267,6 +294,9 @@ class Ledger(LedgerReader):
 
     def close(self) -> None:
         """Give the file and the lock back."""
+        # Without the note the next start looks at every page.
+        with suppress(sqlite3.Error):
+            self._db.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (CLOSED, str(self._seq)))
         super().close()
         self._lock.close()
 
@@ -293,88 +323,4 @@ def _news(
     for change, said in zip(decision.changes, plain, strict=True):
         last[place(change)] = None if isinstance(change, DropPending) else dumps(said)
     dropped = [spot for spot, text in last.items() if text is None]
-    return dropped, [(*spot, seq, health.packed(text)) for spot, text in last.items() if text is not None]
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=_BUSY_S,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write.
-
-    In a folder that this user may not write to, SQLite can read a ledger only while a controller has it open, unless it
-    is told that nobody will change the file.
-    """
-    connection = _connect(path, "ro")
-    try:
-        connection.execute("SELECT 1 FROM head").fetchone()
-    except sqlite3.OperationalError as error:
-        connection.close()
-        wal = path.with_name(f"{path.name}-wal")
-        forbidden = error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
-        if not forbidden or (wal.exists() and wal.stat().st_size > 0):
-            raise
-        return _connect(path, "ro&immutable=1")
-    return connection
-
-
-def _open_to_write(path: Path, *, durable: bool) -> sqlite3.Connection:
-    connection = _connect(path, "rw")
-    try:
-        connection.execute(f"PRAGMA journal_mode = {health.journal_for(path.parent)}")
-        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
-        migrate(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _check(path: Path) -> None:
-    connection = _connect(path, "ro")
-    try:
-        health.check_whole(connection, path)
-    finally:
-        connection.close()
-
-
-def _create(path: Path) -> None:
-    """An empty ledger, whole or not at all: under its name there is never a file without tables."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    connection = _connect(draft, "rwc")
-    try:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
-        migrate(connection)
-        said = {
-            "pool_id": str(uuid.uuid4()),
-            "created_us": str(time.time_ns() // 1000),
-            "fawkes": __version__,
-            "last_epoch": "0",
-        }
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", said.items())
-        connection.execute("INSERT INTO head VALUES (1, 0, ?)", (health.START,))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        draft.unlink(missing_ok=True)
-        raise
-    connection.close()
-    os.replace(draft, path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    return dropped, [(*spot, seq, steps.packed(text)) for spot, text in last.items() if text is not None]

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 CORE = sorted((ROOT / "fawkes" / "core").glob("*.py"))
 #: of the standard library: values, arithmetic, collections
 CORE_MAY = {
-    "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "json", "math", "operator",
-    "types", "typing",
+    "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "itertools", "json", "math",
+    "operator", "re", "types", "typing",
 }  # fmt: skip
 OURS = {"fawkes.core", "fawkes.units", "fawkes.errors"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")

@@ -128,7 +128,8 @@ def node(name: str, **facts: Any) -> dict[str, Any]:
 
 
 def output(name: str, path: str, **facts: Any) -> dict[str, Any]:
-    return {"cluster": name, "path": path, "bytes": 1_500_000_000, "save_to": "/keep/out", "saved": False} | facts
+    row = {"cluster": name, "path": path, "bytes": 1_500_000_000, "files": 3, "owner": "alice"}
+    return row | {"save_to": "/keep/out", "saved": False} | facts
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def run(site: Path) -> Callable[..., Result]:
 def loaded(world: World) -> World:
     """Two MR-clusters, one with data."""
     world.clusters = {"c-1": cluster("c-1"), "c-2": cluster("c-2")}
-    world.outputs = [output("c-1", "/out"), output("c-1", "/tmp", save_to="", bytes=None)]
+    world.outputs = [output("c-1", "/out"), output("c-1", "/tmp", save_to="", bytes=None, files=None, owner=None)]
     return world
 
 

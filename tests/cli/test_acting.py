@@ -21,7 +21,7 @@ from fawkes.core.events import CancelAsked, ResumeAsked
 from fawkes.core.model import Reason
 from fawkes.errors import UserError
 from fawkes.live.control import MOST_BODY_BYTES, ControlServer
-from tests.cli.conftest import INVENTORY, Run, World, job
+from tests.cli.conftest import INVENTORY, Run, World, job, output
 
 # --- no controller, refusals, names ---------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ def test_release_lists_what_is_at_stake_and_wants_the_name(run: Run, loaded: Wor
     result = run("release", "c-1", answers="c-1\n")
     assert result.exit_code == 0
     assert "/out  1.5 GB  will be saved to /keep/out before any node is released" in result.stderr
-    assert "/tmp  of unknown size  WILL BE LOST: it is in no declared output folder" in result.stderr
+    assert "/tmp  of unknown size  must be discarded with --discard-data, or copied away first: what" in result.stderr
     asked = loaded.events[0]
     assert (asked.cluster, asked.discard, asked.force) == ("c-1", False, False)
 
@@ -207,8 +207,17 @@ def test_release_with_stdin_closed_is_refused(site: Path, loaded: World) -> None
 def test_release_that_gives_data_up_says_so(run: Run, loaded: World) -> None:
     result = run("release", "c-1", "--discard-data", "--force", "--yes")
     assert result.exit_code == 0
-    assert "/out  1.5 GB  WILL BE LOST" in result.stderr
+    assert "/out  1.5 GB  WILL BE LOST\n" in result.stderr
+    assert "/tmp  of unknown size  WILL BE LOST: what else lies there is not known" in result.stderr
     assert (loaded.events[0].discard, loaded.events[0].force) == (True, True)
+
+
+def test_release_lists_what_nobody_declared(run: Run, loaded: World) -> None:
+    loaded.outputs = [output("c-1", "/user/alice", save_to="", files=1), output("c-1", "/user/x", save_to="", owner="")]
+    result = run("release", "c-1", "--yes")
+    why = "must be discarded with --discard-data, or copied away first: it is in no declared output folder"
+    assert f"  /user/alice  1.5 GB  1 file of alice  {why}" in result.stderr
+    assert f"  /user/x  1.5 GB  3 files  {why}" in result.stderr
 
 
 def test_release_waits_until_it_is_gone_and_tells_alerts(run: Run, loaded: World) -> None:
@@ -229,7 +238,7 @@ def test_release_of_a_name_that_is_not_there(run: Run, loaded: World) -> None:
 def test_a_dry_run_of_release_only_lists(run: Run, loaded: World) -> None:
     result = run("release", "c-1", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines()[1] == (
-        "c-1,/out,1500000000,/keep/out,will be saved to /keep/out before any node is released"
+        "c-1,/out,1500000000,3,alice,/keep/out,will be saved to /keep/out before any node is released"
     )
     assert loaded.events == []
 

@@ -79,7 +79,7 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
         *(("c-9", False), ("c-1", False), ("c-2", False)),
     ]
     assert [for_good for _, for_good in loaded.stopped_by] == [True]
-    assert "/tmp  of unknown size  WILL BE LOST" in result.stderr
+    assert "/tmp  of unknown size  must be discarded with --discard-data" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 

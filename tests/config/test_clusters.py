@@ -6,6 +6,7 @@ import pytest
 
 from fawkes.config.clusters import NEVER_US, load_cluster
 from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.config.hadoop import FOLDERS
 from fawkes.config.inventory import Inventory
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterSpec, Role
@@ -193,6 +194,7 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     ),
     site_value=Bad("min_nodes = 3\n[hadoop]\nyarn-site = 1", "hadoop", "yarn-site = 1 is no table"),
     hadoop_value=Bad('min_nodes = 3\nhadoop = "3.5.0"', "hadoop", "'3.5.0' is no table", "[hadoop.yarn-site]"),
+    blank_key=Bad("min_nodes = 3\n[hadoop.hdfs-site]\n' dfs.hosts' = 'x'", "hadoop", "begins or ends with a blank"),
     owned_key=Bad("min_nodes = 3\n[hadoop.hdfs-site]\ndfs.hosts = 'x'", "hadoop", "'dfs.hosts' cannot be overridden"),
     own_key=Bad(
         "min_nodes = 3\n[hadoop.hdfs-site]\n'dfs.replication' = 2", "hadoop", "'dfs.replication'", "key replication"
@@ -226,3 +228,11 @@ def test_a_site_finds_its_clusters_by_name_or_path(tmp_path: Path) -> None:
         site.cluster("alfa")
     with pytest.raises(UserError, match="there is no such file"):
         site.cluster(str(tmp_path / "no.toml"))
+
+
+@pytest.mark.parametrize("key", sorted(FOLDERS))
+def test_a_folder_that_no_wipe_would_find_is_refused(tmp_path: Path, inventory: Inventory, key: str) -> None:
+    for table, site in (("hadoop", "core-site"), ("role.transient-core.hadoop", "hdfs-site")):
+        text = f'min_nodes = 3\n[{table}.{site}]\n"{key}" = "/data1/hdfs"\n'
+        bad = Bad(text, table, f"{key} = '/data1/hdfs' cannot be overridden", "set work_dir in inventory.toml")
+        assert_refused(bad, tmp_path / "clusters/alpha.toml", lambda: cluster(tmp_path, inventory, text))  # noqa: B023

@@ -26,9 +26,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Writer]:
     made.close()
 
 
-@pytest.fixture(params=["memory", "ledger", "ledger while it is written"])
+@pytest.fixture(params=["memory", "ledger", "ledger in blocks", "ledger while it is written"])
 def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reader]:
-    writer: Writer = MemoryStore() if request.param == "memory" else Ledger(tmp_path)
+    block = 2 if "blocks" in request.param else 100
+    writer: Writer = MemoryStore() if request.param == "memory" else Ledger(tmp_path, block=block)
     for event, decision in steps():
         writer.append(event, decision)
     reader: Reader = LedgerReader(tmp_path) if "while" in request.param else writer

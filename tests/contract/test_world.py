@@ -16,6 +16,7 @@ from typing import TypeVar
 import pytest
 
 from fawkes.config.details import ClusterDetails, DataSet, JobDetails
+from fawkes.core.attempts import Verdict, judge
 from fawkes.core.effects import (
     CancelJob,
     Deploy,
@@ -29,8 +30,21 @@ from fawkes.core.effects import (
     StartJob,
     WakeAt,
 )
-from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
+from fawkes.core.events import (
+    AttemptSeen,
+    Condition,
+    Done,
+    Event,
+    Failed,
+    NodeObserved,
+    NodeSeen,
+    Progress,
+    Sampled,
+    Woke,
+)
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.proof import Proof, unsafe
+from fawkes.core.sight import Compute, Stored
 from fawkes.lab import LabSpec, up
 from fawkes.ports import World
 from fawkes.sim.world import SimWorld
@@ -184,13 +198,27 @@ def wipe(bench: Bench, goal: Host) -> Host:
     return clean
 
 
-def leave(bench: Bench, goal: Host, wish: Goal, condition: Condition) -> None:
-    """Tell the masters that a node leaves, and hear that it is through with that."""
+def leave(bench: Bench, goal: Host, wish: Goal) -> NodeSeen:
+    """Tell the masters that a node leaves, and hear facts by which the core would judge that it is through."""
     assert goal.role is not None
     document = bench.membership(**{goal.node: Member(wish, goal.role, goal.generation)})
+    since_us = bench.heard[-1].at_us
     after = bench.start(document)
     bench.done(document, after=after)
-    bench.seen(goal, condition, after=after)
+    return bench.hear(
+        NodeSeen,
+        lambda e: (e.cluster, e.node, e.generation) == (C, goal.node, goal.generation) and left(e, wish, since_us),
+        after=after,
+    )
+
+
+def left(event: NodeSeen, wish: Goal, since_us: int) -> bool:
+    """Whether a node that was told to leave after ``since_us`` has stopped to compute, or keeps nothing of its own."""
+    sight = event.sight
+    if wish is Goal.DRAINING:
+        return sight.compute in (Compute.LEFT, Compute.LOST)
+    # Nothing was missing before, so nothing may be missing now.
+    return sight.stored is Stored.LEFT and not unsafe(sight.blocks, Proof(()), since_us=since_us)
 
 
 def test_a_deployment_begun_again_is_confirmed_again(cluster: Bench) -> None:
@@ -200,16 +228,35 @@ def test_a_deployment_begun_again_is_confirmed_again(cluster: Bench) -> None:
 
 def test_a_transient_node_serves_drains_and_is_clean(cluster: Bench) -> None:
     goal = serve(cluster, "node02")
-    leave(cluster, goal, Goal.DRAINING, Condition.DRAINED)
+    leave(cluster, goal, Goal.DRAINING)
     wipe(cluster, goal)
 
 
 @pytest.mark.parametrize("role", [Role.TRANSIENT_CORE, Role.CORE])
 def test_a_node_that_stores_gives_its_blocks_away_before_it_is_clean(cluster: Bench, role: Role) -> None:
     goal = serve(cluster, "node03", role)
-    leave(cluster, goal, Goal.DRAINING, Condition.DRAINED)
-    leave(cluster, goal, Goal.EVACUATING, Condition.EVACUATED)
+    leave(cluster, goal, Goal.DRAINING)
+    leave(cluster, goal, Goal.EVACUATING)
     wipe(cluster, goal)
+
+
+def test_a_node_that_stores_is_wiped_with_a_proof_that_is_asked_for_right_before(cluster: Bench) -> None:
+    goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
+    leave(cluster, goal, Goal.DRAINING)
+    leave(cluster, goal, Goal.EVACUATING)
+    clean = replace(goal, role=None, proof=Proof(()))
+    after = cluster.start(clean)
+    cluster.seen(clean, Condition.CLEAN, after=after)
+    document = cluster.membership(node03=None)
+    cluster.done(document, after=cluster.start(document))
+
+
+def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
+    facts = [e for e in cluster.heard if isinstance(e, NodeSeen)]
+    assert facts
+    for event in facts:
+        asked_us = [event.sight.asked_us, *([event.sight.blocks.asked_us] if event.sight.blocks else [])]
+        assert max(asked_us) <= event.at_us, event
 
 
 def test_what_is_so_already_is_confirmed_again(cluster: Bench) -> None:
@@ -313,21 +360,32 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
     return StartJob(spec.id, C, attempt, spec)
 
 
-def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> JobObserved:
-    return bench.hear(
-        JobObserved,
-        lambda e: (e.job, e.attempt) == (effect.job, effect.attempt) and e.progress is not Progress.RUNNING,
-        after=after,
+def verdict(event: AttemptSeen) -> Verdict | None:
+    """What the core makes of the facts about an attempt that it saw running before."""
+    return judge(event.seen, began=True, cancelling=False, quiet=False)
+
+
+def over(event: AttemptSeen) -> bool:
+    found = verdict(event)
+    return found is not None and found.progress is not Progress.RUNNING
+
+
+def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> tuple[Progress, int | None]:
+    """How an attempt ended, and when by its launcher."""
+    event = bench.hear(
+        AttemptSeen, lambda e: (e.job, e.attempt) == (effect.job, effect.attempt) and over(e), after=after
     )
+    found = verdict(event)
+    assert found is not None
+    return found.progress, event.seen.ended_us
 
 
 def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
     effect = job("once", 1)
     after = cluster.start(effect)
     first = ended(cluster, effect, after=after)
-    assert first.progress is Progress.SUCCEEDED
-    again = ended(cluster, effect, after=cluster.start(effect))
-    assert (again.progress, again.finished_us) == (first.progress, first.finished_us)
+    assert first[0] is Progress.SUCCEEDED
+    assert ended(cluster, effect, after=cluster.start(effect)) == first
 
 
 def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:
@@ -338,7 +396,7 @@ def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:
     cluster.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
     cancel = CancelJob(effect.job, C, 1)
     after = cluster.start(cancel)
-    assert ended(cluster, cancel, after=after).progress is Progress.CANCELLED
+    assert ended(cluster, cancel, after=after)[0] is Progress.CANCELLED
 
 
 def test_times_never_run_backwards(cluster: Bench) -> None:

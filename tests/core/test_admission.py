@@ -14,7 +14,7 @@ from fawkes.core.effects import Deploy
 from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
-from fawkes.core.state import NO_TICK
+from fawkes.core.state import NO_TICK, evolve
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
@@ -140,7 +140,7 @@ def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
     desk = Desk(10, how=settings(tau=10**9, confirmations=99, **slow))
     desk.up("a")
     # By hand, since no tick ever moves with such damping.
-    desk.state.last_tick = replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})
+    evolve(desk.state, 0, [replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})])
     desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
     desk.tell(ResumeAsked(at_us=desk.now_us))
     desk.settle("a")

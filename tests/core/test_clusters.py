@@ -169,7 +169,7 @@ def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
     assert state(desk).unreadable_us is None
     desk.now_s = 8
     desk.sample(a={"error": "no route"})
-    assert (state(desk).unreadable_us, state(desk).alert) == (8 * SECOND_US, "no route")
+    assert (state(desk).unreadable_us, state(desk).alert) == (8 * SECOND_US, "its masters cannot be read: no route")
     facts = desk.tick(b=1000)
     assert facts["verdict"] == "unbalanced"
     assert desk.sizes() == {"a": 2, "b": 8}
@@ -224,6 +224,28 @@ def test_one_that_cannot_be_read_is_not_retired() -> None:
         desk.sample(a={"error": "no answer"})
         desk.tick()
     assert state(desk).life is ClusterLife.RUNNING
+
+
+def test_use_of_hdfs_alone_is_no_idleness() -> None:
+    """Users who only read and write files give no job to YARN."""
+    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
+    desk.up("a")
+    for ops in range(8):
+        _quiet_tick(desk, hdfs_ops=ops)
+        assert state(desk).life is ClusterLife.RUNNING
+    for _ in range(4):
+        assert state(desk).life is ClusterLife.RUNNING
+        _quiet_tick(desk, hdfs_ops=8)
+    assert state(desk).life is ClusterLife.SAVING
+
+
+def test_a_counter_of_use_that_is_not_known_says_nothing() -> None:
+    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
+    desk.up("a")
+    for ops in (5, None, 7):
+        assert state(desk).life is ClusterLife.RUNNING
+        _quiet_tick(desk, hdfs_ops=ops)
+    assert state(desk).life is ClusterLife.SAVING
 
 
 def test_a_spec_has_its_own_idle_time() -> None:

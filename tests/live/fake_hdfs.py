@@ -5,8 +5,10 @@ Checksums are computed chunk by chunk with the classic loop, not by the code und
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +37,8 @@ class Entry:
     block_bytes: int = 1 << 27
     blocks: list[tuple[bytes, str]] = field(default_factory=list)
     policy: str = ""
+    owner: str = "hadoop"
+    being_written: bool = False
     xattrs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -52,7 +56,11 @@ class FakeHdfs(ThreadingHTTPServer):
     """``down`` DataNodes drop connections; ``corrupt`` are paths whose bytes are damaged on their way in.
 
     ``checksum_kind`` may be ``COMPOSITE``; ``thin`` reports only the first replica so many times; ``writes`` are the
-    DataNodes that took a block, in order; ``reads`` are the paths that were read.
+    DataNodes that took a block, in order; ``reads`` are the paths that were read, ``asked`` all operations. Of
+    ``unreadable`` files no DataNode has a block, ``unlisted`` folders may not be listed. ``said`` are rows that a
+    listing of a folder has besides, ``page`` is how many rows a page of it has (``listing`` is said in place of any);
+    an ``old`` one knows no pages. ``orders`` are what came over RPC (see `rpc`): ``freeze`` or ``thaw``, unless it
+    ``refuses_rpc``; ``on_order`` is told of each.
     """
 
     daemon_threads = True
@@ -64,6 +72,13 @@ class FakeHdfs(ThreadingHTTPServer):
         self.tree: dict[str, Entry] = {"/": Entry(folder=True)}
         self.down: set[str] = set()
         self.corrupt: set[str] = set()
+        self.unreadable: set[str] = set()
+        self.unlisted: set[str] = set()
+        self.said: dict[str, list[dict[str, object]]] = {}
+        self.listing: object = None
+        self.page = 1000
+        self.old = False
+        self.asked: list[tuple[str, str]] = []
         self.checksum_kind = "CRC32C"
         self.free = {"DISK": 10**12, "ARCHIVE": 10**12}
         self.thin = 0
@@ -71,6 +86,10 @@ class FakeHdfs(ThreadingHTTPServer):
         self.reads: list[str] = []
         self.clock_ms = 1_000_000
         self.on_read: Any = None
+        self.safe_mode = False
+        self.orders: list[str] = []
+        self.on_order: Any = None
+        self.refuses_rpc = False
 
     @property
     def url(self) -> str:
@@ -97,6 +116,13 @@ class FakeHdfs(ThreadingHTTPServer):
         parts = path.strip("/").split("/")
         for n in range(len(parts) + 1):
             self.tree.setdefault("/" + "/".join(parts[:n]), Entry(folder=True))
+
+    def take(self, order: str) -> None:
+        """Enter or leave safe mode."""
+        self.orders.append(order)
+        self.safe_mode = order == "freeze"
+        if self.on_order is not None:
+            self.on_order(order)
 
     def tick(self) -> int:
         self.clock_ms += 1000
@@ -132,8 +158,11 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(self._jmx(query["qry"].rpartition("name=")[2]))
             return
         path = unquote(parts.path).removeprefix("/webhdfs/v1") or "/"
+        self.server.asked.append((query["op"], path))
         try:
             with self.server.lock:
+                if self.command != "GET" and self.server.safe_mode:
+                    raise RemoteError("SafeModeException", f"Cannot change {path}. Name node is in safe mode.", 403)
                 getattr(self, f"op_{query['op'].lower()}")(path, query, body)
         except RemoteError as error:
             remote = {"exception": error.kind, "message": str(error), "javaClassName": f"java.{error.kind}"}
@@ -149,14 +178,33 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({"FileStatus": status(path, self._entry(path), "")})
 
     def op_liststatus(self, path: str, query: dict[str, str], body: bytes) -> None:
-        self._entry(path)
+        self._answer({"FileStatuses": {"FileStatus": self._rows(path)}})
+
+    def op_liststatus_batch(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if self.server.old:
+            raise RemoteError("IllegalArgumentException", 'Invalid value for webhdfs parameter "op"', 400)
+        if self.server.listing is not None:
+            self._answer(self.server.listing)
+            return
+        after = query.get("startAfter")
+        rows = [row for row in self._rows(path) if after is None or str(row["pathSuffix"]) > after]
+        page = rows[: self.server.page]
+        listing = {"FileStatuses": {"FileStatus": page}}
+        self._answer({"DirectoryListing": {"partialListing": listing, "remainingEntries": len(rows) - len(page)}})
+
+    def _rows(self, path: str) -> list[dict[str, object]]:
+        entry = self._entry(path)
+        if path in self.server.unlisted:
+            raise RemoteError("AccessControlException", "Permission denied", 403)
+        if not entry.folder:
+            return [status(path, entry, "")]
         prefix = path.rstrip("/") + "/"
         rows = [
             status(other, entry, other.removeprefix(prefix))
             for other, entry in sorted(self.server.tree.items())
             if other.startswith(prefix) and other != "/" and "/" not in other.removeprefix(prefix)
         ]
-        self._answer({"FileStatuses": {"FileStatus": rows}})
+        return rows + self.server.said.get(path, [])
 
     def op_getcontentsummary(self, path: str, query: dict[str, str], body: bytes) -> None:
         self._entry(path)
@@ -185,12 +233,16 @@ class Handler(BaseHTTPRequestHandler):
     def op_open(self, path: str, query: dict[str, str], body: bytes) -> None:
         entry = self._entry(path)
         self.server.reads.append(path)
+        if path in self.server.unreadable:
+            raise RemoteError("BlockMissingException", f"Could not obtain block: BP-1:blk_1 file={path}", 400)
         data = entry.data
         if self.server.on_read is not None:
             data = self.server.on_read(path, data)
         self._send(data, 200, "application/octet-stream")
 
     def op_getfilechecksum(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if self._entry(path).being_written:
+            raise RemoteError("IOException", f"Fail to get checksum, since file {path} is under construction.", 403)
         self._answer({"FileChecksum": checksum(self._entry(path), self.server.checksum_kind)})
 
     def op_get_block_locations(self, path: str, query: dict[str, str], body: bytes) -> None:
@@ -226,7 +278,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({})
 
     def op_setxattr(self, path: str, query: dict[str, str], body: bytes) -> None:
-        assert query["flag"] == "CREATE"
+        assert query["flag"] == "CREATE,REPLACE"
         self._entry(path).xattrs[query["xattr.name"]] = query["xattr.value"]
         self._answer({})
 
@@ -272,7 +324,12 @@ class Handler(BaseHTTPRequestHandler):
             {"key": kind, "value": {"capacityTotal": 10**13, "capacityRemaining": free}}
             for kind, free in self.server.free.items()
         ]
-        bean = {"NameNodeInfo": {"LiveNodes": json.dumps(live), "Used": used}, "BlockStats": {"StorageTypeStats": rows}}
+        safe = "Safe mode is ON. It was turned on manually." if self.server.safe_mode else ""
+        nodes = {"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
+        bean = {
+            "NameNodeInfo": {**nodes, "Used": used, "Safemode": safe},
+            "BlockStats": {"StorageTypeStats": rows},
+        }
         return {"beans": [bean[name]]}
 
     def _body(self) -> bytes:
@@ -307,6 +364,7 @@ def status(path: str, entry: Entry, suffix: str) -> dict[str, object]:
         "type": "DIRECTORY" if entry.folder else "FILE",
         "length": len(entry.data),
         "modificationTime": entry.changed_ms,
+        "owner": entry.owner,
     }
 
 
@@ -348,6 +406,39 @@ def checksum(entry: Entry, kind: str) -> dict[str, object]:
         "bytes": f"{chunk:08x}{in_block:016x}{digest}00000000",
         "length": 28,
     }
+
+
+@contextmanager
+def rpc(server: FakeHdfs) -> Iterator[int]:
+    """The port on which the NameNode takes orders while this lasts: to enter and to leave safe mode."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def serve() -> None:
+        while True:
+            connection, _ = listener.accept()
+            if over.is_set():
+                return
+            with connection:
+                connection.settimeout(10)
+                got = b""
+                while b"setSafeMode" not in got or not got.endswith((b"\x02\x08\x01", b"\x02\x08\x02")):
+                    got += connection.recv(4096)
+                if not server.refuses_rpc:
+                    server.take("freeze" if got.endswith(b"\x02") else "thaw")
+                # RpcResponseHeaderProto: callId 0, status SUCCESS or ERROR
+                connection.sendall(b"\0\0\0\x05\x04\x08\0\x10" + bytes([server.refuses_rpc]))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        with contextlib.suppress(OSError):
+            socket.create_connection(listener.getsockname()).close()
+        thread.join()
+        listener.close()
 
 
 @contextmanager

@@ -41,14 +41,21 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: Server
 
+    def do_PUT(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         self.server.asked.append((parts.path, query))
         self.server.answers.get(parts.path, missing)(self, query)
 
-    def send(self, body: bytes, status: int = 200, kind: str = "application/json", **headers: str) -> None:
+    def send(
+        self, body: bytes, status: int = 200, kind: str = "application/json", *, coding: str = "", **headers: str
+    ) -> None:
         self.send_response(status)
+        if coding:
+            self.send_header("content-encoding", coding)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         for key, value in headers.items():
@@ -163,7 +170,11 @@ def healthy(server: Server) -> None:
         INFO: says(recorded("info.json")),
         APPS: by_states(recorded("apps_live.json"), {"apps": {}}),
         NODE_LIST: says(recorded("nodes.json")),
-        JMX: beans(NameNodeInfo=recorded("namenode.json"), BlockStats=recorded("blockstats.json")),
+        JMX: beans(
+            NameNodeInfo=recorded("namenode.json"),
+            BlockStats=recorded("blockstats.json"),
+            NameNodeActivity=recorded("activity.json"),
+        ),
         MARK: says({"XAttrs": [{"name": "user.fawkes.used", "value": '"100000000"'}]}),
         HISTORY: says(recorded("history.json")),
         am("application_1795220018027_0001"): says(recorded("am_running.json")),

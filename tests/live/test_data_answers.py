@@ -107,7 +107,10 @@ def at_stake(desk: Desk, **asked: str) -> list[str]:
     nothing: Any = None
     answers = DataAnswers(desk.state, silent, nothing, nothing, nothing, silent, Path())
     rows: Any = answers.queries()["at-stake"](asked)
-    return [row["cluster"] for row in rows]
+    assert [(row["path"], row["bytes"], row["files"], row["owner"]) for row in rows] == [
+        (path, None, None, None) for row in rows[::2] for path in ("/out", "/")
+    ]
+    return [row["cluster"] for row in rows[::2]]
 
 
 def test_nothing_is_at_stake_before_the_first_job_could_run() -> None:

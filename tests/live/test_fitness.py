@@ -187,6 +187,11 @@ def test_the_lease_of_another_node() -> None:
     assert "that of node9" in only(seen(lease__pool="pool", lease__node="node9")).what
 
 
+def test_a_damaged_lease() -> None:
+    found = only(seen(lease__damage="it is empty"))
+    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is no lease: it is empty")
+
+
 def test_processes_that_nobody_ended() -> None:
     left = (("left.7", "pool c-1 3 container"), ("left.8", "pool c-1 3 container"), ("left.9", "old c-2 1 datanode"))
     assert only(seen("node1", *left)).what == (

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fawkes.config.hadoop import FOLDERS
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import MEMBERSHIP_KEYS, SITES, NodeConf, Ports, TaskSizes, files, to_xml
@@ -46,6 +47,14 @@ def test_the_files_are_those_that_hadoop_reads_and_the_same_for_the_same_values(
         assert values == settings_of(CONF)[site]
         assert list(values) == sorted(values)
         assert all(values.values())
+
+
+def test_no_folder_that_is_configured_can_be_overridden() -> None:
+    """A folder that is written here one day must not be forgotten there: no wipe would find the other one."""
+    values = {key: value for site in settings_of(CONF).values() for key, value in site.items()}
+    named = {key for key, value in values.items() if ROOT in value}
+    assert named - MEMBERSHIP_KEYS <= FOLDERS
+    assert named & FOLDERS
 
 
 def test_only_core_nodes_have_a_volume_for_input() -> None:
@@ -98,6 +107,7 @@ def test_a_dead_node_is_noticed_within_about_a_minute(quick: bool) -> None:
     recheck_s = int(hdfs["dfs.namenode.heartbeat.recheck-interval"]) / 1000
     assert 2 * recheck_s + 10 * int(hdfs["dfs.heartbeat.interval"]) <= 60
     assert int(sites["yarn-site"]["yarn.nm.liveness-monitor.expiry-interval-ms"]) <= 60_000
+    assert int(sites["yarn-site"]["yarn.am.liveness-monitor.expiry-interval-ms"]) <= 120_000
 
 
 def test_staging_never_asks_for_more_copies_than_there_are_core_nodes() -> None:

@@ -10,7 +10,7 @@ from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Goal, Host, Member
 from fawkes.core.events import Condition
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.errors import HostError
+from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts
@@ -50,11 +50,13 @@ class FakeGround:
     def __init__(self, *endings: str) -> None:
         self.endings = list(endings)
         self.begun = 0
+        self.done: list[str] = []
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
         return Ground.lease(cast(Ground, self), node, cluster, generation)
 
     def run(self, node: NodeId, script: object, doing: str) -> Facts:
+        self.done.append(doing)
         if doing == "starting daemons":
             self.begun += 1
             if self.endings and (why := self.endings.pop(0)):
@@ -94,3 +96,15 @@ def test_a_newer_goal_ends_the_wait() -> None:
     with stub_master() as master:
         master.answers[NODES] = nodes()
         assert hosts(ground, master.url).reach(EFFECT, lambda: ground.begun == 0) is None
+
+
+def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
+    ground = FakeGround()
+
+    def full(effect: Host) -> None:
+        raise FawkesError("cannot be written (No space left on device)", where="/srv/pool/state/logs")
+
+    setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
+    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full)
+    assert wiping.reach(Host(NODE, C, None, 1), lambda: True) is Condition.CLEAN
+    assert ground.done == ["closing the node", "wiping", "giving the node back"]

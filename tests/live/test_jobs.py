@@ -177,7 +177,7 @@ def test_a_load_job_whose_client_was_lost_ended_as_its_application(master: Stub)
 
 def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
     details = JobDetails(kind="streaming", mapper="python3 m.py", files=("/home/me/m.py", "/home/me/words.txt"))
-    words = _streaming(details, PurePosixPath("/srv/job.1"))
+    words = _streaming(details, PurePosixPath("/srv/job.1"), details.args)
     assert words[:2] == ["-files", "/srv/job.1/m.py,/srv/job.1/words.txt"]
 
 

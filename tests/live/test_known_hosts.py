@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import UserError
 from fawkes.live.known_hosts import KnownHosts, forget, remember
 from tests.live.sshd import new_key
 
@@ -53,12 +52,74 @@ def test_comments_certificates_and_revoked_keys(tmp_path: Path) -> None:
     assert list(known.keys("*", 22)) == []
 
 
-@pytest.mark.parametrize("line", ["node01", "node01 ssh-ed25519 !!!!", "node01 ssh-ed25519 AAAA"])
-def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
+BAD = {
+    "too short": b"node01",
+    "no base64": b"node01 ssh-ed25519 !!!!",
+    "a key that is cut off": b"node01 ssh-ed25519 AAAA",
+    "garbage": b"\x00\xff\xfe garbage that goes on",
+    "a hashed name that is none": b"|1|bad|bad ssh-ed25519 AAAA",
+    "no line feed but U+2028": "node01 ssh-ed25519 \u2028 AAAA".encode(),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_line_costs_itself_alone_and_is_named(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "known_hosts"
-    file.write_text(f"# first\n{line}\n")
-    with pytest.raises(UserError, match="line 2"):
-        KnownHosts(file).keys("node01", 22)
+    key, hashed = new_key(), new_key()
+    remember(file, "node03", 22, hashed)
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", file], check=True, capture_output=True)
+    good = f"node02 {key.get_name()} {key.get_base64()}\n".encode()
+    file.write_bytes(b"# first\n" + BAD[kind] + b"\n" + good + file.read_bytes())
+    known = KnownHosts(file)
+    for _ in range(2):
+        assert [one.key for one in known.keys("node02", 22)] == [key]
+        assert [one.key for one in known.keys("node03", 22)] == [hashed]
+        assert list(known.keys("node01", 22)) == []
+    assert [f"{file}, line 2, is " in message for message in caplog.messages] == [True]
+    assert known.faults("node02", 22) == []
+
+
+def test_a_host_is_told_which_line_of_its_own_is_bad(tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    key = new_key()
+    file.write_text(f"node01,10.0.0.1 ssh-ed25519 AAAA\nnode01 {key.get_name()} {key.get_base64()}\n")
+    known = KnownHosts(file)
+    assert [one.key for one in known.keys("node01", 22)] == [key]
+    assert list(known.keys("10.0.0.1", 22)) == []
+    assert [fault.startswith("line 1 is no host key") for fault in known.faults("10.0.0.1", 22)] == [True]
+
+
+def test_a_revocation_that_cannot_be_read_trusts_no_key_of_its_host(tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    key = new_key()
+    text = f"{key.get_name()} {key.get_base64()}"
+    file.write_text(f"@revoked a ssh-ed25519 AAAA\na {text}\nb {text}\n")
+    known = KnownHosts(file)
+    assert list(known.keys("a", 22)) == []
+    assert [one.key for one in known.keys("b", 22)] == [key]
+
+
+def test_a_file_that_cannot_be_read_is_a_reason_for_each_host(tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    file.mkdir()
+    known = KnownHosts(file)
+    assert list(known.keys("a", 22)) == []
+    assert known.faults("a", 22) == ["it cannot be read (Is a directory)"]
+    file.rmdir()
+    remember(file, "a", 22, new_key())
+    assert len(known.keys("a", 22)) == 1
+    assert known.faults("a", 22) == []
+
+
+def test_lines_that_are_no_text_stay_when_a_key_is_added(tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    odd = b"# caf\xe9 \xe2\x80\xa8 here\n\xff\xfe\n"
+    file.write_bytes(odd)
+    remember(file, "a", 22, new_key())
+    assert file.read_bytes().startswith(odd)
+    assert len(KnownHosts(file).keys("a", 22)) == 1
 
 
 def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:

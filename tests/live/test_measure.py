@@ -1,11 +1,11 @@
-"""Readings of a MR-cluster, from recorded answers and from masters that fail in every way."""
+"""Readings of an MR-cluster, from recorded answers and from masters that fail in every way."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -102,6 +102,9 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         storage_bytes=811659522048,
         jobs_done=0,
         tasks_done=6,
+        jobs_foreign=0,
+        missing_blocks=0,
+        hdfs_ops=2 + 2 + 9 + 7,
         node_bytes={NodeId("node01"): 76136622, NodeId("node02"): 93044813, NodeId("node03"): 16932878},
         node_masters={NodeId("node02"): 1, NodeId("node01"): 1},
     )
@@ -113,6 +116,63 @@ def test_an_idle_cluster_waits_for_nothing(server: Server, empty: object) -> Non
     found = read(server)
     assert (found.error, found.jobs_waiting, found.jobs_running, found.tasks_waiting) == ("", 0, 0, 0)
     assert (found.tasks_running, found.waiting_tags, found.node_masters) == (0, (), {})
+
+
+def test_applications_that_users_gave_to_yarn_themselves(server: Server) -> None:
+    server.answers[APPS] = live(
+        app("application_1_0001", state="ACCEPTED", applicationTags="fawkes-j1-1,mine"),
+        app("application_1_0002", state="ACCEPTED", applicationTags="mine"),
+        app("application_1_0003", applicationType="SPARK"),
+    )
+    server.answers[f"{APPS}/application_1_0003"] = says({"app": app("application_1_0003")})
+    assert read(server).jobs_foreign == 2
+
+
+def activity(**changes: object) -> Answer:
+    bean = {key: value for key, value in (ACTIVITY | changes).items() if value is not ...}
+    return beans(
+        NameNodeInfo=recorded("namenode.json"),
+        BlockStats=recorded("blockstats.json"),
+        NameNodeActivity={"beans": [bean]},
+    )
+
+
+ACTIVITY: dict[str, object] = recorded("activity.json")["beans"][0]
+USED = ["CreateFileOps", "FilesCreated", "FilesAppended", "FilesTruncated", "FilesRenamed", "DeleteFileOps"]
+USED += ["AddBlockOps", "GetBlockLocations"]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_each_way_of_using_hdfs_is_seen(server: Server, name: str) -> None:
+    before = read(server).hdfs_ops
+    server.answers[JMX] = activity(**{name: cast(int, ACTIVITY[name]) + 1})
+    assert before is not None
+    assert read(server).hdfs_ops == before + 1
+
+
+@pytest.mark.parametrize("name", ["GetListingOps", "FileInfoOps", "TotalFileOps", "SyncsNumOps", "PutImageNumOps"])
+def test_what_the_masters_do_by_themselves_is_no_use(server: Server, name: str) -> None:
+    before = read(server).hdfs_ops
+    server.answers[JMX] = activity(**{name: 10**6})
+    assert read(server).hdfs_ops == before
+
+
+@pytest.mark.parametrize("value", [..., None, float("nan"), -1, "x", "no counters"])
+def test_an_absent_counter_of_use_is_not_known(server: Server, value: object) -> None:
+    recorded_beans = {"NameNodeInfo": recorded("namenode.json"), "BlockStats": recorded("blockstats.json")}
+    server.answers[JMX] = beans(**recorded_beans) if value == "no counters" else activity(AddBlockOps=value)
+    found = read(server)
+    assert (found.error, found.hdfs_ops) == ("", None)
+
+
+def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
+    """What the ApplicationMaster said last counts then."""
+    memory = Memory(tasks={ONE: 4})
+    done = {"id": ONE, "state": "FINISHED", "finalStatus": "SUCCEEDED", "startedTime": 1, "finishedTime": 2}
+    server.answers[APPS] = by_states(NONE, {"apps": {"app": [done]}})
+    row = {"id": ONE.replace("application", "job"), "mapsCompleted": 9}
+    server.answers[HISTORY] = says({"jobs": {"job": [row]}})
+    assert read(server, memory).tasks_done == 4
 
 
 @pytest.mark.parametrize("path", [APPS, NODE_LIST, JMX, MARK])

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from fawkes.core.events import Woke
+import pytest
+
+from fawkes.core.events import Condition, Done, Event, JobObserved, NodeObserved, PauseAsked, Progress, Woke
+from fawkes.core.model import JobId, NodeId
+from fawkes.errors import RefusedError
 from fawkes.live.post import Mailbox
 from fawkes.live.timers import Clock, Timers
 from fawkes.units import SECOND_US
@@ -72,6 +76,56 @@ def test_many_threads_post_in_order_of_time() -> None:
         times.append(event.at_us)
     assert len(times) == 1600
     assert times == sorted(times)
+
+
+def _seen(at_us: int, node: str, condition: Condition, error: str = "") -> NodeObserved:
+    return NodeObserved(at_us=at_us, node=NodeId(node), generation=1, condition=condition, error=error)
+
+
+def _rest(mailbox: Mailbox) -> list[Event]:
+    mailbox.end()
+    return list(iter(mailbox.take, None))
+
+
+def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> None:
+    mailbox = Mailbox(Clock())
+    mailbox.post(Woke(at_us=1))
+    refusal = RefusedError("the disk is full")
+    mailbox.hold(refusal)
+    for at_us in range(2, 1002, 2):
+        mailbox.post(Woke(at_us=at_us))
+        mailbox.post(_seen(at_us + 1, "n1", Condition.LOST, f"since {at_us}"))
+    mailbox.post(_seen(2000, "n1", Condition.SERVING))
+    mailbox.post(_seen(2001, "n2", Condition.LOST))
+    mailbox.post(Done(at_us=2002, effect="deploy:a", version=1))
+    mailbox.post(Done(at_us=2003, effect="deploy:a", version=2))
+    mailbox.post(JobObserved(at_us=2004, job=JobId("j"), attempt=1, progress=Progress.RUNNING))
+    mailbox.post(JobObserved(at_us=2005, job=JobId("j"), attempt=1, progress=Progress.SUCCEEDED))
+    mailbox.post(_seen(2006, "n1", Condition.LOST, "again"))
+    with pytest.raises(RefusedError) as caught:
+        mailbox.post(PauseAsked(at_us=2007, reason="a visit"))
+    assert caught.value is refusal is mailbox.refusal
+    mailbox.release()
+    mailbox.post(PauseAsked(at_us=2008, reason="a visit"))
+    assert [(event.at_us, type(event).__name__) for event in _rest(mailbox)] == [
+        (1, "Woke"),
+        (1000, "Woke"),
+        (2000, "NodeObserved"),
+        (2001, "NodeObserved"),
+        (2002, "Done"),
+        (2003, "Done"),
+        (2004, "JobObserved"),
+        (2005, "JobObserved"),
+        (2006, "NodeObserved"),
+        (2008, "PauseAsked"),
+    ]
+
+
+def test_waiting_ends_with_the_run() -> None:
+    mailbox = Mailbox(Clock())
+    assert mailbox.wait(0.0)
+    threading.Timer(0.05, mailbox.end).start()
+    assert not mailbox.wait(LIMIT_S)
 
 
 def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to() -> None:

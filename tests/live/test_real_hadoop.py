@@ -8,19 +8,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from fawkes.live.safety import blocks_below, safe_to_stop
 
-from fawkes.config.details import Output
+from fawkes.config.details import ClusterDetails, Output
 from fawkes.core.model import ClusterId, Reading
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
-from fawkes.live.data import Load, lay_out, mark_active
-from fawkes.live.masters import LEFT, applications, storage
-from fawkes.live.measure import Sampler, Target
-from fawkes.live.rest import Deadline, close_session
-from fawkes.live.safety import blocks_below, safe_to_stop
-from fawkes.live.saving import MANIFEST, Save, at_stake, verify
+from fawkes.live.data import LOADED, Load, lay_out, mark_active
+from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call
+from fawkes.live.masters import LEFT, MasterAddresses, applications, storage
+from fawkes.live.measure import Sampler, Target, hdfs_ops
+from fawkes.live.rest import Deadline, close_session, get_json
+from fawkes.live.saved import MANIFEST, UnsavedError, at_stake, verify
+from fawkes.live.saving import Save
 from fawkes.live.sources import LocalFolder, source_of
+from fawkes.live.survey import survey
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
 
@@ -175,6 +180,76 @@ def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: T
     wait_for(lambda: safe_to_stop(masters, node, soon(), paths=["/out"]).safe, "a DataNode that may be stopped")
     storing.exclude()
     wait_for(lambda: node in storage(masters, soon()).in_service(), "a DataNode back in service")
+
+
+def test_a_save_reads_hdfs_that_takes_no_writes(hadoop: TinyHadoop, tmp_path: Path) -> None:
+    """In safe mode all can be listed, read and compared, and nothing written; an open file is not taken for whole."""
+    masters, hdfs = hadoop.masters, Hdfs.of(hadoop.masters)
+
+    def order(which: Order) -> None:
+        call("127.0.0.1", hadoop.ports[3], which, "root", soon())
+
+    web = storage(masters, soon()).nodes["node01"].web
+    for name in ("a", "deep/b"):
+        hdfs.write(f"/still/{name}", [(web, iter([name.encode()]))], block_bytes=BLOCK, replication=1)
+    save = Save(hdfs=hdfs, output="/still", target=tmp_path / "still")
+    with open_file(hdfs, "/still/open", web):
+        wait_for(lambda: hdfs.status("/still/open"), "a file that is being written")
+        save.copy()
+        order(ENTER_SAFE_MODE)
+        assert storage(masters, soon()).safe_mode
+        for write in (hdfs.mkdir, hdfs.delete):
+            with pytest.raises(HdfsFailedError, match="in safe mode"):
+                write("/still/a")
+        with pytest.raises(UnsavedError, match=r"/still/open .*under construction"):
+            save.run()
+    order(LEAVE_SAFE_MODE)
+    assert storage(masters, soon()).safe_mode == ""
+    hdfs.delete("/still/open")
+    order(ENTER_SAFE_MODE)
+    assert save.run().files == 2
+    order(LEAVE_SAFE_MODE)
+    assert contents(tmp_path / "still") == {"a": b"a", "deep/b": b"deep/b"}
+    with pytest.raises(HdfsFailedError, match="is a file, not a folder"):
+        list(hdfs.below("/still/a"))
+
+
+def test_what_nobody_declared_and_who_uses_hdfs(hadoop: TinyHadoop) -> None:
+    masters, hdfs = hadoop.masters, Hdfs.of(hadoop.masters)
+    web = storage(masters, soon()).nodes["node01"].web
+    hdfs.write("/user/alice/x", [(web, iter([b"mine"]))], block_bytes=BLOCK, replication=1)
+    hdfs.set_note("/user/alice", LOADED, "1")
+    hdfs.set_note("/user/alice", LOADED, "2")
+    assert hdfs.note("/user/alice", LOADED) == "2"
+    assert hdfs.note("/user", LOADED) is None
+    cluster: Any = SimpleNamespace(details=ClusterDetails(outputs=(Output(path="/still", save_to="/nowhere"),)))
+    setup: Any = SimpleNamespace(masters=lambda _: masters, settings=lambda _: {"mapred-site": {}, "yarn-site": {}})
+    before = settled_ops(masters)
+    found: Any = survey(cluster, setup)
+    (row,) = [row for row in found["undeclared"] if row["path"] == "/user/alice"]
+    assert (row["bytes"], row["files"], row["owner"]) == (4, 1, "root")
+    assert [file["path"] for file in row["newest"]] == ["/user/alice/x"]
+    assert "/still" not in [row["path"] for row in found["undeclared"]]
+    assert found["applications"] == []
+    # Looking is no use; nor is what the ResourceManager and the JobHistory server do meanwhile.
+    assert settled_ops(masters) == before
+    assert b"".join(hdfs.read("/user/alice/x")) == b"mine"
+    assert settled_ops(masters) > before
+
+
+def settled_ops(masters: MasterAddresses) -> int:
+    """The counters of use as they are now. What JMX answers is up to 10 s old: a listing of our own shows the age."""
+
+    def listings() -> int:
+        query = {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"}
+        return int(get_json(f"{masters.namenode}/jmx", soon(), query)["beans"][0]["GetListingOps"])
+
+    before = listings()
+    list(Hdfs.of(masters).children("/"))
+    wait_for(lambda: listings() > before, "fresh counters")
+    found = hdfs_ops(masters, soon())
+    assert found is not None
+    return found
 
 
 def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Self
 
-from fawkes.core.effects import Effect, Host, WakeAt
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.live.reconcile import Reconciler
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, WakeAt
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.live.reconcile import Reconciler, _Shares
 
 LIMIT_S = 20.0
 
@@ -107,3 +115,121 @@ def test_after_the_end_nothing_is_current_and_nothing_is_begun() -> None:
     worker.allowed.set()
     assert worker.ended.acquire(timeout=LIMIT_S)
     assert worker.done == [first]
+
+
+def join(node: str, cluster: str = "a") -> Host:
+    return Host(NodeId(node), ClusterId(cluster), Role.TRANSIENT, 1)
+
+
+class Hanging:
+    """Joins hang until the end of the test; everything else is done, and told of."""
+
+    def __init__(self, threads: int) -> None:
+        self.over = threading.Event()
+        self.heard = threading.Condition()
+        self.hanging: list[Host] = []
+        self.done: list[Effect] = []
+        self.goals = Reconciler(self.act, threads)
+
+    def act(self, effect: Effect) -> None:
+        hangs = isinstance(effect, Host) and effect.role is not None
+        with self.heard:
+            (self.hanging if hangs else self.done).append(effect)  # type: ignore[arg-type]
+            self.heard.notify_all()
+        if hangs:
+            self.over.wait(LIMIT_S)
+
+    def sees(self, wanted: Callable[[], bool]) -> bool:
+        with self.heard:
+            return self.heard.wait_for(wanted, LIMIT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.goals.close()
+
+
+A, B = ClusterId("a"), ClusterId("b")
+SPEC = JobSpec(id=JobId("j"), cluster=B)
+CLUSTER = ClusterSpec(id=B, min_nodes=1, replication=1)
+NOT_JOINS: list[Effect] = [
+    CancelJob(JobId("j"), B, 1),
+    Membership(B, 1, {}),
+    Retire(B, 1),
+    Host(NodeId("n1"), B, None, 1),
+    StartJob(JobId("j"), B, 1, SPEC),
+    Deploy(B, 1, CLUSTER, {}, NodeId("n1")),
+    Load(B, 1),
+    Save(B, 1),
+]
+
+
+@pytest.mark.parametrize("effect", NOT_JOINS, ids=lambda effect: type(effect).__name__)
+@pytest.mark.parametrize("cluster", ["a", "b"])
+def test_hanging_joins_hold_up_nothing_else_of_any_mr_cluster(effect: Effect, cluster: str) -> None:
+    effect = replace(effect, cluster=ClusterId(cluster))  # type: ignore[arg-type]
+    with Hanging(threads=4) as world:
+        for number in range(64):
+            world.goals.want(join(f"x{number}"))
+        assert world.sees(lambda: len(world.hanging) == 4)
+        world.goals.want(effect)
+        assert world.sees(lambda: effect in world.done)
+
+
+def test_hanging_joins_of_some_leave_hands_for_the_joins_of_others() -> None:
+    names = [f"c{number:02d}" for number in range(40)]
+    with Hanging(threads=4) as world:
+        for name in names:
+            for number in range(64):
+                world.goals.want(join(f"{name}-{number}", name))
+            assert world.sees(lambda name=name: any(effect.cluster == name for effect in world.hanging))  # type: ignore[misc]
+        # Four hands and half of the rest, ...; then one for each.
+        assert len(world.hanging) <= 2 * 4 + len(names)
+
+
+def test_a_wipe_does_not_wait_where_the_join_did_that_it_replaces() -> None:
+    with Hanging(threads=2) as world:
+        for number in range(64):
+            world.goals.want(join(f"x{number}"))
+        waiting = next(f"x{n}" for n in range(63, 0, -1) if join(f"x{n}") not in world.hanging)
+        wipe = Host(NodeId(waiting), A, None, 2)
+        world.goals.want(wipe)
+        assert world.sees(lambda: wipe in world.done)
+
+
+def test_a_newer_goal_of_another_kind_follows_the_one_that_is_worked_on() -> None:
+    with Hanging(threads=2) as world:
+        world.goals.want(join("n1"))
+        assert world.sees(lambda: bool(world.hanging))
+        wipe = Host(NodeId("n1"), A, None, 2)
+        world.goals.want(wipe)
+        assert world.done == []
+        world.over.set()
+        assert world.sees(lambda: wipe in world.done)
+
+
+@given(
+    shared=st.integers(0, 6),
+    steps=st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(("add", "add", "begin", "end"))), max_size=80),
+)
+def test_each_has_a_hand_of_its_own_and_none_has_all(shared: int, steps: list[tuple[str, str]]) -> None:
+    shares, busy, waiting = _Shares(shared), Counter[str](), Counter[str]()
+    for number, (cluster, step) in enumerate(steps):
+        if step == "add":
+            shares.add(cluster, str(number))
+            waiting[cluster] += 1
+        elif step == "end" and busy[cluster]:
+            shares.end(cluster)
+            busy[cluster] -= 1
+        elif step == "begin":
+            found = shares.begin()
+            starved = [name for name in waiting if waiting[name] and not busy[name]]
+            assert found is not None or not starved
+            if found is not None:
+                assert not starved or found[0] in starved
+                busy[found[0]] += 1
+                waiting[found[0]] -= 1
+        assert busy.total() <= shared + 5
+        assert all(count <= max(1, (shared + 1) // 2) for count in busy.values())

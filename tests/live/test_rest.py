@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import socket
+import threading
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
 
 from fawkes.live import rest
-from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
-from tests.live.masters_server import Server, clear, drips, hangs, hangs_up, redirects, running, says, text
+from fawkes.live.names import Names
+from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed, put_json
+from tests.live.masters_server import (
+    Answer,
+    Handler,
+    Query,
+    Server,
+    clear,
+    drips,
+    hangs,
+    hangs_up,
+    redirects,
+    running,
+    says,
+    text,
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +151,122 @@ def test_an_endless_answer_is_refused(server: Server, monkeypatch: pytest.Monkey
     assert "is larger than" in refused(server).why
 
 
+BOMB_BYTES = 64 << 20
+BOMB = gzip.compress(b" " * BOMB_BYTES + b"{}", 9)
+
+
+def compressed(handler: Handler, query: Query) -> None:
+    """60 kB that become 64 MB."""
+    handler.send(BOMB, coding="gzip")
+
+
+def test_a_compressed_answer_is_refused_before_it_grows(server: Server) -> None:
+    server.answers["/doc"] = compressed
+    tracemalloc.start()
+    try:
+        error = refused(server)
+        lines = get_lines(f"{server.url}/doc", Deadline.after(20))
+        with pytest.raises(UnreadableError, match="compressed"):
+            next(lines)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert error.why == "the answer is compressed (gzip), which it must not be"
+    assert most < BOMB_BYTES // 4
+
+
+def test_nobody_is_asked_for_a_compressed_answer(server: Server) -> None:
+    heard = []
+
+    def answer(handler: Handler, query: Query) -> None:
+        heard.append(handler.headers["accept-encoding"])
+        handler.send(b"{}")
+
+    server.answers["/doc"] = answer
+    ask(server)
+    assert heard == ["identity"]
+
+
+def raw(data: bytes) -> Answer:
+    """These bytes instead of an answer."""
+
+    def answer(handler: Handler, query: Query) -> None:
+        handler.close_connection = True
+        handler.wfile.write(data)
+
+    return answer
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+GARBAGE = {
+    "no HTTP": b"\x00\xff" * 100,
+    "an endless status": b"HTTP/1.1 200 " + b"x" * 200_000,
+    "an endless header": OK + b"a: " + b"x" * 200_000,
+    "too many headers": OK + b"".join(b"h%d: x\r\n" % n for n in range(1000)) + b"\r\n{}",
+    "a length that is none": OK + b"content-length: many\r\n\r\n",
+    "two lengths": OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\n{}",
+    "chunks without a size": OK + b"transfer-encoding: chunked\r\n\r\nzzz\r\n",
+    "an endless size of a chunk": OK + b"transfer-encoding: chunked\r\n\r\n" + b"1" * 200_000,
+    "less than was promised": OK + b"content-length: 1000\r\n\r\n{",
+    "no text": OK + b"content-length: 4\r\n\r\n\xff\xfe\x00\xd8",
+    "nested without end": OK + b"\r\n" + b"[" * 200_000,
+    "a number without end": OK + b"\r\n" + b"1" * 200_000,
+    "an unknown coding": OK + b"content-encoding: sdch\r\ncontent-length: 2\r\n\r\n{}",
+    "a location that is none": b"HTTP/1.1 302 Found\r\nlocation: http://[::1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_is_an_error_of_this_answer_alone(server: Server, kind: str) -> None:
+    server.answers["/doc"] = raw(GARBAGE[kind])
+    assert refused(server).why
+    server.answers["/doc"] = says({"x": 1})
+    assert ask(server) == {"x": 1}
+
+
+def test_only_a_line_feed_ends_a_line(server: Server) -> None:
+    server.answers["/doc"] = text("a\u2028b\x0bc\x0cd\x85e\rf\r\ng\n")
+    assert list(get_lines(f"{server.url}/doc", Deadline.after(20))) == ["a\u2028b\x0bc\x0cd\x85e\rf", "g"]
+
+
+def test_a_line_without_end_is_refused(server: Server) -> None:
+    server.answers["/doc"] = text("x" * (3 << 20))
+    with pytest.raises(UnreadableError, match="a line of the answer is longer than 1024 KiB"):
+        list(get_lines(f"{server.url}/doc", Deadline.after(20)))
+
+
+def test_a_document_is_put_once_and_its_answer_is_bound(server: Server) -> None:
+    heard = []
+
+    def answer(handler: Handler, query: Query) -> None:
+        heard.append((query, handler.rfile.read(int(handler.headers["content-length"]))))
+        handler.send(b"{}", 202)
+
+    server.answers["/doc"] = answer
+    assert put_json(f"{server.url}/doc", {"state": "KILLED"}, Deadline.after(20), {"user.name": "h"}) == 202
+    assert heard == [({"user.name": "h"}, b'{"state": "KILLED"}')]
+    server.answers["/doc"] = drips({}, headers=True)
+    with pytest.raises(UnreadableError, match="did not answer in time"):
+        put_json(f"{server.url}/doc", {}, Deadline.after(0.3))
+
+
+def test_a_silent_name_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(rest, "NAMES", Names(lambda host: [over.wait()]))
+    try:
+        with pytest.raises(UnreadableError) as caught:
+            get_json("http://master.invalid:8088/doc", Deadline.after(0.2))
+    finally:
+        over.set()
+    assert caught.value.why == "did not answer in time"
+
+
+def test_a_redirect_is_not_read_without_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "MAX_BYTES", 1000)
+    server.answers["/doc"] = lambda handler, query: handler.send(b"x" * 2000, 302, location="/elsewhere")
+    assert "is larger than" in refused(server).why
+
+
 def test_lines_come_one_by_one_and_other_questions_may_be_asked_between_them(server: Server) -> None:
     server.answers["/doc"] = text("one\ntwo\n\nfour")
     server.answers["/other"] = says({"x": 1})
@@ -177,3 +310,18 @@ def test_a_deadline_within_a_deadline() -> None:
     far = Deadline.after(1000)
     assert far.within(5000) == far
     assert far.within(1).at < far.at
+
+
+def test_a_read_outside_of_a_deadline_waits_as_long_as_it_was_given() -> None:
+    """A file is read in pieces: what was left of the question's deadline must not be the limit of the next piece."""
+    ours, theirs = socket.socketpair()
+    with theirs, rest._Socket(fileno=ours.detach()) as reader:
+        reader.settimeout(50.0)
+        theirs.sendall(b"xyz")
+        with rest.until(Deadline.after(20)):
+            reader.recv_into(bytearray(1))
+            assert (reader.gettimeout() or 0) <= 20
+        reader.recv_into(bytearray(1))
+        assert reader.gettimeout() == 50.0
+        with rest.until(Deadline.after(-1)), pytest.raises(TimeoutError):
+            reader.recv_into(bytearray(1))

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fawkes.live.safety import Safety, room_to_leave
 
 from fawkes.live import safety
 from fawkes.live.masters import Storage, StorageNode
 from fawkes.live.rest import Deadline, close_session
-from fawkes.live.safety import Safety, room_to_leave
 from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, clear, recorded, running, text
 
 FSCK = "/fsck"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -15,56 +14,24 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.details import Output
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.data import StoppedError
-from fawkes.live.rest import close_session
-from fawkes.live.saving import MANIFEST, Save, Saved, Stake, at_stake, verify
-from fawkes.live.webhdfs import Hdfs, HdfsFailedError
-from tests.live.fake_hdfs import FakeHdfs, running
-
-BLOCK = 1024
-FILES = {
-    "part-r-00000": 3 * BLOCK + 7,
-    "part-r-00001": 100,
-    "_SUCCESS": 0,
-    "deep/er/part": BLOCK,
-    "odd name\\with\nbreaks": 5,
-}
+from fawkes.live.saved import MANIFEST, Stake, UnsavedError
+from fawkes.live.saving import Save, Saved
+from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
+from tests.live.fake_hdfs import DATANODES, FakeHdfs
+from tests.live.saves import BLOCK, FILES, an_output, check, contents, save, stakes, unsaved, working
 
 
 @pytest.fixture
 def server() -> Iterator[FakeHdfs]:
-    with running() as server:
-        random_bytes = random.Random(4)
-        for name, size in FILES.items():
-            data = random_bytes.randbytes(size)
-            blocks = [data[start : start + BLOCK] for start in range(0, size, BLOCK)]
-            server.put(f"/out/wc/{name}", *blocks, block_bytes=BLOCK)
-        server.make_folder("/out/wc/empty")
+    with an_output() as server:
         yield server
-    close_session()
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "saved" / "wc"
-
-
-def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
-    return Save(
-        **{"hdfs": Hdfs.of(server.masters()), "output": "/out/wc", "target": target, "readers": 2, **changes}
-    ).run()
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found.pop(MANIFEST, None)
-    return found
-
-
-def check(server: FakeHdfs, target: Path) -> None:
-    verify(Hdfs.of(server.masters()), "/out/wc", target)
 
 
 def test_an_output_is_saved_whole(server: FakeHdfs, target: Path) -> None:
@@ -189,17 +156,12 @@ def test_blocks_of_unequal_length(server: FakeHdfs, target: Path) -> None:
 def test_what_is_read_wrongly_is_not_saved(server: FakeHdfs, target: Path) -> None:
     """However often it is read: HDFS's checksum tells, which its DataNodes made of what they hold."""
     server.on_read = lambda path, data: data[:-1] + b"?" if path.endswith("part-r-00000") else data
-    with pytest.raises(FawkesError, match="what was read is not what HDFS holds") as caught:
-        save(server, target)
-    assert caught.value.where.endswith("/out/wc/part-r-00000")
-    assert not target.exists()
+    assert unsaved(server, target) == {"/out/wc/part-r-00000": "what was read is not what HDFS holds"}
 
 
 def test_a_read_that_is_cut_short_is_not_saved(server: FakeHdfs, target: Path) -> None:
     server.on_read = lambda path, data: data[: len(data) // 2]
-    with pytest.raises(FawkesError):
-        save(server, target)
-    assert not target.exists()
+    assert unsaved(server, target).keys() == {f"/out/wc/{name}" for name, size in FILES.items() if size}
 
 
 def test_outputs_that_change_meanwhile_are_not_saved(server: FakeHdfs, target: Path) -> None:
@@ -251,11 +213,110 @@ def test_what_an_earlier_try_left_is_cleared_and_checked(server: FakeHdfs, targe
     assert not (target / "empty").is_symlink()
 
 
-def test_a_file_named_like_the_manifest_is_refused(server: FakeHdfs, target: Path) -> None:
+def test_a_file_named_like_the_manifest_is_reported(server: FakeHdfs, target: Path) -> None:
     server.put(f"/out/wc/{MANIFEST}", b"mine")
-    with pytest.raises(RefusedError, match=f"there is a file {MANIFEST} among the outputs"):
+    assert unsaved(server, target) == {f"/out/wc/{MANIFEST}": "has the name of the list of checksums; rename it"}
+    whole = server.files("/out/wc")
+    assert contents(working(target)).keys() == whole.keys() - {MANIFEST}
+
+
+def test_one_file_that_cannot_be_read_is_reported_and_the_rest_is_saved(server: FakeHdfs, target: Path) -> None:
+    bad = "/out/wc/deep/er/part"
+    server.unreadable.add(bad)
+    assert unsaved(server, target) == {bad: f"Could not obtain block: BP-1:blk_1 file={bad}"}
+    whole = server.files("/out/wc")
+    rest = {name: data for name, data in whole.items() if f"/out/wc/{name}" != bad}
+    assert {name: contents(working(target)).get(name) for name in rest} == rest
+    said = subprocess.run(["sha256sum", "-c", MANIFEST], cwd=working(target), capture_output=True, check=False)
+    assert said.returncode == 0, "what was saved has its list of checksums"
+    server.unreadable.clear()
+    server.reads.clear()
+    save(server, target)
+    assert contents(target) == whole
+    assert server.reads == [bad], "a later try reads only what is missing"
+
+
+def test_a_file_that_is_still_being_written_is_reported(server: FakeHdfs, target: Path) -> None:
+    server.tree["/out/wc/part-r-00001"].being_written = True
+    (why,) = unsaved(server, target).values()
+    assert "is under construction" in why
+
+
+def test_what_could_not_be_saved_is_told_in_a_few_words(server: FakeHdfs, target: Path) -> None:
+    for n in range(20):
+        server.put(f"/out/wc/bad{n:02}", b"x")
+        server.unreadable.add(f"/out/wc/bad{n:02}")
+    with pytest.raises(UnsavedError) as caught:
         save(server, target)
+    text = str(caught.value)
+    assert "not everything could be saved: /out/wc/bad00 (Could not obtain block" in text
+    assert "and 17 more" in text
+    assert "/out/wc/bad05" not in text
+    assert len(caught.value.unsaved) == 20
+    facts: Any = caught.value.facts
+    assert (facts["unsaved_count"], facts["outputs"]) == (20, [])
+    assert facts["unsaved"][19] == {"path": "/out/wc/bad19", "why": caught.value.unsaved[19].why}
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(server: FakeHdfs, target: Path) -> None:
+    server.unlisted.add("/out/wc/deep")
+    assert unsaved(server, target).keys() == {"/out/wc/deep"}
+    assert contents(working(target)).keys() == server.files("/out/wc").keys() - {"deep/er/part"}
+
+
+def test_a_namenode_that_goes_away_ends_the_save_at_once(server: FakeHdfs, target: Path) -> None:
+    def gone(path: str, data: bytes) -> bytes:
+        server.down |= {"127.0.0.1", *DATANODES}
+        return b""
+
+    server.on_read = gone
+    with pytest.raises(HdfsFailedError) as caught:
+        save(server, target, readers=1)
+    assert caught.value.unreachable
+    assert not isinstance(caught.value, UnsavedError)
+
+
+def test_what_was_copied_before_is_not_read_again(server: FakeHdfs, target: Path) -> None:
+    """`copy` while HDFS takes writes, `run` when it takes none any more: only the difference is read then."""
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    server.unreadable.add("/out/wc/part-r-00000")
+    job.copy()
     assert not target.exists()
+    server.unreadable.clear()
+    server.put("/out/wc/deep/late", b"late")
+    server.put("/out/wc/part-r-00001", b"!" * 100)
+    del server.tree["/out/wc/_SUCCESS"]
+    server.reads.clear()
+    saved = job.run()
+    names = {"deep/late", "part-r-00000", "part-r-00001"}
+    assert {path.removeprefix("/out/wc/") for path in server.reads} == names
+    assert contents(target) == server.files("/out/wc")
+    assert saved.files == len(contents(target))
+
+
+def test_what_was_changed_here_between_the_two_is_copied_again(server: FakeHdfs, target: Path) -> None:
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job.copy()
+    (working(target) / "part-r-00001").write_bytes(b"?" * 100)
+    job.run()
+    assert contents(target) == server.files("/out/wc")
+
+
+def test_the_same_bytes_at_another_time_are_noticed(server: FakeHdfs, target: Path) -> None:
+    """Replaced by other bytes of the same length and time: HDFS's checksum tells."""
+    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job.copy()
+    entry = server.tree["/out/wc/part-r-00001"]
+    entry.blocks = [(b"?" * 100, DATANODES[0])]
+    job.run()
+    assert contents(target) == server.files("/out/wc")
+
+
+def test_a_saved_file_that_hdfs_has_lost_is_reported(server: FakeHdfs, target: Path) -> None:
+    save(server, target)
+    server.tree["/out/wc/part-r-00001"].being_written = True
+    with pytest.raises(UnsavedError, match="part-r-00001"):
+        save(server, target)
 
 
 def test_an_output_that_is_not_there(server: FakeHdfs, target: Path) -> None:
@@ -275,9 +336,9 @@ def test_too_little_room_is_seen_before_anything_is_written(server: FakeHdfs, ta
     class Huge(Hdfs):
         """An HDFS that says its files are larger than any disk."""
 
-        def below(self, path: str) -> Iterator[Any]:
-            for file in super().below(path):
-                yield type(file)(file.path, file.size * 10**18, file.changed_ms, file.folder)
+        def below(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
+            for file in super().below(path, refused):
+                yield HdfsFile(file.path, file.size * 10**18, file.changed_ms, file.folder)
 
     with pytest.raises(FawkesError, match=r"are to be saved and .* are free"):
         save(server, target, hdfs=Huge(server.url, "hadoop"))
@@ -295,9 +356,8 @@ def test_a_place_that_cannot_be_written(server: FakeHdfs, tmp_path: Path, place:
 
 def test_a_hdfs_name_that_no_disk_takes(server: FakeHdfs, target: Path) -> None:
     server.put(f"/out/wc/{'n' * 300}", b"x")
-    with pytest.raises(FawkesError, match="File name too long"):
-        save(server, target)
-    assert not target.exists()
+    assert unsaved(server, target) == {f"/out/wc/{'n' * 300}": "File name too long"}
+    assert contents(working(target)).keys() == server.files("/out/wc").keys() - {"n" * 300}
 
 
 _FULL = """
@@ -331,15 +391,10 @@ def test_a_disk_that_fills_up_while_it_is_written(server: FakeHdfs, tmp_path: Pa
     assert said.stderr == ""
 
 
-def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
-    found = (Output(path=path, save_to=str(save_to)) for path, save_to in outputs)
-    return at_stake(Hdfs.of(server.masters()), found)
-
-
 def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:
     size = sum(FILES.values())
     unsaved, gone, far = stakes(server, ("/out/wc", target), ("/out/gone", target), ("/out/wc", "hdfs://far/x"))
-    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False)
+    assert unsaved == Stake("/out/wc", str(target), size, 5, saved=False, owner="hadoop")
     assert gone == Stake("/out/gone", str(target), 0, 0, saved=True)
     assert not far.saved
     save(server, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import socket
@@ -446,3 +447,32 @@ def test_a_connection_that_breaks_under_a_script_is_a_broken_lane_also_while_it_
     with pytest.raises(LaneBrokenError) as caught:
         run_once("node01", cast(paramiko.Channel, _Gone()), Script("true"), io.BytesIO(b""), 1, 1, None)
     assert not caught.value.begun
+
+
+def test_a_bad_line_in_known_hosts_refuses_its_host_alone(server: Sshd, key: Path, tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    with Sshd(authorized=server.authorized) as other:
+        file.write_text(f"[127.0.0.1]:{server.port} ssh-ed25519 AAAA\nrubbish\n{other.known_line()}")
+        hosts = {"bad": server.host(key, "bad"), "good": other.host(key, "good")}
+        with Fleet(hosts, file, connect_s=AMPLE) as fleet:
+            results = fleet.run_many(["bad", "good"], Script("true"), AMPLE)
+    error, result = results["bad"], results["good"]
+    assert isinstance(error, SshError)
+    assert (error.state, error.where) == (ConnectionState.KEY_UNKNOWN, "bad")
+    assert f"in {file}, line 1 is no host key" in str(error)
+    assert server.logins == []
+    assert isinstance(result, Result)
+    assert result.exit == 0
+
+
+class FullDisk(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_sink_that_fails_is_no_fault_of_the_host(server: Sshd, fleet: Fleet) -> None:
+    """The disk of this machine is full: its connections to the host, and what else runs there, go on."""
+    with pytest.raises(OSError, match="No space left"):
+        fleet.run("node01", Script("head -c 1000000 /dev/zero"), AMPLE, sink=FullDisk())
+    assert fleet.run("node01", Script("echo on"), AMPLE).stdout == "on\n"
+    assert server.connections == 1

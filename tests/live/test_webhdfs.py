@@ -1,13 +1,20 @@
-"""The file system of a MR-cluster over WebHDFS, against one in memory."""
+"""The file system of an MR-cluster over WebHDFS, against one in memory."""
 
 from __future__ import annotations
 
+import gzip
 import socket
+import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
+from fawkes.live import rest
 from fawkes.live.crc import HdfsDigest, Kind
 from fawkes.live.rest import Deadline, UnreadableError, close_session
 from fawkes.live.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
@@ -59,10 +66,10 @@ def test_a_file_that_is_there_is_replaced(server: FakeHdfs, hdfs: Hdfs) -> None:
 
 def test_an_empty_file(server: FakeHdfs, hdfs: Hdfs) -> None:
     write(hdfs, "/in/a", (0, b""), port=server.server_port)
-    assert hdfs.status("/in/a") == HdfsFile("/in/a", 0, server.tree["/in/a"].changed_ms, folder=False)
+    assert hdfs.status("/in/a") == HdfsFile("/in/a", 0, server.tree["/in/a"].changed_ms, False, "hadoop")
 
 
-@pytest.mark.parametrize("name", ["with space", "a%b", "ü", "plus+amp&hash#q?x", "semi;colon", "quote'\""])
+@pytest.mark.parametrize("name", ["with space", "a%b", "ü", "plus+amp&hash#q?x", "semi;colon", "quote'\"", "#LATEST"])
 def test_any_name(server: FakeHdfs, hdfs: Hdfs, name: str) -> None:
     path = f"/in/{name}/{name}"
     write(hdfs, path, (0, b"data"), port=server.server_port)
@@ -79,12 +86,84 @@ def test_all_that_is_below_a_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
     server.put("/in/a", b"1")
     server.make_folder("/in/empty")
     assert [(file.path, file.size, file.folder) for file in hdfs.below("/in")] == [
+        ("/in/a", 1, False),
         ("/in/b", 0, True),
         ("/in/empty", 0, True),
-        ("/in/a", 1, False),
         ("/in/b/c", 2, False),
     ]
     assert hdfs.summary("/in") == Summary(3, 2)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_long_listing_comes_page_by_page(server: FakeHdfs, hdfs: Hdfs, old: bool) -> None:
+    server.page, server.old = 3, old
+    names = [f"/in/{n:02}" for n in range(10)]
+    for name in names:
+        server.put(name, b"x")
+    assert [file.path for file in hdfs.children("/in")] == names
+    listed = [op for op, _ in server.asked]
+    assert listed == (["LISTSTATUS_BATCH", "LISTSTATUS"] if old else ["LISTSTATUS_BATCH"] * 4)
+
+
+EVIL = ["", ".", "..", "../../x", "/etc/passwd", "a/b", "a\0b", "\ud800", 7, None]
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_name_that_is_none_is_told_and_the_rest_goes_on(server: FakeHdfs, hdfs: Hdfs, name: object) -> None:
+    server.put("/in/a", b"1")
+    server.put("/in/sub/b", b"1")
+    server.said["/in"] = [{"pathSuffix": name, "type": "FILE", "length": 1, "modificationTime": 1}]
+    with pytest.raises(HdfsFailedError, match=r"the listing has .*, which "):
+        list(hdfs.below("/in"))
+    told: list[tuple[str, str]] = []
+    found = [file.path for file in hdfs.below("/in", lambda path, why: told.append((path, why)))]
+    assert found == ["/in/a", "/in/sub", "/in/sub/b"]
+    ((path, why),) = told
+    assert path == f"/in/{name!a}"
+    assert why in ("is no name of a file in a folder", "has characters that are none")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"pathSuffix": "l", "type": "SYMLINK"}, "is neither a file nor a folder"),
+        ({"pathSuffix": "l", "length": -1}, "has no size or no time"),
+        ({"pathSuffix": "l", "modificationTime": None}, "has no size or no time"),
+    ],
+)
+def test_other_entries_that_cannot_be_used(server: FakeHdfs, hdfs: Hdfs, row: dict[str, object], why: str) -> None:
+    server.put("/in/a", b"1")
+    server.said["/in"] = [{"type": "FILE", "length": 1, "modificationTime": 1} | row]
+    told: list[str] = []
+    assert [file.path for file in hdfs.below("/in", lambda path, why: told.append(why))] == ["/in/a"]
+    assert why in told[0]
+
+
+@pytest.mark.parametrize("answer", [None, {}, [], {"FileStatuses": None}, {"FileStatuses": {"FileStatus": [1]}}])
+def test_what_is_no_listing_is_an_error(server: FakeHdfs, hdfs: Hdfs, answer: Any) -> None:
+    server.listing = {"DirectoryListing": {"partialListing": answer}}
+    with pytest.raises(HdfsFailedError, match="the answer is no listing"):
+        list(hdfs.below("/in"))
+
+
+def test_a_listing_without_an_end_is_an_error(server: FakeHdfs, hdfs: Hdfs) -> None:
+    row = {"pathSuffix": "a", "type": "FILE", "length": 1, "modificationTime": 1}
+    listing = {"FileStatuses": {"FileStatus": [row]}}
+    server.listing = {"DirectoryListing": {"partialListing": listing, "remainingEntries": 1}}
+    with pytest.raises(HdfsFailedError, match="comes to no end"):
+        list(hdfs.below("/in", lambda path, why: None))
+
+
+def test_a_file_is_no_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
+    """An empty listing of it would pass for "nothing to save"."""
+    server.put("/out", b"data")
+    with pytest.raises(HdfsFailedError, match="is a file, not a folder"):
+        list(hdfs.below("/out"))
+
+
+def test_a_very_deep_tree(server: FakeHdfs, hdfs: Hdfs) -> None:
+    server.put("/in" + "/d" * 950 + "/file", b"1")
+    assert sum(1 for _ in hdfs.below("/in")) == 951
 
 
 def test_what_is_not_there(hdfs: Hdfs) -> None:
@@ -177,3 +256,122 @@ def test_proxies_of_the_environment_are_not_used(server: FakeHdfs, hdfs: Hdfs, m
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     write(hdfs, "/in/a", (0, b"data"), port=server.server_port)
     assert b"".join(hdfs.read("/in/a")) == b"data"
+
+
+class Odd(BaseHTTPRequestHandler):
+    """A NameNode that answers every question with what ``server.answer`` does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.server.answer(self)  # type: ignore[attr-defined]
+
+    def do_PUT(self) -> None:
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@contextmanager
+def odd(answer: Callable[[Odd], None], patience_s: float = 20.0) -> Iterator[Hdfs]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
+    server.daemon_threads, server.block_on_close = True, False
+    server.answer = answer  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield Hdfs(f"http://127.0.0.1:{server.server_port}", "hadoop", patience_s=patience_s)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def body(data: bytes, code: int = 200, **headers: str) -> Callable[[Odd], None]:
+    def answer(handler: Odd) -> None:
+        handler.send_response(code)
+        for key, value in {"content-length": str(len(data)), **headers}.items():
+            handler.send_header(key.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return answer
+
+
+def asks(hdfs: Hdfs) -> list[Callable[[], object]]:
+    return [
+        lambda: hdfs.status("/a"),
+        lambda: hdfs.summary("/a"),
+        lambda: list(hdfs.below("/a")),
+        lambda: hdfs.checksum("/a"),
+        lambda: hdfs.blocks("/a"),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"{}", b"[]", b"null", b"<html>", b"[" * 100_000, b'{"FileStatus": 1}', b"\xff"])
+def test_garbage_is_an_error_and_never_nothing(data: bytes) -> None:
+    with odd(body(data)) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError) as caught:
+                ask()
+            assert not caught.value.missing
+
+
+@pytest.mark.parametrize("summary", ["{}", '{"length": null, "fileCount": 1}', '{"length": -1, "fileCount": 1}'])
+def test_a_size_that_is_missing_is_not_nothing(summary: str) -> None:
+    with odd(body(b'{"ContentSummary": %s}' % summary.encode())) as hdfs, pytest.raises(HdfsFailedError):
+        hdfs.summary("/a")
+
+
+@pytest.mark.parametrize("kind", ["AccessControlException", "SafeModeException", "IOException"])
+def test_a_refusal_does_not_mean_that_there_is_no_such_file(kind: str) -> None:
+    """A save takes what is not there for saved."""
+    remote = b'{"RemoteException": {"exception": "%s", "message": "no"}}' % kind.encode()
+    with odd(body(remote, 403)) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError) as caught:
+                ask()
+            assert caught.value.kind == kind
+
+
+def test_a_compressed_answer_is_refused_before_it_grows() -> None:
+    bomb = gzip.compress(b" " * (64 << 20), 9)
+    with odd(body(bomb, content_encoding="gzip")) as hdfs:
+        tracemalloc.start()
+        try:
+            every: list[Callable[[], object]] = [*asks(hdfs), lambda: list(hdfs.read("/a"))]
+            for ask in every:
+                with pytest.raises(HdfsFailedError, match="compressed"):
+                    ask()
+            assert tracemalloc.get_traced_memory()[1] < 16 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "MAX_BYTES", 1000)
+    with odd(body(b" " * 2000 + b"{}")) as hdfs:
+        for ask in asks(hdfs):
+            with pytest.raises(HdfsFailedError, match="larger than"):
+                ask()
+
+
+def test_a_dripping_namenode_does_not_outlast_the_patience() -> None:
+    """It would answer in the end: each byte comes in time."""
+    over = threading.Event()
+
+    def drip(handler: Odd) -> None:
+        handler.close_connection = True
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not over.wait(0.02):
+            handler.wfile.write(b" ")
+
+    with odd(drip, patience_s=0.3) as hdfs:
+        try:
+            for ask in asks(hdfs):
+                with pytest.raises(HdfsFailedError) as caught:
+                    ask()
+                assert caught.value.unreachable
+        finally:
+            over.set()

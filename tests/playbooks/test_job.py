@@ -133,3 +133,69 @@ def test_a_job_that_does_not_exist_is_absent(lease: Lease) -> None:
 def test_a_name_that_is_no_file_name_is_refused(lease: Lease) -> None:
     with pytest.raises(UserError, match="no valid name"):
         job.start(lease, "../x", 1, ["true"])
+
+
+LAUNCHERS = ("result", "begun", "pid", "env", "command", "cancelled", "stdout", "stderr", "launcher.log", "conf")
+
+
+def test_files_of_the_user_may_have_the_names_of_the_launchers(lease: Lease) -> None:
+    files = Path(job.files_folder(lease.folders, "wordcount", 1))
+    assert files.parent == file(lease, "result").parent
+    files.mkdir(parents=True)
+    for name in LAUNCHERS:
+        (files / name).write_text("exit=0\nbegan_us=1\nended_us=2\n")
+    assert look(lease)["state"] == "unborn"
+    assert run(lease, "cat result; pwd; echo $FAWKES_JOB_DIR; sleep 60; true")["state"] == "running"
+    facts = ok(job.cancel(lease, "wordcount", 1))
+    assert (facts["state"], facts["exit"]) == ("finished", "143")
+    assert file(lease, "stdout").read_text() == f"exit=0\nbegan_us=1\nended_us=2\n{files}\n{files}\n"
+    assert sorted(path.name for path in files.iterdir()) == sorted(LAUNCHERS)
+
+
+def test_a_job_may_write_files_with_the_names_of_the_launchers(lease: Lease) -> None:
+    script = "for name in " + " ".join(LAUNCHERS) + "; do echo exit=0 >$name; done; echo ready >&2; sleep 60"
+    run(lease, script)
+    until(lease, lambda _: file(lease, "stderr").read_text() == "ready\n")
+    assert look(lease)["state"] == "running"
+    assert ok(job.cancel(lease, "wordcount", 1))["exit"] == "143"
+
+
+def test_a_file_that_came_before_the_attempt_was_begun_is_no_result(lease: Lease) -> None:
+    """Older versions had the user's files in the launcher's folder."""
+    file(lease, "").mkdir(parents=True)
+    file(lease, "result").write_text("exit=0\n")
+    assert look(lease)["state"] == "unborn"
+    assert run(lease, "exit 4")["started"] == "yes"
+    assert until(lease, finished)["exit"] == "4"
+    assert "cancelled" not in look(lease)
+
+
+#: what the version before had as its launcher, when it was begun in the attempt's folder itself
+OLDER = r"""
+cd "$0" && mkdir begun || exit 1
+since() { shift 19; echo "$1"; }
+read -r boot </proc/sys/kernel/random/boot_id && read -r line </proc/$$/stat
+echo "$$ $(since ${line##*) }) $boot" >pid
+trap : TERM
+( exec sleep 60 ) </dev/null >stdout 2>stderr &
+child=$!
+while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
+printf "exit=%s\nbegan_us=1\nended_us=2\n" "$code" >result
+"""
+
+
+def test_an_attempt_that_an_older_version_began_is_found_and_cancelled_and_not_begun_twice(lease: Lease) -> None:
+    file(lease, "").mkdir(parents=True)
+    subprocess.Popen(
+        ["/bin/sh", "-c", OLDER, str(file(lease, ""))],
+        start_new_session=True,
+        env={**os.environ, **lease.marks("job"), "FAWKES_JOB": "wordcount.1"},
+    )
+    until(lease, lambda facts: facts["state"] == "running")
+    assert run(lease, "exit 0")["started"] == "no"
+    facts = ok(job.cancel(lease, "wordcount", 1))
+    assert (facts["state"], facts["exit"], facts["cancelled"]) == ("finished", "143", "yes")
+
+
+def test_a_look_tells_the_boot_of_the_node(lease: Lease) -> None:
+    assert look(lease)["boot"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ElsewhereError, RefusedError, UserError
+from fawkes.errors import ElsewhereError, ExitStatus, NodeRefusedError, RefusedError, UserError
 from fawkes.playbook import Exit, Lease, Script, changing, failure
 from playbooks import lease as leases
 from playbooks import node
@@ -42,7 +43,16 @@ def test_a_foreign_pool_is_refused(lease_of: LeaseOf) -> None:
     ok(leases.take(lease_of()))
     foreign = lease_of(pool="other")
     assert [probe(foreign), sh(leases.take(foreign)).exit] == [Exit.FOREIGN, Exit.FOREIGN]
-    assert isinstance(failure("n", "x", Exit.FOREIGN, ""), ElsewhereError)
+    assert refused(Exit.FOREIGN)
+
+
+def refused(code: int) -> bool:
+    """Whether an exit code refuses one node alone: another controller in charge would stop this one."""
+    error = failure("node01", "taking the node", code, "/srv/lease is the lease of pool other\n")
+    assert not isinstance(error, ElsewhereError)
+    assert (error.exit_status, error.where) == (ExitStatus.REFUSED, "node01")
+    assert "-H node01 --search-root playbooks --collection lease show" in error.hint
+    return isinstance(error, NodeRefusedError)
 
 
 def test_an_older_epoch_is_refused_as_soon_as_a_newer_one_did_anything(lease_of: LeaseOf) -> None:
@@ -180,11 +190,127 @@ def test_what_comes_after_runs_without_the_lock_and_only_after_success(lease_of:
     assert dict(sh(changing(lease, "fact first yes; exit 6", after=after)).facts) == {"first": "yes"}
 
 
-def test_a_damaged_lease_is_nobodys(lease_of: LeaseOf) -> None:
+def lease_file(lease: Lease) -> Path:
+    return Path(lease.work_dir, "lease")
+
+
+SOUND = "node=node01\npool=P\ncluster=alpha\ngeneration=1\nepoch=3\ncontroller=c1\nclosed=0\n"
+DAMAGED = {
+    "empty": "",
+    "a blank line": "\n",
+    "cut off in a number": SOUND.replace("closed=0\n", "closed=1")[:-1],
+    "cut off at the end of a line": SOUND.replace("closed=0\n", ""),
+    "cut off in the middle": SOUND[:25],
+    "more behind it": SOUND + "x",
+    "garbage": "\x7fELF\x01\x00\x00\n\xff",
+    "an epoch that is no number": SOUND.replace("epoch=3", "epoch=newest"),
+    "an epoch that no shell can hold": SOUND.replace("epoch=3", "epoch=" + "9" * 30),
+    "an epoch below zero": SOUND.replace("epoch=3", "epoch=-1"),
+    "no name of a pool": SOUND.replace("pool=P", "pool="),
+    "a holder without a generation": SOUND.replace("generation=1", "generation="),
+    "larger than any lease": SOUND + "x=y\n" * 5000,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_lease_refuses_its_node_alone(lease_of: LeaseOf, kind: str, tmp_path: Path) -> None:
+    """Any task of a job can write one: it must neither pass for a newer controller's nor be overwritten."""
+    lease, touched = lease_of(), tmp_path / "touched"
+    ok(leases.take(lease))
+    text = DAMAGED[kind].replace("pool=P", f"pool={lease.pool}")
+    lease_file(lease).write_text(text, encoding="latin-1")
+    for script in (changing(lease, ": >{file}", file=touched), leases.take(lease), leases.close(lease)):
+        ran = sh(script)
+        assert (ran.exit, bool(ran.facts["lease.damage"])) == (Exit.DAMAGED, True)
+        assert str(lease_file(lease)) in ran.stderr
+    assert sh(node.wipe(lease)).exit == Exit.DAMAGED
+    assert refused(Exit.DAMAGED)
+    assert not touched.exists()
+    assert lease_file(lease).read_text(encoding="latin-1") == text
+    assert ok(leases.show(lease.work_dir))["lease.damage"]
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_no_plain_file_is_no_lease_and_is_not_waited_for(lease_of: LeaseOf, kind: str, tmp_path: Path) -> None:
     lease = lease_of()
     ok(leases.take(lease))
-    Path(lease.work_dir, "lease").write_text("")
-    assert [probe(lease), sh(leases.take(lease)).exit] == [Exit.FOREIGN, Exit.FOREIGN]
+    file = lease_file(lease)
+    if kind == "link":
+        file.rename(tmp_path / "elsewhere")
+        file.symlink_to(tmp_path / "elsewhere")
+    else:
+        file.unlink()
+        os.mkfifo(file) if kind == "pipe" else file.mkdir()
+    assert sh(leases.take(lease)).exit == Exit.DAMAGED
+    assert "no plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
+    assert "no plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
+
+
+def test_a_newer_epoch_of_another_pool_takes_over_nothing(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of(pool="other", epoch=99)))
+    ran = sh(leases.take(lease_of(epoch=3)))
+    assert (ran.exit, ran.facts["lease.pool"]) == (Exit.FOREIGN, "other")
+    assert [refused(Exit.FOREIGN), refused(Exit.SHARED_FOLDER)] == [True, True]
+    assert isinstance(failure("n", "x", Exit.FENCED, ""), ElsewhereError)
+
+
+def test_a_lease_is_on_the_disk_before_it_counts(lease_of: LeaseOf, tmp_path: Path) -> None:
+    """Content is synced before its name: after a power failure there is the old lease or the new one, no empty file."""
+    lease, log, tools = lease_of(), tmp_path / "log", tmp_path / "tools"
+    tools.mkdir()
+    file = lease_file(lease)
+    for tool in ("sync", "mv"):
+        program = tools / tool
+        program.write_text(f'#!/bin/sh\nfor word; do :; done; echo {tool} "$word" >>{log}\nexec /bin/{tool} "$@"\n')
+        program.chmod(0o755)
+    ok(Script(f"PATH={tools}:$PATH") + leases.take(lease))
+    temporary, name, folder = log.read_text().splitlines()
+    assert (name, folder) == (f"mv {file}", f"sync {lease.work_dir}")
+    assert temporary == f"sync {file.with_name('.lease.new')}"
+    log.unlink()
+    assert ok(Script(f"PATH={tools}:$PATH") + changing(lease, "fact ran yes"))["ran"] == "yes"
+    assert not log.exists(), "a script that changes no lease pays for no sync"
+
+
+def test_a_disk_that_does_not_sync_is_an_error_and_the_old_lease_stays(lease_of: LeaseOf, tmp_path: Path) -> None:
+    lease, tools = lease_of(), tmp_path / "tools"
+    ok(leases.take(lease))
+    before = lease_file(lease).read_text()
+    tools.mkdir()
+    (tools / "sync").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "sync").chmod(0o755)
+    assert sh(Script(f"PATH={tools}:$PATH") + leases.close(lease)).exit == Exit.CANNOT_WRITE
+    assert lease_file(lease).read_text() == before
+
+
+def test_a_damaged_lease_of_an_empty_node_can_be_forgotten_by_hand(lease_of: LeaseOf) -> None:
+    lease, by_hand = lease_of(), lease_of("", epoch=0, controller="hand")
+    ok(leases.take(lease))
+    lease_file(lease).write_text("")
+    assert ok(leases.forget(by_hand))["lease"] == "none"
+    assert ok(leases.take(lease))["lease"] == "taken"
+
+
+def test_a_damaged_lease_of_a_node_with_data_is_not_forgotten_but_repaired(lease_of: LeaseOf) -> None:
+    lease, by_hand = lease_of(epoch=7), lease_of(epoch=0, controller="hand")
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    lease_file(lease).write_text("garbage\n")
+    ran = sh(leases.forget(lease_of("", epoch=0, controller="hand")))
+    assert (ran.exit, lease_file(lease).read_text()) == (Exit.HELD, "garbage\n")
+    assert "alpha" in ran.stderr
+    assert ok(leases.repair(by_hand))["lease"] == "repaired"
+    assert ok(leases.show(lease.work_dir))["lease.cluster"] == "alpha"
+    # The controller that runs meanwhile is newer than the hand, and goes on.
+    assert probe(lease) == 0
+    assert ok(leases.show(lease.work_dir))["lease.epoch"] == "7"
+
+
+def test_a_sound_lease_is_not_repaired(lease_of: LeaseOf) -> None:
+    ok(leases.take(lease_of("alpha", epoch=7)))
+    ran = sh(leases.repair(lease_of("beta", epoch=7)))
+    assert ran.exit == Exit.HELD
+    assert "is whole" in ran.stderr
 
 
 def test_a_work_folder_that_cannot_be_made_is_named(lease_of: LeaseOf) -> None:

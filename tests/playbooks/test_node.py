@@ -152,6 +152,19 @@ def test_logs_come_as_a_tar_with_the_newest_first_until_the_limit(lease_of: Leas
     assert read_facts(ran.stderr.decode())["omitted"] == "1"
 
 
+def test_files_that_came_along_with_a_job_are_no_logs(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    attempt = Path(lease.folders.jobs, "wc.1")
+    (attempt / "files").mkdir(parents=True)
+    for name in ("stderr", "result", "files/wc.jar", "files/result", "files/pig_1.log"):
+        (attempt / name).write_text("x")
+    ran = subprocess.run(
+        ["/bin/sh", "-s"], input=node.collect_logs(lease.folders).text.encode(), capture_output=True, check=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(ran.stdout)) as tar:
+        assert sorted(tar.getnames()) == ["jobs/wc.1/files/pig_1.log", "jobs/wc.1/result", "jobs/wc.1/stderr"]
+
+
 def test_logs_of_a_mr_cluster_that_is_not_here(lease_of: LeaseOf) -> None:
     assert sh(node.collect_logs(lease_of("nobody").folders)).exit == Exit.CANNOT_WRITE
 

@@ -46,6 +46,7 @@ from fawkes.core.model import (
     Role,
     Sample,
 )
+from fawkes.core.readings import MISSING
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.core.state import NO_TICK
 from fawkes.report.event_words import event_in_words
@@ -82,6 +83,7 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
         ),
         (RUNNING, [replace(CORE, sight=Sight(asked_us=1, blocks=Blocks(missing_files=0)))], "green", ""),
         (replace(RUNNING, alert="refused"), [CORE], "yellow", "refused"),
+        (replace(RUNNING, alert=f"{MISSING}: 3"), [CORE], "red", "blocks are missing in HDFS: 3"),
         (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
     ],
 )

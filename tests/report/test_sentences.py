@@ -274,6 +274,10 @@ SAID = [
         "n1 did not come up for c (no Java): another attempt follows",
     ),
     (
+        Reason("node-refused", {"node": "n1", "cluster": "c", "error": "its lease is damaged"}),
+        "n1 cannot be used (its lease is damaged): repair it, then run `fawkes retry n1`",
+    ),
+    (
         Reason("not-clean", {"node": "n1", "cluster": "c", "error": "busy", "tries": 2}),
         "n1 could not be wiped (attempt 2: busy); it stays out of use until it has been",
     ),

@@ -17,6 +17,7 @@ from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, Role
+from fawkes.errors import FullError
 from fawkes.policy import compile_policy
 from fawkes.sim.steps import Delays
 from fawkes.sim.world import SimWorld
@@ -40,9 +41,9 @@ def story(role: Role) -> list[Event]:
     events += [submit("a", n, 2, tasks=12, task_s=4, retries=2) for n in range(4)]
     events += [submit("b", n, 10, tasks=6, task_s=8, retries=1) for n in range(3)]
     events += [submit("c", n, 60, tasks=10, task_s=5) for n in range(2)]
-    events.append(DrainAsked(at_us=70 * SECOND_US, node=NodeId("node06"), reason="disk"))
+    events.append(DrainAsked(at_us=70 * SECOND_US, node=NodeId("node07"), reason="disk"))
     events.append(CancelAsked(at_us=75 * SECOND_US, job=JobId("a-3")))
-    events.append(UndrainAsked(at_us=90 * SECOND_US, node=NodeId("node06")))
+    events.append(UndrainAsked(at_us=90 * SECOND_US, node=NodeId("node07")))
     events += [ReleaseAsked(at_us=at_s * SECOND_US, cluster=ClusterId("a")) for at_s in (300, 330, 360)]
     return events
 
@@ -54,7 +55,9 @@ def world(role: Role) -> SimWorld:
         "evacuate": [None, "open for write"],
         "load": [""],
     }
-    new = SimWorld(UNTIL_S * SECOND_US, delays=Delays(sample_us=4 * SECOND_US), faults=Mishaps(faults))
+    new = SimWorld(
+        UNTIL_S * SECOND_US, delays=Delays(sample_us=4 * SECOND_US, detect_us=5 * SECOND_US), faults=Mishaps(faults)
+    )
     new.script(story(role))
     new.lose(NodeId("node05"), 45 * SECOND_US, 46 * SECOND_US)
     return new
@@ -82,6 +85,9 @@ class _Camera:
 
     def next_event(self) -> Event | None:
         return self._world.next_event()
+
+    def wait_for_room(self, error: FullError) -> bool:
+        return self._world.wait_for_room(error)
 
     def start(self, effects: tuple[object, ...]) -> None:
         before = copy.deepcopy(self._world)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fawkes.core.attempts import Verdict, judge
 from fawkes.core.effects import (
     CancelJob,
     Deploy,
@@ -19,8 +20,22 @@ from fawkes.core.effects import (
     StartJob,
     WakeAt,
 )
-from fawkes.core.events import Condition, Done, Event, Failed, JobObserved, NodeObserved, Progress, Sampled, Woke
+from fawkes.core.events import (
+    AttemptSeen,
+    Condition,
+    Done,
+    Event,
+    Failed,
+    MastersSeen,
+    NodeObserved,
+    NodeSeen,
+    Progress,
+    Sampled,
+    Woke,
+)
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.proof import Proof, unsafe
+from fawkes.core.sight import Compute, Stored
 from fawkes.sim.cluster import SimCluster
 from fawkes.sim.constants import DAS4, PLAIN
 from fawkes.sim.model import Engine
@@ -52,6 +67,12 @@ def answer(found: SimWorld) -> Event | None:
     while isinstance(event := found.next_event(), Sampled):
         pass
     return event
+
+
+def verdict(event: Event | None) -> Verdict | None:
+    """What the core makes of the facts about an attempt."""
+    assert isinstance(event, AttemptSeen), event
+    return judge(event.seen, began=False, cancelling=False, quiet=False)
 
 
 def job(number: int = 1, attempt: int = 1, tasks: int = 4) -> StartJob:
@@ -144,20 +165,20 @@ def test_a_fault_is_an_answer_and_silence_is_none(kind: str) -> None:
         if not fault:
             assert event is None
         else:
-            assert isinstance(event, (Failed, NodeObserved, JobObserved))
-            assert event.error == fault
+            assert isinstance(event, (Failed, NodeObserved, AttemptSeen))
+            error = event.error if not isinstance(event, AttemptSeen) else event.seen.words
+            assert error == fault
 
 
 def test_an_attempt_runs_once_however_often_it_is_asked_for() -> None:
     found = deployed()
     for _ in range(2):
         found.start([job()])
-        event = answer(found)
-        assert isinstance(event, JobObserved)
-        assert event.progress is Progress.RUNNING
+        assert verdict(answer(found)) == Verdict(Progress.RUNNING)
     event = answer(found)
-    assert isinstance(event, JobObserved)
-    assert (event.progress, event.started_us) == (Progress.SUCCEEDED, 19 * SECOND_US)
+    assert isinstance(event, AttemptSeen)
+    assert verdict(event) == Verdict(Progress.SUCCEEDED)
+    assert [one.started_us for one in event.seen.applications or ()] == [19 * SECOND_US]
     found.start([job()])
     assert answer(found) == replace(event, at_us=found.now_us)
     assert set(found.starts.values()) == {1}
@@ -167,13 +188,9 @@ def test_a_job_that_is_cancelled_before_it_began_never_begins() -> None:
     found = deployed()
     found.start([job()])
     found.start([CancelJob(JobId("a-1"), A, 1)])
-    event = answer(found)
-    assert isinstance(event, JobObserved)
-    assert event.progress is Progress.CANCELLED
+    assert verdict(answer(found)) == Verdict(Progress.CANCELLED)
     found.start([job()])
-    event = answer(found)
-    assert isinstance(event, JobObserved)
-    assert event.progress is Progress.CANCELLED
+    assert verdict(answer(found)) == Verdict(Progress.CANCELLED)
     assert not found.starts
 
 
@@ -182,20 +199,56 @@ def test_tasks_of_a_lost_node_run_again_elsewhere() -> None:
     found.start([job(tasks=4)])
     answer(found)
     found.lose(N2, found.now_us + 5 * SECOND_US)
+    while found.now_us < 25 * SECOND_US:
+        reading = last_reading(found)
+    assert reading.readings[0].tasks_waiting == 2
+    assert verdict(answer(found)) == Verdict(Progress.SUCCEEDED)
+    assert found.clusters[A].tasks_done == 4
+
+
+def test_masters_notice_a_dead_node_only_when_its_heartbeats_have_failed_to_come() -> None:
+    found = deployed()
+    lost_us = found.now_us + 5 * SECOND_US
+    found.lose(N2, lost_us)
+    event = answer(found)
+    assert isinstance(event, NodeSeen)
+    assert (event.node, event.generation, event.at_us) == (N2, 1, lost_us + found.delays.detect_us)
+    assert (event.sight.compute, event.sight.stored) == (Compute.LOST, Stored.DEAD)
+    assert event.sight.asked_us == event.at_us
+
+
+def test_daemons_that_run_again_before_anybody_noticed_are_missed_by_nobody() -> None:
+    found = deployed()
+    found.lose(N2, found.now_us, found.now_us + 5 * SECOND_US)
+    found.start([WakeAt(found.now_us + 10 * SECOND_US)])
+    assert isinstance(answer(found), Woke)
+    found.start([Host(N2, A, Role.TRANSIENT, 1)])
     event = answer(found)
     assert isinstance(event, NodeObserved)
-    assert (event.condition, event.generation) == (Condition.LOST, 1)
-    assert last_reading(found).readings[0].tasks_waiting == 2
+    assert event.condition is Condition.SERVING
+    assert answer(found) is None
+
+
+def test_masters_without_power_are_silent_at_once_and_notice_nobody_until_they_are_back() -> None:
+    found = deployed()
+    found.lose(N1, found.now_us, found.now_us + 90 * SECOND_US)
+    found.lose(N2, found.now_us + SECOND_US)
+    lost_us = found.now_us
+    assert answer(found) == MastersSeen(at_us=lost_us, cluster=A, error="no answer")
+    assert last_reading(found).readings[0].error == "its masters do not answer"
+    found.start([WakeAt(lost_us + 100 * SECOND_US)])
+    assert isinstance(answer(found), Woke)
+    found.start([Host(N1, A, Role.CORE, 1)])
+    assert isinstance(answer(found), NodeObserved)
+    assert answer(found) == MastersSeen(at_us=found.now_us, cluster=A)
     event = answer(found)
-    assert isinstance(event, JobObserved)
-    assert event.progress is Progress.SUCCEEDED
-    assert found.clusters[A].tasks_done == 4
+    assert isinstance(event, NodeSeen)
+    assert (event.node, event.sight.stored) == (N2, Stored.DEAD)
 
 
 def test_a_node_without_power_answers_nobody_until_it_is_back() -> None:
     found = deployed()
     found.lose(N2, found.now_us, found.now_us + 60 * SECOND_US)
-    assert isinstance(answer(found), NodeObserved)
     for role in (None, Role.TRANSIENT):
         found.start([Host(N2, A, role, 1)])
         event = answer(found)
@@ -219,8 +272,8 @@ def test_a_free_node_that_lost_its_power_is_seen_when_a_cluster_gets_it() -> Non
     found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N2)])
     assert isinstance(answer(found), Done)
     event = answer(found)
-    assert isinstance(event, NodeObserved)
-    assert (event.node, event.condition) == (N1, Condition.LOST)
+    assert isinstance(event, NodeSeen)
+    assert (event.node, event.sight.compute, event.sight.stored) == (N1, Compute.LOST, Stored.DEAD)
     assert set(found.clusters[A].nodes) == {N2}
 
 
@@ -236,9 +289,52 @@ def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
     found.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
     answer(found)
     event = answer(found)
-    assert isinstance(event, NodeObserved)
+    assert isinstance(event, NodeSeen)
     # Copied at about 24 s: deployed at 12 s, 1 GB at 90 MB/s.
-    assert (event.condition, found.now_us) == (Condition.EVACUATED, 30 * SECOND_US)
+    assert (event.sight.stored, found.now_us) == (Stored.LEFT, 30 * SECOND_US)
+    assert unsafe(event.sight.blocks, Proof(()), since_us=24 * SECOND_US) == ""
+
+
+def stored(*, power: bool) -> SimWorld:
+    """One MR-cluster without replicas: its transient-core node has the only ones, with or without power."""
+    found = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
+    members = {N1: Member(Goal.SERVING, Role.CORE, 1), N2: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1, replication=1), members, N1)])
+    answer(found)
+    cluster = found.clusters[A]
+    assert isinstance(cluster, SimCluster)
+    cluster.stored[N2] = 10**9
+    if not power:
+        found.lose(N2, found.now_us, found.now_us + 90 * SECOND_US)
+        assert isinstance(answer(found), NodeSeen)
+    return found
+
+
+@pytest.mark.parametrize("asked_for", [True, False])
+def test_the_only_replicas_die_with_their_node_unless_a_proof_is_asked_for(asked_for: bool) -> None:
+    found = stored(power=False)
+    assert found.only_here == {N2: A}
+    while found.now_us < 120 * SECOND_US:
+        found.next_event()
+    found.start([Host(N2, A, None, 1, proof=Proof(()) if asked_for else None)])
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    if asked_for:
+        assert (event.condition, found.destroyed) == (Condition.HELD, [])
+        assert N2 in event.error
+    else:
+        assert (event.condition, found.destroyed) == (Condition.CLEAN, [N2])
+
+
+def test_what_only_a_dead_node_has_is_there_again_with_its_daemons() -> None:
+    found = stored(power=False)
+    while found.now_us < 120 * SECOND_US:
+        found.next_event()
+    found.start([Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True)])
+    event = answer(found)
+    assert isinstance(event, NodeObserved)
+    assert (event.condition, found.only_here) == (Condition.SERVING, {})
+    assert N2 not in found.clusters[A].nodes, "its DataNode alone runs"
 
 
 def test_a_node_that_is_not_named_is_out() -> None:
@@ -266,10 +362,10 @@ def test_hadoop_goes_on_when_its_controller_is_dead_and_nothing_else_does() -> N
     assert left.now_us == found.now_us + 30 * SECOND_US
     left.start([job(1, tasks=4)])
     event = answer(left)
-    assert isinstance(event, JobObserved)
-    assert event.progress is Progress.SUCCEEDED
-    assert event.finished_us is not None
-    assert event.finished_us < left.now_us
+    assert verdict(event) == Verdict(Progress.SUCCEEDED)
+    assert isinstance(event, AttemptSeen)
+    assert event.seen.ended_us is not None
+    assert event.seen.ended_us < left.now_us
     assert answer(left) is None, "what the dead one had asked for is not answered"
 
 

@@ -153,9 +153,12 @@ def steps() -> list[Step]:
 
 
 def write(path: Path) -> None:
-    """A ledger with these steps and a snapshot after step 4, as one file: what `test_schema` keeps of each format."""
+    """A ledger with these steps, the first three in a block, and a snapshot after step 4, as one file.
+
+    `test_schema` keeps one of each format.
+    """
     with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder))
+        ledger = Ledger(Path(folder), block=3)
         for event, decision in steps():
             ledger.append(event, decision)
         ledger.snapshot(4, {"after": 4})

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
-from fawkes.store.health import START, digest_of, journal_for, translated
+from fawkes.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.store.health import journal_for, translated
+from fawkes.store.steps import START, digest_of
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -45,11 +46,13 @@ def _error(kind: type[sqlite3.Error], name: str) -> sqlite3.Error:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (_error(sqlite3.OperationalError, "SQLITE_FULL"), FawkesError),
-        (_error(sqlite3.OperationalError, "SQLITE_IOERR_WRITE"), FawkesError),
+        (_error(sqlite3.OperationalError, "SQLITE_FULL"), FullError),
+        (_error(sqlite3.OperationalError, "SQLITE_IOERR_WRITE"), FullError),
+        (_error(sqlite3.OperationalError, "SQLITE_IOERR_READ"), FawkesError),
         (_error(sqlite3.OperationalError, "SQLITE_BUSY"), FawkesError),
         (_error(sqlite3.OperationalError, "SQLITE_CANTOPEN"), UserError),
         (_error(sqlite3.OperationalError, "SQLITE_READONLY_DIRECTORY"), UserError),
+        (_error(sqlite3.OperationalError, "SQLITE_READONLY_ROLLBACK"), UserError),
         (_error(sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"), RefusedError),
         (_error(sqlite3.DatabaseError, "SQLITE_NOTADB"), RefusedError),
         (sqlite3.ProgrammingError("closed"), BrokenError),

@@ -20,9 +20,9 @@ from fawkes.core.decision import Decision, PutPause
 from fawkes.core.events import PauseAsked, Woke
 from fawkes.core.record import dumps, to_plain
 from fawkes.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
-from fawkes.store.health import digest_of
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
+from fawkes.store.steps import digest_of
 from tests.store.examples import steps
 
 
@@ -130,7 +130,7 @@ def test_a_full_disk_stores_nothing_half(tmp_path: Path) -> None:
     writer = _run(script, tmp_path)
     first, second = writer.communicate(timeout=60)[0].splitlines()
     last, kind, message = first.split("|")
-    assert kind == "FawkesError"
+    assert kind == "FullError"
     assert "The step was not stored and nothing of it was done" in message
     assert message.startswith(str(tmp_path / LEDGER_FILE))
     assert second == f"{int(last) + 1}|{int(last) + 1}"
@@ -203,7 +203,7 @@ def test_reading_in_the_controller_leaves_it_its_log_when_another_program_closes
 
 
 def test_an_open_shell_is_named_as_the_reason(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fawkes.store.sqlite._BUSY_S", 0.05)
+    monkeypatch.setattr("fawkes.store.opening._BUSY_S", 0.05)
     ledger = Ledger(folder)
     shell = sqlite3.connect(folder / LEDGER_FILE, isolation_level=None)
     shell.execute("BEGIN IMMEDIATE")
@@ -275,7 +275,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "one word changed": (_bytes(_digits_of_an_event), "the ledger is damaged: step 2 is not what was stored"),
     "newer": (
         _bytes(lambda data: _patched(data, 60, (99).to_bytes(4, "big"))),
-        "the ledger has format 99, this Fawkes knows formats up to 1",
+        "the ledger has format 99, this Fawkes knows formats up to 2",
     ),
     "another program's": (_foreign, "this SQLite file belongs to another program"),
     "a step lost": (_sql("DELETE FROM entries WHERE seq = 4"), "the ledger is damaged: step 4 is missing"),
@@ -353,6 +353,32 @@ def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> 
     with pytest.raises(RefusedError, match="step 5 is not what was stored"):
         ledger.verify()
     ledger.close()
+
+
+def _garbage_in_an_index(path: Path) -> None:
+    """In a page that no start reads."""
+    with sqlite3.connect(path) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries_at'").fetchone()
+    db.close()
+    _bytes(lambda data: _patched(data, 4096 * (page - 1), b"\xa5" * 4096))(path)
+
+
+def test_all_pages_of_a_large_ledger_are_checked_after_a_kill_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / LEDGER_FILE
+    _garbage_in_an_index(path)
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        Ledger(folder)
+    monkeypatch.setattr("fawkes.store.health._SMALL", 0)
+    damaged = path.read_bytes()
+    Ledger(folder).close()
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        _read_all(folder)
+    path.write_bytes(damaged)
+    _sql("DELETE FROM meta WHERE key = 'closed'")(path)
+    with pytest.raises(RefusedError, match="the ledger is damaged"):
+        Ledger(folder)
 
 
 def test_an_edited_snapshot_is_not_used(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,23 @@ def test_a_ledger_of_an_older_format_is_brought_up(kept: Path, tmp_path: Path) -
     reader = LedgerReader(tmp_path)
     assert reader.verify() == 9
     reader.close()
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_the_steps_of_an_older_format_are_packed_while_new_ones_are_added(kept: Path, tmp_path: Path) -> None:
+    shutil.copy(kept, tmp_path / LEDGER_FILE)
+    with closing(Ledger(tmp_path, block=3)) as ledger:
+        before = list(ledger.texts())
+        for event, decision in steps() * 2:
+            ledger.append(event, decision)
+        assert list(ledger.texts())[:8] == before
+        assert ledger.latest_snapshot() == (4, {"after": 4})
+        assert ledger.verify() == 24
+    with closing(sqlite3.connect(tmp_path / LEDGER_FILE)) as db:
+        blocks = db.execute("SELECT first, last FROM blocks").fetchall()
+        rows = db.execute("SELECT count(*) FROM entries").fetchone()[0]
+    assert blocks == [(first, first + 2) for first in range(1, 25 - rows, 3)]
+    assert rows < 6
 
 
 def _notes(connection: sqlite3.Connection) -> None:

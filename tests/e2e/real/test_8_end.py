@@ -10,7 +10,7 @@ import pytest
 from fawkes.core.decision import PutNode
 from fawkes.core.effects import Deploy, Goal, Membership
 from fawkes.core.model import ClusterLife, NodeLife
-from fawkes.live.saving import MANIFEST
+from fawkes.live.saved import MANIFEST
 from fawkes.report import history
 from fawkes.report.sentences import bare, sentence
 from fawkes.store.sqlite import LedgerReader

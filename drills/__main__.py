@@ -1,0 +1,167 @@
+"""`python -m drills sim|real|replay|every-step|table`: mixtures of faults by seed, and what was lost in them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from drills.journal import Journal
+from drills.plan import Plan, plan_of
+from drills.result import Result
+from drills.table import HEAD, Line, lines, summary
+from fawkes.errors import ExitStatus, FawkesError
+
+_FOLDER = Path("build/drills")
+#: a failure is shown at once; how things go on is said this often
+_EVERY = 500
+
+
+def main() -> int:
+    """Exit 0; 1 when a drill failed."""
+    asked = _arguments()
+    try:
+        return int(asked.run(asked))
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on where this one stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return ExitStatus.DONE
+    except FawkesError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m drills", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=_FOLDER, help=f"where the journal is ({_FOLDER})")
+    verbs = parser.add_subparsers(required=True)
+    for world in ("sim", "real"):
+        verb = verbs.add_parser(world, help=f"play seeds {'in the simulator' if world == 'sim' else 'on real Hadoop'}")
+        verb.add_argument("--seeds", type=_seeds, required=True, metavar="A-B", help="such as 0-99")
+        verb.add_argument("--again", action="store_true", help="also seeds that the journal has")
+        verb.set_defaults(run=_play, world=world)
+    again = verbs.add_parser("replay", help="play one seed again, and tell its story")
+    again.add_argument("seed", type=int)
+    again.add_argument("--world", choices=("sim", "real"), default="sim")
+    again.set_defaults(run=_replay)
+    steps = verbs.add_parser("every-step", help="kill the simulated controller after every step of three stories")
+    steps.add_argument("--every", type=int, default=1, metavar="N", help="after every N-th step (1)")
+    steps.set_defaults(run=_every_step)
+    verbs.add_parser("table", help="what was tried and what was lost").set_defaults(run=_table)
+    return parser.parse_args()
+
+
+def _seeds(text: str) -> range:
+    first, _, last = text.partition("-")
+    try:
+        found = range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of seeds: write one such as 0-99") from None
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} has no seeds: the second number is below the first")
+    return found
+
+
+def _player(world: str, folder: Path) -> Callable[[Plan], Result]:
+    if world == "sim":
+        from drills.simulated import play
+
+        return play
+    from drills.real import player
+
+    return player(folder)
+
+
+def _play(asked: argparse.Namespace) -> int:
+    journal = Journal(asked.folder)
+    done = set() if asked.again else journal.done(asked.world)
+    wanted = [seed for seed in asked.seeds if seed not in done]
+    play, failed = _player(asked.world, asked.folder), 0
+    for count, seed in enumerate(wanted, 1):
+        result = play(plan_of(seed))
+        journal.add(result)
+        failed += bool(result.failures)
+        if result.failures:
+            _show_failure(result)
+        if asked.world == "real" or count % _EVERY == 0:
+            print(f"{asked.world}: {count:,} of {len(wanted):,} seeds, {failed} failed", file=sys.stderr)
+    print(summary([row for row in journal.rows() if row["seed"] in asked.seeds], asked.world))
+    return ExitStatus.FAILED if failed else ExitStatus.DONE
+
+
+def _show_failure(result: Result) -> None:
+    print(f"seed {result.seed} failed; play it again: python -m drills replay {result.seed} --world {result.world}")
+    for failure in result.failures:
+        print(f"  {failure.check}: {failure.what}")
+
+
+def _replay(asked: argparse.Namespace) -> int:
+    plan = plan_of(asked.seed)
+    _show_plan(plan)
+    if asked.world == "sim":
+        from drills.simulated import Drill
+        from drills.telling import tell
+
+        drill = Drill(plan)
+        result = drill.run()
+        tell(drill.store.entries(), result.tried)
+    else:
+        result = _player(asked.world, asked.folder)(plan)
+    for tried in result.tried:
+        struck = "never struck" if tried.at_s is None else f"struck {tried.node or 'it'} at {tried.at_s:.1f} s"
+        print(f"{tried.fault}: {struck}")
+    if result.failures:
+        _show_failure(result)
+    else:
+        print(f"seed {asked.seed}: nothing was lost")
+    return ExitStatus.FAILED if result.failures else ExitStatus.DONE
+
+
+def _show_plan(plan: Plan) -> None:
+    story = plan.story
+    print(f"seed {plan.seed}: {story.hosts} hosts")
+    for each in (*story.clusters, *story.jobs, *story.drains, *plan.faults):
+        print(f"  {each}")
+
+
+def _every_step(asked: argparse.Namespace) -> int:
+    from drills.every_step import SEEDS, every_step
+
+    count = failed = 0
+    for fault, result in (played for seed in SEEDS for played in every_step(seed, asked.every)):
+        count += 1
+        if result.failures:
+            failed += 1
+            print(f"story of seed {result.seed}, {fault}:")
+            print("\n".join(f"  {each.check}: {each.what}" for each in result.failures))
+    print(f"sim: the controller died in {count:,} ways, one for each step and way: {failed} failed")
+    return ExitStatus.FAILED if failed else ExitStatus.DONE
+
+
+def _table(asked: argparse.Namespace) -> int:
+    rows = Journal(asked.folder).rows()
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    for world in ("sim", "real"):
+        if any(row["world"] == world for row in rows):
+            _print_table(console, lines(rows, world), world)
+            console.print(summary(rows, world), "")
+    if not rows:
+        print(f"the journal in {asked.folder} is empty: run `python -m drills sim --seeds 0-199` first")
+    return ExitStatus.DONE
+
+
+def _print_table(console: Console, found: Iterable[Line], world: str) -> None:
+    table = Table(*HEAD, title=world, title_justify="left", box=None, pad_edge=False)
+    for line in found:
+        table.add_row(*line.cells(), style="red" if line.failed else None)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

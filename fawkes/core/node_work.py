@@ -1,0 +1,197 @@
+"""How the work on a node ended, or did not in time; and trying again at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core import backoff, requests, watching
+from fawkes.core.decision import PutPending
+from fawkes.core.draft import Draft
+from fawkes.core.events import Condition, NodeObserved, RetryAsked
+from fawkes.core.keys import Key, split
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.moves import awaits_proof, clean, evacuate, leave_key, quarantine, shrink, wiped
+
+
+def ended(draft: Draft, event: NodeObserved) -> None:
+    """How the work on a node ended; answers about an older generation are history."""
+    state = draft.view.nodes.get(event.node)
+    if state is None or state.generation != event.generation:
+        draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
+        return
+    match event.condition, state.life:
+        case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
+            _serves(draft, state)
+        case Condition.SERVING, NodeLife.EVACUATING:
+            draft.settle(Key.HOST.of(event.node))
+        case Condition.HELD, _ if awaits_proof(draft, event.node):
+            _not_proven(draft, state, event.error)
+        case Condition.HELD, _:
+            draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
+        case Condition.CLEAN, NodeLife.CLEANING | NodeLife.LOST if (
+            state.role is None or state.life is not NodeLife.LOST
+        ):
+            wiped(draft, state)
+        case Condition.FAILED, _:
+            _failed(draft, state, event)
+
+
+def _serves(draft: Draft, state: NodeState) -> None:
+    """A node came up; one that was to leave when it was lost leaves now."""
+    watching.back(draft, state)
+    state = draft.node(state.node.id)
+    if state.life is NodeLife.SERVING and state.kept_out:
+        requests.leave_service(draft, state, state.keep_out or "no longer in the inventory")
+
+
+def _not_proven(draft: Draft, state: NodeState, error: str) -> None:
+    """Right before its wipe HDFS could not show that the node's blocks are elsewhere: it goes on evacuating."""
+    why = draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=error, before_wipe=True)
+    if state.owner is None:
+        draft.put_node(replace(state, alert=error))
+        _try_again(draft, Key.HOST.of(state.node.id))
+        return
+    state = evacuate(draft, replace(state, alert=error, why=why))
+    draft.host(state, state.role, state.owner or ClusterId(""), within_us=draft.settings.join_us)
+
+
+def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
+    """A goal for a node was not reached: a joining node gets a second chance, an unclean one is not trusted.
+
+    A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped.
+    """
+    if _may_be_given_up(draft, state):
+        if event.facts.get("refused"):
+            _refused(draft, state, event.error)
+        else:
+            _join_failed(draft, state, event.error)
+    elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
+        _not_reached(draft, state, event.error)
+    elif state.life is NodeLife.EVACUATING:
+        _try_again(draft, Key.HOST.of(state.node.id))
+
+
+def _refused(draft: Draft, state: NodeState, error: str) -> None:
+    """Somebody has to repair the node; as soon as that is done it can be wiped, and then it serves again."""
+    why = draft.say("node-refused", node=state.node.id, cluster=state.owner, error=error)
+    if state.stores and state.why.code != "grow":
+        shrink(draft, state, why)
+    else:
+        clean(draft, state, why)
+        if state.owner is not None:
+            draft.touch(state.owner)
+
+
+def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
+    cluster = state.owner
+    if cluster is None or state.failures + 1 >= draft.settings.join_attempts:
+        quarantine(draft, state, error)
+        return
+    draft.say("join-failed", node=state.node.id, cluster=cluster, error=error)
+    state = replace(state, failures=state.failures + 1)
+    draft.put_node(state)
+    draft.host(state, state.role, cluster, within_us=draft.settings.join_us)
+
+
+def _not_reached(draft: Draft, state: NodeState, error: str) -> None:
+    """A node that could not be wiped, or a lost one that is not back yet: tried again, as long as it takes."""
+    key = Key.HOST.of(state.node.id)
+    pending = draft.pending(key)
+    tries = pending.tries if pending else 1
+    if state.life is NodeLife.LOST and state.stores and state.owner is not None:
+        if not state.alert:
+            draft.put_node(replace(state, alert=error))
+        _try_again(draft, key)
+        return
+    why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
+    if state.life is NodeLife.CLEANING:
+        draft.put_node(
+            replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, alert=error, since_us=draft.at_us)
+        )
+    elif state.alert != error:
+        draft.put_node(replace(state, alert=error))
+    _try_again(draft, key)
+
+
+def _try_again(draft: Draft, key: str) -> None:
+    """The next try of an effect, after a wait that doubles."""
+    pending = draft.pending(key)
+    if pending is not None:
+        wait_us = backoff.wait_us(draft.settings, pending.tries)
+        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _may_be_given_up(draft: Draft, state: NodeState) -> bool:
+    """Whether an MR-cluster can do without a node that does not come up: those that it is deployed on it needs."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    founding = state.role is Role.CORE and cluster is not None and cluster.life is ClusterLife.DEPLOYING
+    return state.life is NodeLife.JOINING and not founding
+
+
+def quarantine_ended(draft: Draft, state: NodeState) -> None:
+    """A quarantine has ended."""
+    draft.settle(Key.BACK.of(state.node.id))
+    if state.life is NodeLife.OUT and state.back_us is not None:
+        requests.bring_back(draft, state, "its quarantine has ended")
+
+
+def leaves_late(draft: Draft, state: NodeState) -> None:
+    """Tasks never hold a node for ever, blocks always do."""
+    if state.life is NodeLife.DRAINING:
+        draft.say("drain-overdue", node=state.node.id, cluster=state.owner, role=state.role)
+        watching.drained(draft, state)
+    elif state.life is NodeLife.EVACUATING:
+        alert = state.alert or "its blocks are not safe elsewhere yet"
+        draft.put_node(replace(state, alert=alert))
+        draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=alert)
+        draft.expect(leave_key(state.node.id), draft.settings.evacuate_us)
+        if state.owner is not None:
+            draft.touch(state.owner)
+    else:
+        draft.settle(leave_key(state.node.id))
+
+
+def host_late(draft: Draft, state: NodeState) -> None:
+    """Nothing was heard of the work on a node in time: a joining one is given up, all else is asked for again."""
+    pending = draft.pending(Key.HOST.of(state.node.id))
+    if pending is None:
+        return
+    if _may_be_given_up(draft, state):
+        _join_failed(draft, state, "it did not serve in time")
+    elif state.life in _WORKED_ON and pending.effect is not None:
+        _again(draft, pending, tries=pending.tries + 1)
+    else:
+        draft.settle(pending.key)
+
+
+#: lives of a node in which the latest goal for it is asked for again when nothing is heard
+_WORKED_ON = frozenset({NodeLife.CLEANING, NodeLife.LOST, NodeLife.JOINING, NodeLife.EVACUATING})
+
+
+def _again(draft: Draft, pending: PutPending, *, tries: int) -> None:
+    """Ask for an effect once more; a first try within reach of an earlier one gets its time again."""
+    if pending.effect is None:
+        return
+    draft.say("asked-again", effect=pending.key, tries=tries)
+    within_us = max(draft.settings.clean_us, backoff.wait_us(draft.settings, tries))
+    draft.act(pending.effect, within_us=within_us, version=pending.version, tries=tries)
+
+
+def retry(draft: Draft, event: RetryAsked) -> None:
+    """Try at once what waits for its next try: of a node, or of an MR-cluster with its nodes."""
+    view = draft.view
+    names = [event.subject, *view.nodes_of(ClusterId(event.subject))]
+    keys = [key.of(name) for name in sorted(names) for key in (Key.HOST, Key.CLUSTER, Key.MEMBERSHIP, Key.SURVEY)]
+    waiting = [pending for key in keys if (pending := draft.pending(key)) is not None and pending.effect is not None]
+    if NodeId(event.subject) not in view.nodes and draft.cluster(ClusterId(event.subject)) is None:
+        draft.reply(event.ask, Reason("no-such-subject", {"subject": event.subject}))
+    elif not waiting:
+        draft.reply(event.ask, Reason("nothing-to-retry", {"subject": event.subject}))
+    else:
+        draft.say("retry-asked", subject=event.subject, by=event.by, tried=len(waiting))
+        draft.reply(event.ask, subject=event.subject, tried=len(waiting))
+        for pending in waiting:
+            if split(pending.key)[0] is Key.MEMBERSHIP:
+                draft.touch(ClusterId(split(pending.key)[1]), afresh=True)
+            else:
+                _again(draft, pending, tries=1)

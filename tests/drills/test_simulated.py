@@ -1,0 +1,86 @@
+"""Drills in the simulator: nothing is lost, and a world in which something would be is caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drills.every_step import SEEDS, codes, every_step
+from drills.hdfs import Hdfs
+from drills.plan import Fault, Kind, Plan, Spot, plan_of
+from drills.seeing import Seeing
+from drills.simulated import Drill, play
+from fawkes.core.model import ClusterId, NodeId, NodeLife
+from fawkes.core.sight import Blocks
+from fawkes.core.state import State
+
+
+def without_faults(seed: int) -> Plan:
+    return replace(plan_of(seed), faults=())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [range(20), range(20, 40)], ids=str)
+def test_nothing_is_lost(seeds: range) -> None:
+    assert {seed: result.failures for seed in seeds if (result := play(plan_of(seed))).failures} == {}
+
+
+def test_a_seed_is_played_again_to_the_letter() -> None:
+    first, second = Drill(plan_of(3)), Drill(plan_of(3))
+    assert replace(first.run(), took_s=0) == replace(second.run(), took_s=0)
+    assert list(first.store.entries()) == list(second.store.entries())
+
+
+def test_the_stories_of_every_step_have_moves_of_data_a_load_and_a_save() -> None:
+    for seed in SEEDS:
+        assert {"evacuated", "loaded", "saved", "grow", "shrink", "core-leaves"} <= codes(seed)
+
+
+def test_a_controller_that_dies_after_a_step_loses_nothing() -> None:
+    ways = list(every_step(SEEDS[0], every=30))
+    assert len(ways) > 9
+    assert {str(fault): result.failures for fault, result in ways if result.failures} == {}
+
+
+def test_every_fault_that_has_its_chance_strikes() -> None:
+    fault = Fault(kind=Kind.EMPTIED, spot=Spot.TRANSIENT_CORE, life=NodeLife.SERVING, back_s=8)
+    result = play(replace(plan_of(SEEDS[0]), faults=(fault,)))
+    assert result.tried[0].at_s is not None
+    assert result.failures == ()
+
+
+class Lies(Hdfs):
+    """An HDFS that reports every block as safe, although nobody copied anything."""
+
+    def report(self, cluster: ClusterId, node: NodeId, state: State, asked_us: int) -> Blocks:
+        return Blocks(asked_us=asked_us, known=True)
+
+
+class Careless(Drill):
+    """A drill in whose world a node counts as evacuated although nobody copied anything."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.hdfs = Lies(plan.story, self.world.dead)
+        self._seeing = Seeing(self.hdfs)
+
+    def _answer(self, kind: str, name: str) -> str | None:
+        return None if kind == "evacuate" else super()._answer(kind, name)
+
+
+def test_a_node_that_is_wiped_with_the_last_replica_is_caught() -> None:
+    seen = {failure.check for seed in range(12) for failure in Careless(without_faults(seed)).run().failures}
+    assert seen == {"data lost"}
+
+
+class Deaf(Drill):
+    """A drill in whose world no save is ever answered."""
+
+    def _answer(self, kind: str, name: str) -> str | None:
+        return "" if kind == "save" else super()._answer(kind, name)
+
+
+def test_what_is_held_for_ever_without_a_word_is_caught() -> None:
+    (failure, *_) = Deaf(without_faults(SEEDS[0])).run().failures
+    assert failure.check == "held without a word"

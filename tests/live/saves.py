@@ -1,0 +1,74 @@
+"""An output in an HDFS in memory, and saving it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.config.details import Output
+from fawkes.live.rest import close_session
+from fawkes.live.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
+from fawkes.live.saving import Save, Saved
+from fawkes.live.webhdfs import Hdfs
+from tests.live.fake_hdfs import FakeHdfs, running
+
+BLOCK = 1024
+FILES = {
+    "part-r-00000": 3 * BLOCK + 7,
+    "part-r-00001": 100,
+    "_SUCCESS": 0,
+    "deep/er/part": BLOCK,
+    "odd name\\with\nbreaks": 5,
+}
+
+
+@contextmanager
+def an_output() -> Iterator[FakeHdfs]:
+    """While this lasts ``/out/wc`` has the FILES."""
+    with running() as server:
+        random_bytes = random.Random(4)
+        for name, size in FILES.items():
+            data = random_bytes.randbytes(size)
+            blocks = [data[start : start + BLOCK] for start in range(0, size, BLOCK)]
+            server.put(f"/out/wc/{name}", *blocks, block_bytes=BLOCK)
+        server.make_folder("/out/wc/empty")
+        yield server
+    close_session()
+
+
+def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
+    return Save(
+        **{"hdfs": Hdfs.of(server.masters()), "output": "/out/wc", "target": target, "readers": 2, **changes}
+    ).run()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found.pop(MANIFEST, None)
+    return found
+
+
+def check(server: FakeHdfs, target: Path) -> None:
+    verify(Hdfs.of(server.masters()), "/out/wc", target)
+
+
+def unsaved(server: FakeHdfs, target: Path, **changes: Any) -> dict[str, str]:
+    """What a save could not have, and why."""
+    with pytest.raises(UnsavedError) as caught:
+        save(server, target, **changes)
+    assert not target.exists()
+    return {one.path: one.why for one in caught.value.unsaved}
+
+
+def working(target: Path) -> Path:
+    return target.with_name(f".{target.name}.saving")
+
+
+def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
+    found = (Output(path=path, save_to=str(save_to)) for path, save_to in outputs)
+    return at_stake(Hdfs.of(server.masters()), found)

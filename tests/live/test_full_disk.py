@@ -1,0 +1,206 @@
+"""A controller whose ledger's disk gets full, played with the commands: it says so, waits, and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from fawkes.core.effects import Reply
+from fawkes.core.events import PauseAsked
+from fawkes.errors import ExitStatus, FullError, RefusedError
+from fawkes.live.control import ControlServer
+from fawkes.live.post import Mailbox
+from fawkes.live.timers import Clock
+from tests.store.test_room import PRIVATE, can_mount
+
+LIMIT_S = 60.0
+
+#: a shell in a mount namespace of its own: everything that the test does to the small disk it does through it
+SHELL = """
+    mount -t tmpfs -o size=2m none "$1/state" || exit 1
+    echo ready
+    while read -r line; do eval "$line" >/dev/null 2>&1; echo "done $?"; done
+"""
+
+
+class Small:
+    """A site whose state folder is a disk of 2 MB, and commands on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "fawkes", "init", str(folder)], check=True, capture_output=True)
+        for name in ("known_hosts", "log"):
+            (folder / name).touch()
+        (folder / "state").mkdir(mode=0o700)
+        self._shell = subprocess.Popen(
+            [*PRIVATE, "sh", "-c", textwrap.dedent(SHELL), "sh", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._line() == "ready"
+
+    def _line(self) -> str:
+        assert self._shell.stdout is not None
+        return self._shell.stdout.readline().strip()
+
+    def sh(self, line: str) -> int:
+        """Run a line where the small disk is; its exit code."""
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(line + "\n")
+        self._shell.stdin.flush()
+        return int(self._line().removeprefix("done "))
+
+    def fawkes(self, *words: str) -> tuple[int, str]:
+        """A command on the site: its exit code, and what it wrote."""
+        out = self.folder / "out"
+        code = self.sh(f"{sys.executable} -m fawkes --site {self.folder} {' '.join(words)} >{out} 2>&1")
+        return code, out.read_text()
+
+    def fill(self) -> None:
+        for size in ("64k", "4k", "512"):
+            self.sh(f"dd if=/dev/zero of={self.folder}/state/filler.{size} bs={size}")
+
+    def free(self) -> None:
+        self.sh(f"rm {self.folder}/state/filler.*")
+
+    @property
+    def log(self) -> str:
+        """What the controller wrote to standard error."""
+        return (self.folder / "log").read_text()
+
+    def start(self) -> None:
+        self.sh(
+            f"{sys.executable} -m fawkes --site {self.folder} run 2>>{self.folder}/log & echo $! >{self.folder}/pid"
+        )
+
+    @property
+    def runs(self) -> bool:
+        """Whether the controller still runs."""
+        pid = (self.folder / "pid").read_text().strip()
+        with suppress(FileNotFoundError):
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return False
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError, FileNotFoundError, ValueError):
+            os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)
+        self._shell.kill()
+        self._shell.communicate()
+
+
+def _until(look: Callable[[], Any]) -> Any:
+    end = monotonic() + LIMIT_S
+    while not (found := look()):
+        assert monotonic() < end
+        sleep(0.1)
+    return found
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Small]:
+    made = Small(tmp_path / "site")
+    yield made
+    made.end()
+    shutil.rmtree(tmp_path)
+
+
+def _status(small: Small) -> Mapping[str, Any]:
+    code, said = small.fawkes("status", "-o", "json")
+    assert code == 0, said
+    pool: Mapping[str, Any] = json.loads(said)["pool"]
+    return pool
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
+def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
+    small.start()
+    _until(lambda: "controls pool" in small.log)
+    small.fill()
+    said: list[tuple[int, str]] = []
+    while not said or said[-1][0] == 0:
+        said.append(small.fawkes("pause", "--reason", f"a-visit-{len(said)}"))
+        assert len(said) < 200
+    held_up, first = said[-1], len(said) - 1
+    assert held_up[0] == ExitStatus.FAILED
+    assert f"{small.folder}/state/ledger.sqlite: not stored yet: the disk is full" in held_up[1]
+    code, refused = small.fawkes("resume")
+    assert code == ExitStatus.REFUSED
+    assert f"{small.folder}/state/ledger.sqlite: the ledger cannot be written: the disk is full" in refused
+    assert "Free some space" in refused
+    status = _status(small)
+    assert status["trouble"] == f"{small.folder}/state/ledger.sqlite: the ledger cannot be written: the disk is full"
+    assert status["paused"] == (f"a-visit-{first - 1}" if first else "")
+    assert "NOTHING IS DECIDED" in small.fawkes("status")[1]
+    assert small.log.count("the disk is full") == 1
+    assert small.runs
+    small.free()
+    _until(lambda: "has room again" in small.log)
+    after = _until(lambda: (found := _status(small))["paused"] == f"a-visit-{first}" and found)
+    assert after["trouble"] == ""
+    assert small.fawkes("resume")[0] == 0
+    assert small.fawkes("down", "--keep")[0] == 0
+    _until(lambda: not small.runs)
+    assert small.fawkes("verify")[0] == 0
+    assert small.fawkes("events", "--verify")[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
+def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:
+    small.start()
+    _until(lambda: "controls pool" in small.log)
+    small.fill()
+    _until(lambda: small.fawkes("pause", "--reason", "a-visit")[0] != 0)
+    small.sh(f"kill -TERM $(cat {small.folder}/pid)")
+    _until(lambda: not small.runs)
+    assert "Traceback" not in small.log
+    small.free()
+    assert small.fawkes("verify")[0] == 0
+    small.start()
+    _until(lambda: "epoch 2" in small.log)
+    assert small.fawkes("status")[0] == 0
+
+
+def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> None:
+    mailbox = Mailbox(Clock())
+    server = ControlServer(tmp_path / "state", mailbox.post, {}, mailbox.clock.now_us, stop=lambda by, for_good: None)
+    with closing(server):
+        caught: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                server.ask("pause", b'{"reason": "a visit"}', "ann")
+            except FullError as error:
+                caught.append(error)
+
+        waiting = threading.Thread(target=ask)
+        waiting.start()
+        event = mailbox.take()
+        assert isinstance(event, PauseAsked)
+        told = FullError("the disk is full")
+        mailbox.hold(RefusedError("no room"))
+        while waiting.is_alive():
+            server.hold_up(told)
+            waiting.join(0.01)
+        assert caught == [told]
+        for _ in range(3):
+            with pytest.raises(RefusedError, match="no room"):
+                server.ask("pause", b'{"reason": "a visit"}', "ann")
+        # Nobody waits for an answer any more: what was asked for may still be done.
+        server.reply(Reply(event.ask, None, {}))
+        assert server._waiting == {}

@@ -1,0 +1,118 @@
+"""The command, the files and the configuration of a job's attempt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.core.effects import Goal, Member, StartJob
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.dist.pig import PIG_PINS, pig_release
+from fawkes.dist.release import Release
+from fawkes.live.clusters import LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.setup import Command, Setup
+from fawkes.live.upload import Upload
+from fawkes.playbook import Folders, Lease
+from tests.live.test_fitness import node
+
+MASTER = NodeId("node1")
+C = ClusterId("c")
+ATTEMPT = "/srv/fawkes/clusters/c/jobs/q.1"
+TAG = "fawkes-q-1"
+RELEASE = Release(
+    version="3.5.0", layout="artifacts", root="/opt/hadoop", class_path=("lib/*",), task_class_path=("lib/*",),
+    java_flags=(), min_java=17, max_java=None, examples="ex.jar", streaming="st.jar", jobclient_tests="t.jar",
+)  # fmt: skip
+
+
+def effect(details: JobDetails) -> StartJob:
+    return StartJob(JobId("q"), C, 1, JobSpec(id=JobId("q"), cluster=C, details=details.plain()))
+
+
+def command(details: JobDetails) -> Command:
+    ground = SimpleNamespace(
+        nodes={MASTER: node("node1")},
+        folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
+        seen_from=lambda at: "",
+        addresses=lambda nodes: [],
+    )
+    setup = Setup(cast(Ground, ground), cast(Any, None))
+    setup._releases[MASTER, RELEASE.version] = RELEASE
+    setup._javas[MASTER, RELEASE.version] = "/jvm"
+    setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
+    of_cluster = ClusterDetails(hadoop_version=RELEASE.version)
+    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
+    cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
+    return setup.job_command(cluster, effect(details), details)
+
+
+def tags(made: Command) -> str:
+    text = made.conf["mapred-site.xml"]
+    return text.partition("<name>mapreduce.job.tags</name>")[2].partition("<value>")[2].partition("</value>")[0]
+
+
+KINDS = {
+    "jar": JobDetails(kind="jar", jar="/home/a/wc.jar"),
+    "class": JobDetails(kind="class", main_class="org.example.Wc"),
+    "streaming": JobDetails(kind="streaming", inputs=("/in",), mapper="cat", files=("/home/a/result",)),
+    "script": JobDetails(kind="script", command="true"),
+    "pig": JobDetails(kind="pig", pig="/home/a/q.pig"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_job_has_our_tag_whatever_tags_it_has_of_its_own(kind: str) -> None:
+    plain = command(KINDS[kind])
+    assert (tags(plain), plain.env["FAWKES_TAG"]) == (TAG, TAG)
+    own = command(replace(KINDS[kind], properties={"mapreduce.job.tags": "nightly, b"}))
+    assert tags(own) == f"nightly,b,{TAG}"
+
+
+@pytest.mark.parametrize("kind", ["jar", "class", "streaming", "pig"])
+@pytest.mark.parametrize("flag", [("-D", "mapreduce.job.tags=x"), ("-Dmapreduce.job.tags=x",)])
+def test_an_argument_that_sets_tags_has_ours_as_well(kind: str, flag: tuple[str, ...]) -> None:
+    argv = command(replace(KINDS[kind], args=(*flag, "/out"))).argv
+    assert f"{flag[-1]},{TAG}" in argv
+    assert flag[-1] not in argv
+
+
+class Puts:
+    """What was written where."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def put(self, at: NodeId, data: object, path: PurePosixPath, **how: object) -> None:
+        self.paths.append(str(path))
+
+
+def test_files_of_a_job_lie_where_its_command_and_nobody_else_looks(tmp_path: Any) -> None:
+    for name in ("result", "begun", "conf", "wc.jar"):
+        (tmp_path / name).touch()
+    details = replace(
+        KINDS["jar"], jar=f"{tmp_path}/wc.jar", files=tuple(f"{tmp_path}/{n}" for n in ("result", "begun", "conf"))
+    )
+    puts = Puts()
+    right = Lease(
+        node="node1",
+        work_dir=PurePosixPath("/srv/fawkes"),
+        pool="p",
+        cluster="c",
+        generation=1,
+        epoch=1,
+        controller="x",
+    )
+    Upload(cast(Any, puts)).job_files(MASTER, right, effect(details), details, {"core-site.xml": ""})
+    names = {name: f"{ATTEMPT}/files/{name}" for name in ("result", "begun", "conf", "wc.jar")}
+    assert sorted(puts.paths) == sorted([*names.values(), f"{ATTEMPT}/conf/core-site.xml"])
+    made = command(details)
+    assert names["wc.jar"] in made.argv
+    assert made.env["HADOOP_CONF_DIR"] == f"{ATTEMPT}/conf"
+    streaming = command(KINDS["streaming"]).argv
+    assert streaming[streaming.index("-files") + 1] == names["result"]

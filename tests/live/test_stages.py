@@ -1,0 +1,353 @@
+"""Saving the outputs of an MR-cluster, from the goal to its facts, against an HDFS in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.config.details import ClusterDetails, JobDetails, Output
+from fawkes.core.effects import Goal, Member
+from fawkes.core.effects import Save as SaveGoal
+from fawkes.core.events import Failed
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.errors import ElsewhereError, HostError, NodeRefusedError
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.data import StoppedError
+from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
+from fawkes.live.post import Mailbox
+from fawkes.live.rest import close_session
+from fawkes.live.saved import MANIFEST, UnsavedError
+from fawkes.live.stages import Stages
+from fawkes.live.timers import Clock
+from fawkes.live.world import LiveWorld
+from tests.live.fake_hdfs import FakeHdfs, rpc, running
+
+MASTER = NodeId("node1")
+C = ClusterId("c-1")
+GOAL = SaveGoal(C, 1)
+ORDERS = {"hdfs-freeze": ENTER_SAFE_MODE, "hdfs-thaw": LEAVE_SAFE_MODE}
+FAR = "hdfs://far:8020/saved"
+
+
+class FakeSetup:
+    """Knows where the NameNode answers."""
+
+    def __init__(self, server: FakeHdfs, port: int) -> None:
+        self.server, self.port = server, port
+
+    def masters(self, cluster: object) -> Any:
+        return self.server.masters()
+
+    def order(self, cluster: object, which: str) -> Any:
+        return "127.0.0.1", self.port, ORDERS[which]
+
+    def refresh_argv(self, cluster: object, which: str) -> list[str]:
+        return ["dfsadmin", which]
+
+    def environment(self, cluster: object, node: object) -> dict[str, str]:
+        return {}
+
+    def settings(self, cluster: object) -> dict[str, dict[str, str]]:
+        return {"mapred-site": {}, "yarn-site": {}}
+
+    def default_fs(self, cluster: object) -> str:
+        return "hdfs://near:8020"
+
+
+class FakeGround:
+    """Runs what the master is to be told by its own client."""
+
+    nodes = {MASTER: SimpleNamespace(user="hadoop", work_dir="/srv/fawkes")}
+    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
+
+    def __init__(self, server: FakeHdfs) -> None:
+        self.server = server
+        self.fails = False
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
+        return Ground.lease(cast(Ground, self), node, cluster, generation)
+
+    def run(self, node: NodeId, script: Any, doing: str) -> dict[str, str]:
+        if self.fails:
+            raise HostError("cannot be reached", host=node)
+        self.server.take("freeze" if "hdfs-freeze" in script.text else "thaw")
+        return {}
+
+
+class FakeCopies:
+    """Copies to another HDFS; each by its name, once, as an attempt that ended well is found again."""
+
+    def __init__(self, server: FakeHdfs) -> None:
+        self.server = server
+        self.begun: list[tuple[str, str]] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def run(self, cluster: object, name: str, details: JobDetails, stop: object) -> None:
+        if self.server.safe_mode:
+            raise HostError("Name node is in safe mode", host=MASTER)
+        if name not in [done for done, _ in self.begun]:
+            self.begun.append((name, details.args[0]))
+        self.meanwhile()
+
+
+class Site:
+    """An MR-cluster with outputs, and those who save them."""
+
+    def __init__(self, server: FakeHdfs, port: int, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.setup = FakeSetup(server, port)
+        self.ground = FakeGround(server)
+        self.copies = FakeCopies(server)
+        self.stopping = threading.Event()
+        self.outputs = {"/out/a": str(folder / "a"), "/out/b": str(folder / "b")}
+
+    def stages(self) -> Stages:
+        outputs = tuple(Output(path=path, save_to=to) for path, to in self.outputs.items())
+        clusters = Clusters()
+        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
+        spec = ClusterSpec(id=C, min_nodes=1)
+        clusters._put(LiveCluster(spec, ClusterDetails(outputs=outputs), MASTER, members))
+        found = Stages(cast(Any, self.ground), clusters, cast(Any, self.setup), cast(Any, None), self.stopping)
+        found._copies = cast(Any, self.copies)
+        return found
+
+    def save(self, current: Callable[[], bool] = lambda: True) -> Any:
+        return self.stages().save(GOAL, current)
+
+    def saved(self) -> dict[str, bytes]:
+        found = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with running() as server, rpc(server) as port:
+        server.put("/out/a/1", b"one")
+        server.put("/out/a/2", b"two")
+        server.put("/out/b/3", b"three")
+        yield Site(server, port, tmp_path / "saved")
+    close_session()
+
+
+ALL = {"a/1": b"one", "a/2": b"two", "b/3": b"three"}
+
+
+def test_outputs_are_saved_and_hdfs_takes_no_writes_any_more(site: Site) -> None:
+    assert site.save() == {
+        "outputs": [
+            {"path": "/out/a", "files": 2, "size": 6, "already": False},
+            {"path": "/out/b", "files": 1, "size": 5, "already": False},
+        ]
+    }
+    assert site.saved() == ALL
+    assert site.server.orders == ["freeze"]
+
+
+def test_what_is_written_up_to_the_last_moment_is_saved(site: Site) -> None:
+    """Whoever writes between the copy and the moment from which HDFS takes no writes loses nothing."""
+
+    def write(order: str) -> None:
+        site.server.put("/out/a/late", b"late")
+        site.server.put("/out/b/3", b"other")
+        del site.server.tree["/out/a/1"]
+
+    site.server.on_order = write
+    site.save()
+    assert site.saved() == {"a/2": b"two", "a/late": b"late", "b/3": b"other"}
+    assert site.server.reads.count("/out/a/2") == 1
+
+
+def test_an_output_that_appears_at_the_last_moment_is_saved(site: Site) -> None:
+    site.outputs["/out/new"] = str(site.folder / "new")
+    site.server.on_order = lambda order: site.server.put("/out/new/x", b"x")
+    assert site.save()["outputs"][2]["files"] == 1
+    assert site.saved() == ALL | {"new/x": b"x"}
+
+
+def test_one_bad_file_keeps_no_other_output_from_being_saved(site: Site) -> None:
+    site.server.unreadable.add("/out/a/1")
+    with pytest.raises(UnsavedError, match="/out/a/1") as caught:
+        site.save()
+    facts: Any = caught.value.facts
+    assert [row["path"] for row in facts["unsaved"]] == ["/out/a/1"]
+    assert facts["outputs"] == [{"path": "/out/b", "files": 1, "size": 5, "already": False}]
+    assert {name: data for name, data in site.saved().items() if name != ".a.saving/1"} == {
+        ".a.saving/2": b"two",
+        "b/3": b"three",
+    }
+    assert site.server.orders == ["freeze", "thaw"], "users may write again, and remove the bad file"
+    site.server.unreadable.clear()
+    site.server.reads.clear()
+    site.save()
+    assert site.saved() == ALL
+    assert site.server.reads == ["/out/a/1"]
+
+
+def test_a_folder_that_cannot_be_written_keeps_no_other_one_from_being_saved(site: Site) -> None:
+    site.folder.mkdir()
+    (site.folder / "a").mkdir()
+    (site.folder / "a" / "thesis").write_text("mine")
+    with pytest.raises(UnsavedError, match=f"/out/a .*has no {MANIFEST}"):
+        site.save()
+    assert site.saved() == {"a/thesis": b"mine", "b/3": b"three"}
+
+
+@pytest.mark.parametrize("order", ["freeze", "thaw"])
+def test_a_namenode_that_takes_no_rpc_is_told_by_its_client(site: Site, order: str) -> None:
+    site.server.refuses_rpc = True
+    if order == "thaw":
+        site.server.unreadable.add("/out/a/1")
+        with pytest.raises(UnsavedError):
+            site.save()
+    else:
+        site.save()
+    assert site.server.orders == (["freeze"] if order == "freeze" else ["freeze", "thaw"])
+
+
+def test_nothing_is_saved_while_writes_cannot_be_stopped(site: Site) -> None:
+    site.server.refuses_rpc = site.ground.fails = True
+    with pytest.raises(HostError):
+        site.save()
+    assert not (site.folder / "a").exists()
+
+
+def test_a_save_that_is_stopped_lets_users_write_again(site: Site) -> None:
+    frozen = threading.Event()
+    site.server.on_order = lambda order: frozen.set()
+    with pytest.raises(StoppedError):
+        site.save(lambda: not frozen.is_set())
+    assert site.server.orders == ["freeze", "thaw"]
+
+
+def test_a_newer_goal_at_the_end_lets_users_write_again(site: Site) -> None:
+    site.outputs = {"/out/gone": str(site.folder / "gone")}
+    frozen = threading.Event()
+    site.server.on_order = lambda order: frozen.set()
+    assert site.save(lambda: not frozen.is_set()) is None
+    assert site.server.orders == ["freeze", "thaw"]
+
+
+def test_a_controller_that_was_killed_left_hdfs_without_writes(site: Site) -> None:
+    """The next one goes on as if nothing had been."""
+    site.server.safe_mode = True
+    site.outputs["/out/far"] = FAR
+    site.server.put("/out/far/x", b"x")
+    site.save()
+    assert site.server.orders == ["thaw", "freeze"]
+    assert site.saved() == ALL
+
+
+def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+    assert site.save() == {"outputs": [{"path": "/out/a", "save_to": FAR}]}
+    ((name, how),) = site.copies.begun
+    assert how == "-atomic"
+    assert name.startswith("save-0-")
+    assert site.server.orders == ["thaw", "freeze"]
+
+
+def test_a_copy_that_is_done_is_not_done_again(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+    site.save()
+    site.save()
+    assert len(site.copies.begun) == 1
+
+
+def test_what_changed_while_it_was_copied_is_a_failed_try_and_is_copied_by_the_next(site: Site) -> None:
+    site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
+    site.copies.meanwhile = lambda: site.server.put("/out/a/late", b"late")
+    with pytest.raises(UnsavedError, match=r"/out/a .*changed while it was copied"):
+        site.save()
+    assert site.server.orders == ["thaw", "freeze", "thaw"]
+    assert site.saved() == {"b/3": b"three"}
+    site.copies.meanwhile = lambda: None
+    site.save()
+    # The target is a copy of ours by now: it is brought up to date.
+    assert [how for _, how in site.copies.begun] == ["-atomic", "-update"]
+
+
+def test_a_file_that_is_still_being_written_is_not_copied_whole(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+    site.server.tree["/out/a/1"].being_written = True
+    with pytest.raises(UnsavedError, match="under construction"):
+        site.save()
+
+
+def test_another_target_is_no_copy_of_ours(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+    site.save()
+    site.server.safe_mode = False
+    site.outputs = {"/out/a": f"{FAR}2"}
+    site.save()
+    assert [how for _, how in site.copies.begun] == ["-atomic", "-atomic"]
+
+
+def test_another_controller_ends_the_save(site: Site) -> None:
+    def elsewhere() -> None:
+        raise ElsewhereError("another controller is in charge")
+
+    site.outputs = {"/out/a": FAR}
+    site.copies.meanwhile = elsewhere
+    with pytest.raises(ElsewhereError):
+        site.save()
+
+
+def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) -> None:
+    def refuse() -> None:
+        raise NodeRefusedError("its lease is damaged", host=MASTER)
+
+    site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
+    site.copies.meanwhile = refuse
+    with pytest.raises(NodeRefusedError):
+        site.save()
+    assert site.saved() == {"b/3": b"three"}
+
+
+def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
+    site.server.unreadable.add("/out/a/1")
+    world = LiveWorld(
+        Mailbox(Clock(0)),
+        cast(Any, SimpleNamespace(close=lambda: None)),
+        Clusters(),
+        threads=2,
+        reply=lambda effect: None,
+        refused=lambda error: None,
+    )
+    world._hands = cast(Any, SimpleNamespace(stages=site.stages()))
+    try:
+        world.start([GOAL])
+        event = world.next_event()
+    finally:
+        world.close()
+    assert isinstance(event, Failed)
+    assert event.facts["unsaved_count"] == 1
+    assert "/out/a/1" in event.error
+
+
+def test_without_outputs_nobody_is_asked(site: Site) -> None:
+    site.outputs = {}
+    site.server.down.add("127.0.0.1")
+    assert site.save() == {"outputs": []}
+
+
+def test_what_is_at_stake_is_told_of_what_nobody_declared_as_well(site: Site) -> None:
+    site.server.put("/user/alice/thesis", b"mine")
+    site.server.tree["/user/alice"].owner = "alice"
+    cluster = site.stages()._known(C)
+    rows = site.stages().at_stake(cluster)
+    common = {"cluster": C, "saved": False}
+    assert rows == [
+        common | {"path": path, "bytes": size, "save_to": to, "owner": owner, "files": files}
+        for path, size, to, owner, files in [
+            ("/out/a", 6, str(site.folder / "a"), "hadoop", 2),
+            ("/out/b", 5, str(site.folder / "b"), "hadoop", 1),
+            ("/user/alice", 4, "", "alice", 1),
+        ]
+    ]

@@ -1,0 +1,255 @@
+"""What lies in HDFS that nobody declared, and what runs that is not ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.live.data import LOADED
+from fawkes.live.rest import close_session
+from fawkes.live.saved import files_below
+from fawkes.live.sources import fingerprint
+from fawkes.live.survey import Bounds, bookkeeping, survey
+from fawkes.live.webhdfs import Hdfs
+from tests.live.fake_hdfs import FakeHdfs, running
+from tests.support.stub import Stub, stub_master
+
+APPS = "/ws/v1/cluster/apps"
+INFO = "/ws/v1/cluster/info"
+ACTIVE = {"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}
+SETTINGS = {
+    "mapred-site": {
+        "yarn.app.mapreduce.am.staging-dir": "/staging",
+        "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
+        "mapreduce.jobhistory.done-dir": "/history/done",
+    },
+    "yarn-site": {"yarn.nodemanager.remote-app-log-dir": "/logs"},
+}
+
+
+class Site:
+    """An MR-cluster with an output and an input, and its masters."""
+
+    def __init__(self, server: FakeHdfs, yarn: Stub) -> None:
+        self.server, self.yarn = server, yarn
+        self.conf: Any = SETTINGS
+        self.bounds = Bounds()
+        self.details = ClusterDetails(
+            outputs=(Output(path="/out/a", save_to="/nowhere/a"),), data=(DataSet(source="/src", to="/in/set"),)
+        )
+
+    def masters(self, cluster: object) -> Any:
+        found = self.server.masters()
+        return SimpleNamespace(namenode=found.namenode, user="hadoop", resource_manager=self.yarn.url)
+
+    def settings(self, cluster: object) -> Any:
+        return self.conf
+
+    def load(self) -> None:
+        self.server.put("/in/set/1", b"input")
+        hdfs = Hdfs.of(self.server.masters())
+        hdfs.set_note("/in/set", LOADED, fingerprint(files_below(hdfs, "/in/set")))
+
+    def survey(self) -> Any:
+        return survey(cast(Any, SimpleNamespace(details=self.details)), cast(Any, self), self.bounds)
+
+    def undeclared(self) -> dict[str, tuple[int, int]]:
+        """Bytes and files by path."""
+        return {row["path"]: (row["bytes"], row["files"]) for row in self.survey()["undeclared"]}
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[tuple[FakeHdfs, Stub]]:
+    with running() as server, stub_master() as yarn:
+        yield server, yarn
+    close_session()
+
+
+@pytest.fixture
+def site(both: tuple[FakeHdfs, Stub]) -> Site:
+    server, yarn = both
+    fresh(server)
+    yarn.answers = {APPS: {"apps": {}}, INFO: ACTIVE}
+    return Site(server, yarn)
+
+
+def fresh(server: FakeHdfs) -> None:
+    server.tree = {"/": type(server.tree["/"])(folder=True)}
+    server.down.clear()
+    server.asked.clear()
+    server.said.clear()
+    server.page = 1000
+
+
+def test_nothing_is_undeclared(site: Site) -> None:
+    site.load()
+    site.server.put("/out/a/part", b"output")
+    site.server.put("/staging/alice/.staging/job_1/job.xml", b"x")
+    site.server.put("/history/new/alice/job_1.jhist", b"x")
+    site.server.put("/history/done/2026/11/job_1.jhist", b"x")
+    site.server.put("/logs/alice/bucket-logs-tfile/0001/application_1/n1", b"x")
+    site.server.put("/logs/alice/logs/application_1/n1", b"x")
+    site.server.make_folder("/user/alice")
+    assert site.survey() == {"undeclared": [], "applications": [], "unsaved_bytes": 6}
+
+
+def test_a_folder_of_a_user(site: Site) -> None:
+    site.server.put("/user/alice/deep/old", b"12345")
+    site.server.put("/user/alice/new", b"123")
+    site.server.put("/user/bob/empty", b"")
+    site.server.tree["/user/alice"].owner = "alice"
+    changed = site.server.tree["/user/alice/new"].changed_ms * 1000
+    alice, bob = site.survey()["undeclared"]
+    assert (alice["path"], alice["bytes"], alice["files"], alice["owner"]) == ("/user/alice", 8, 2, "alice")
+    assert alice["newest"][0] == {"path": "/user/alice/new", "bytes": 3, "changed_us": changed}
+    assert [one["path"] for one in alice["newest"]] == ["/user/alice/new", "/user/alice/deep/old"]
+    assert (bob["path"], bob["bytes"], bob["files"]) == ("/user/bob", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "row"),
+    [
+        ("/data/x/y", "/data"),
+        ("/file", "/"),
+        ("/user/file", "/user"),
+        ("/out/other/part", "/out"),
+        ("/out/file", "/out"),
+        ("/in/other", "/in"),
+        ("/in/set2/x", "/in"),
+        ("/staging/alice/mine", "/staging"),
+        ("/staging/notes", "/staging"),
+        ("/history/mine", "/history"),
+        ("/logs/alice/mine/x", "/logs"),
+        ("/tmp/hive/x", "/tmp"),
+        ("/out/ab/x", "/out"),
+    ],
+)
+def test_everything_else_is_somebodys(site: Site, path: str, row: str) -> None:
+    site.load()
+    site.server.put("/out/a/part", b"output")
+    site.server.put("/staging/alice/.staging/job_1/job.xml", b"x")
+    site.server.put(path, b"12")
+    assert site.undeclared() == {row: (2, 1)}
+
+
+def test_a_staging_folder_among_the_users_folders_hides_nothing(site: Site) -> None:
+    mapred = SETTINGS["mapred-site"] | {"yarn.app.mapreduce.am.staging-dir": "hdfs://nn:8020/user"}
+    site.conf = SETTINGS | {"mapred-site": mapred}
+    site.server.put("/user/alice/.staging/job_1/job.xml", b"x")
+    site.server.put("/user/alice/thesis", b"123")
+    site.server.put("/user/alice/deep/er", b"4")
+    assert site.undeclared() == {"/user/alice": (4, 2)}
+
+
+def test_a_folder_that_only_hadoop_could_resolve_hides_nothing() -> None:
+    mapred = SETTINGS["mapred-site"] | {"mapreduce.jobhistory.done-dir": "${hadoop.tmp.dir}/done"}
+    found = bookkeeping({"mapred-site": mapred, "yarn-site": {}})
+    assert found == [("staging", "*", ".staging"), ("history", "new")]
+
+
+def test_a_declared_name_is_no_pattern(site: Site) -> None:
+    site.details = ClusterDetails(outputs=(Output(path="/out/*", save_to="/nowhere"),))
+    site.server.put("/out/b", b"1")
+    site.server.put("/out/*/c", b"1")
+    assert site.undeclared() == {"/out": (1, 1)}
+
+
+@pytest.mark.parametrize("change", ["add", "replace", "touch", "remove", "note"])
+def test_an_input_that_is_not_as_it_was_loaded(site: Site, change: str) -> None:
+    site.server.put("/in/set/2", b"more!")
+    site.load()
+    assert site.undeclared() == {}
+    match change:
+        case "add":
+            site.server.put("/in/set/deep/3", b"mine")
+        case "replace":
+            site.server.put("/in/set/1", b"other")
+        case "touch":
+            site.server.tree["/in/set/1"].changed_ms += 1
+        case "remove":
+            del site.server.tree["/in/set/2"]
+        case "note":
+            site.server.tree["/in/set"].xattrs.clear()
+    assert site.undeclared().keys() == {"/in/set"}
+
+
+def test_applications_that_are_not_ours(site: Site) -> None:
+    row = {"id": "application_1_0001", "name": "word count", "user": "alice", "state": "RUNNING", "startedTime": 2}
+    ours = {"id": "application_1_0002", "state": "RUNNING", "applicationTags": "mine,fawkes-j1-1"}
+    waiting = {"id": "application_1_0003", "user": "bob", "state": "ACCEPTED", "startedTime": 1}
+    over = {"id": "application_1_0004", "user": "bob", "state": "FINISHED", "startedTime": 1}
+    site.yarn.answers[APPS] = {"apps": {"app": [row, ours, waiting, over]}}
+    assert site.survey()["applications"] == [
+        {"id": "application_1_0003", "name": "", "user": "bob"},
+        {"id": "application_1_0001", "name": "word count", "user": "alice"},
+    ]
+
+
+def test_a_resource_manager_that_recovers_knows_nothing_yet(site: Site) -> None:
+    site.yarn.answers[INFO] = {"clusterInfo": ACTIVE["clusterInfo"] | {"haState": "STANDBY"}}
+    assert site.survey()["applications"] is None
+
+
+def test_each_part_may_be_unknown(site: Site) -> None:
+    site.server.put("/user/alice/x", b"1")
+    del site.yarn.answers[APPS]
+    found = site.survey()
+    assert (found["applications"], len(found["undeclared"]), found["unsaved_bytes"]) == (None, 1, 0)
+    site.yarn.answers[APPS] = {"apps": {}}
+    site.server.down.add("127.0.0.1")
+    assert site.survey() == {"undeclared": None, "applications": [], "unsaved_bytes": None}
+
+
+def test_a_listing_that_lies_is_not_known(site: Site) -> None:
+    site.server.said["/"] = [{"pathSuffix": "../x", "type": "FILE", "length": 1, "modificationTime": 1}]
+    assert site.survey()["undeclared"] is None
+
+
+def test_very_many_names_are_not_looked_at(site: Site) -> None:
+    """Sizes come from the NameNode's own sums, the newest files from a bounded look."""
+    site.bounds = Bounds(names=40)
+    site.server.page = 10
+    for n in range(300):
+        site.server.put(f"/user/alice/many/{n:03}", b"1")
+    assert site.undeclared() == {"/user/alice": (300, 300)}
+    listed = [path for op, path in site.server.asked if op == "LISTSTATUS_BATCH" and path == "/user/alice/many"]
+    assert len(listed) == 4
+
+
+def test_very_many_folders_are_added_up(site: Site) -> None:
+    site.bounds = Bounds(rows=3)
+    for n in range(5):
+        site.server.put(f"/user/u{n}/x", b"1")
+        site.server.put(f"/top{n}/x", b"1")
+    rows = site.undeclared()
+    assert sum(size for size, _ in rows.values()) == 10
+    assert len(rows) <= 5
+
+
+_NAMES = st.lists(
+    st.sampled_from(["user", "out", "a", "in", "set", "staging", ".staging", "x", "tmp"]), min_size=1, max_size=5
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(paths=st.sets(_NAMES.map(tuple), max_size=8))
+def test_no_file_is_nobodys(both: tuple[FakeHdfs, Stub], paths: set[tuple[str, ...]]) -> None:
+    """Every file is either declared, an input, bookkeeping, or in exactly one row."""
+    server, yarn = both
+    fresh(server)
+    yarn.answers = {APPS: {"apps": {}}, INFO: ACTIVE}
+    site = Site(server, yarn)
+    files = {p for p in paths if not any(o != p and o[: len(p)] == p for o in paths)}
+    for parts in files:
+        server.put("/" + "/".join(parts), b"1")
+    ours = [
+        p for p in files if p[:2] in {("out", "a"), ("in", "set")} or (p[0] == "staging" and p[2:3] == (".staging",))
+    ]
+    rows = {path: count for path, (_, count) in site.undeclared().items() if path != "/in/set"}
+    assert sum(rows.values()) == len(files) - len(ours)
