@@ -9,9 +9,9 @@ from itertools import takewhile
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Deploy
 from fawkes.core.free import FreeNodes
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Role
-from fawkes.core.moves import claim
-from fawkes.core.plan import TO_ADMIT, donors, give
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Role
+from fawkes.core.moves import claim, clean
+from fawkes.core.plan import TO_ADMIT, donors, give, home
 from fawkes.core.targets import Bounds, whole_nodes
 
 
@@ -88,6 +88,27 @@ def _deploy(draft: Draft, state: ClusterState) -> None:
     draft.put_cluster(state)
     effect = Deploy(state.id, state.version, state.spec, draft.members(state.id), chosen[0].node.id)
     draft.act(effect, within_us=draft.settings.deploy_us, version=state.version)
+
+
+def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
+    """Deploy on another node instead of one that refuses to be changed; False when none is free.
+
+    Nothing runs yet: taking all nodes is the first step of a deployment.
+    """
+    state, free = draft.node(node), FreeNodes(draft, core=True)
+    if state.owner != cluster.id or state.life is not NodeLife.JOINING or not len(free):
+        return False
+    clean(draft, state, draft.say("node-refused", node=node, cluster=cluster.id, error=cluster.alert))
+    other = free.take(home(draft, cluster.id))
+    claim(
+        draft, other, cluster.id, Role.CORE, draft.say("replaces", node=other.node.id, cluster=cluster.id, other=node)
+    )
+    master = other.node.id if cluster.master == node else cluster.master or other.node.id
+    cluster = replace(cluster, master=master, version=cluster.version + 1, alert="")
+    draft.put_cluster(cluster)
+    effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master)
+    draft.act(effect, within_us=draft.settings.deploy_us, version=cluster.version)
+    return True
 
 
 def _make_room(draft: Draft, waiting: list[ClusterState]) -> None:

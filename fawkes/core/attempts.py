@@ -35,11 +35,12 @@ def live(seen: Attempt) -> bool:
     return any(one.life is AppLife.LIVE for one in seen.applications or ())
 
 
-def judge(seen: Attempt, *, began: bool, cancelling: bool, quiet: bool) -> Verdict | None:
+def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Verdict | None:
     """What the facts say of an attempt; None while they do not say anything.
 
-    ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``quiet``: its client has run for
-    so long without an application that it counts as running.
+    ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
+    ``quiet_us``. Then a client without an application counts as running, and one that left nothing behind as gone:
+    before, it may be just about to begin.
     """
     if seen.refused:
         return Verdict(Progress.REFUSED, seen.refused)
@@ -47,13 +48,15 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, quiet: bool) -> Verdi
         case Launcher.NOT_KNOWN:
             return None
         case Launcher.RUNNING:
-            return Verdict(Progress.RUNNING) if seen.applications or seen.own or quiet else None
+            return Verdict(Progress.RUNNING) if seen.applications or seen.own or lasted else None
         case Launcher.FINISHED if seen.exit == 0:
             return Verdict(Progress.SUCCEEDED)
     if seen.applications is None:
         return None
     if live(seen):
         return Verdict(Progress.RUNNING)
+    if seen.launcher is Launcher.LOST and not seen.applications and not lasted:
+        return None
     if cancelling or seen.cancelled:
         return Verdict(Progress.CANCELLED)
     if seen.launcher is Launcher.FINISHED:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import backoff, jobs, release
-from fawkes.core.admission import admit
+from fawkes.core.admission import admit, deploy_without
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Membership, Retire, Survey
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeLife
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
 
@@ -87,11 +87,14 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:
-    """Try again while that may help; without its data a MR-cluster is of no use, without its save it stays."""
+    """Try again while that may help; without its data an MR-cluster is of no use, without its save it stays."""
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
     draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **event.facts)
     draft.put_cluster(replace(cluster, alert=f"{_MEMBERS}: {event.error}" if members else event.error))
+    refused = event.facts.get("refused")
+    if stage is ClusterLife.DEPLOYING and isinstance(refused, str) and deploy_without(draft, cluster, NodeId(refused)):
+        return
     hopeless = event.final or pending.tries >= draft.settings.deploy_attempts
     if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and hopeless:
         _give_up(draft, cluster, event.error)
@@ -108,7 +111,7 @@ def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
 
 
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:
-    """A deadline of a MR-cluster has passed: what should be is said again; its members as they are by now."""
+    """A deadline of an MR-cluster has passed: what should be is said again; its members as they are by now."""
     cluster = draft.cluster(ClusterId(pending.key.partition(":")[2]))
     if cluster is None or pending.effect is None or not _has_goal(cluster, pending):
         draft.settle(pending.key)

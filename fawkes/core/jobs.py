@@ -11,7 +11,7 @@ from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, 
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, Reason
-from fawkes.core.sight import Launcher
+from fawkes.core.sight import Attempt, Launcher
 
 _ENDS = {
     Progress.SUCCEEDED: JobLife.SUCCEEDED,
@@ -87,19 +87,38 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, seen=event.seen.launcher)
         return
-    seen, quiet = event.seen, Key.QUIET.of(job.id)
+    seen = event.seen
     cancelling = job.life is JobLife.CANCELLING
-    verdict = attempts.judge(seen, began=job.life is not JobLife.STARTING, cancelling=cancelling, quiet=False)
+    verdict = attempts.judge(seen, began=job.life is not JobLife.STARTING, cancelling=cancelling, lasted=False)
     if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
         # Its client was ended before the ResourceManager knew of this application.
         effect = CancelJob(job.id, job.cluster, job.attempt)
         draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
     elif verdict is not None:
         observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
-    elif seen.launcher is Launcher.RUNNING and job.life is JobLife.STARTING and draft.pending(quiet) is None:
+    else:
+        _undecided(draft, job, seen)
+
+
+def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
+    """Facts that say nothing yet: they may when they last; what could not be worked on is tried again soon."""
+    quiet, before = Key.QUIET.of(job.id), None if job.seen is None else job.seen.launcher
+    draft.put_job(replace(job, seen=seen))
+    if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
         draft.expect(quiet, draft.settings.quiet_us)
-    elif seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
+    if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
         _sooner(draft, Key.JOB.of(job.id))
+
+
+def _lasted(draft: Draft, job: JobState) -> None:
+    """How an attempt stood when that was not enough to judge it has lasted."""
+    if job.seen is None:
+        return
+    event = AttemptSeen(at_us=draft.at_us, job=job.id, attempt=job.attempt, seen=job.seen)
+    cancelling = job.life is JobLife.CANCELLING
+    verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True)
+    if verdict is not None:
+        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
 
 
 def _sooner(draft: Draft, key: str) -> None:
@@ -137,13 +156,17 @@ def observed(draft: Draft, event: JobObserved) -> None:
     if event.progress is Progress.RUNNING:
         if job.life is JobLife.STARTING:
             _runs(draft, job, event)
+        elif job.seen is not None:
+            # It had been taken for lost, and is not.
+            draft.put_job(replace(job, seen=None))
+            draft.settle(Key.QUIET.of(job.id))
         return
     _settle(draft, job)
     if event.application or event.log:
         job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt <= job.spec.retries:
-        draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None))
+        draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None))
         draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
     else:
         _end(draft, job, event)
@@ -162,7 +185,8 @@ def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
 
 def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
     started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
-    draft.put_job(replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application))
+    job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application, seen=None)
+    draft.put_job(job)
     effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
     draft.settle(Key.QUIET.of(job.id))
     draft.expect(Key.JOB.of(job.id), _FOR_EVER_US, effect=effect, version=job.attempt)
@@ -229,9 +253,7 @@ def over_time(draft: Draft, key: str) -> None:
         draft.settle(key)
     elif kind is Key.QUIET:
         draft.settle(key)
-        if job.life is JobLife.STARTING:
-            started = JobObserved(at_us=draft.at_us, job=job.id, attempt=job.attempt, progress=Progress.RUNNING)
-            _runs(draft, job, started)
+        _lasted(draft, job)
     elif kind is Key.LIMIT:
         draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
         cancel(draft, job, _TOO_LONG)

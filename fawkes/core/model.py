@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
-from fawkes.core.sight import Sight
+from fawkes.core.sight import Attempt, Sight
 
 NodeId = NewType("NodeId", str)
 ClusterId = NewType("ClusterId", str)
@@ -205,7 +205,10 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
-    """A MR-job and what the ledger says about it; attempts count from 1."""
+    """An MR-job and what the ledger says about it; attempts count from 1.
+
+    ``seen`` is how its attempt stood when that was not enough to judge it.
+    """
 
     spec: JobSpec
     life: JobLife = JobLife.QUEUED
@@ -217,6 +220,7 @@ class JobState:
     application: str = ""
     why: str = ""
     log: str = ""
+    seen: Attempt | None = None
 
     @property
     def id(self) -> JobId:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
 from fawkes.core.keys import Key
@@ -94,11 +95,11 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
 def no_alert(draft: Draft, state: NodeState) -> None:
     """An MR-cluster is not red for this node any more; another one that is held may still be a reason."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
-    if cluster is None or not cluster.alert.startswith(f"{state.node.id}: "):
+    if cluster is None or not cluster.alert.startswith(alerts.of_node(state.node.id)):
         return
     nodes = draft.nodes_of(cluster.id)
     held = [n for n in nodes if n.life is NodeLife.LOST and n.leaving and n.node.id != state.node.id]
-    draft.put_cluster(replace(cluster, alert=f"{held[0].node.id}: {held[0].alert}" if held else ""))
+    draft.put_cluster(replace(cluster, alert=alerts.of_node(held[0].node.id) + held[0].alert if held else ""))
 
 
 def wiped(draft: Draft, state: NodeState) -> None:

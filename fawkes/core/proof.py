@@ -23,7 +23,7 @@ _LIVE = "LIVE"
 _READABLE = frozenset(
     {_LIVE, "DECOMMISSIONING", "DECOMMISSIONED", "ENTERING MAINTENANCE", "IN MAINTENANCE", "STALE_NODE"}
 )
-_ERASURE = re.compile(r"-(\d+)-(\d+)-")
+_ERASURE = re.compile(r"-(\d+)-(\d+)-(\d+)k$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,16 @@ class Proof:
     missing_before: tuple[str, ...] | None = None
 
 
-def cells_of(policy: str) -> int | None:
-    """The cells of a block group under a policy such as ``RS-6-3-1024k``; None when it has no such form."""
+def cells_of(policy: str, length: int | None = None) -> int | None:
+    """The cells of a block group under a policy such as ``RS-6-3-1024k``; None when it has no such form.
+
+    A group of so few bytes (``length``) that not all data cells are used has fewer: nobody ever writes the others.
+    """
     found = _ERASURE.search(policy)
-    return None if found is None else int(found[1]) + int(found[2])
+    if found is None:
+        return None
+    data, parity, cell_bytes = int(found[1]), int(found[2]), int(found[3]) << 10
+    return parity + (data if length is None else max(1, min(data, -(-length // max(1, cell_bytes)))))
 
 
 @dataclass(slots=True)

@@ -15,9 +15,6 @@ from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 from fawkes.core.tags import tag_of
 
-#: how alerts begin that later readings end
-_UNREADABLE, MISSING = "its masters cannot be read", "blocks are missing in HDFS"
-
 
 def sampled(draft: Draft, event: Sampled) -> None:
     """Keep the samples; freeze what cannot be read; notice idleness; release jobs."""
@@ -35,7 +32,7 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     latest = draft.view.latest(cluster.id)
     seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
     if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        alert = f"{_UNREADABLE}: {reading.error}"
+        alert = f"{alerts.UNREADABLE}: {reading.error}"
         draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=alert))
         draft.say("unreadable", cluster=cluster.id, error=reading.error)
 
@@ -51,23 +48,24 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
-    if idle_us != cluster.idle_us:
-        cluster = alerts.ended(cluster, alerts.IDLE)
-    new = replace(cluster, unreadable_us=None, alert=_alert(cluster, reading), idle_us=idle_us)
+    new = replace(cluster, unreadable_us=None, alert=_alert(cluster, reading, idle_us), idle_us=idle_us)
     if new != cluster:
         draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
 
 
-def _alert(cluster: ClusterState, reading: Reading) -> str:
+def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None) -> str:
     """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
-    if reading.missing_blocks and (not cluster.alert or cluster.alert.startswith((_UNREADABLE, MISSING))):
-        return f"{MISSING}: {reading.missing_blocks}. `hdfs fsck /` names the files"
-    passed = cluster.alert.startswith(_UNREADABLE) or (
-        reading.missing_blocks == 0 and cluster.alert.startswith(MISSING)
+    passed = (
+        (alerts.UNREADABLE, True),
+        (alerts.MISSING, reading.missing_blocks == 0),
+        (alerts.IDLE, idle_us != cluster.idle_us),
     )
-    return "" if passed else cluster.alert
+    alert = "" if any(ended and cluster.alert.startswith(begin) for begin, ended in passed) else cluster.alert
+    if reading.missing_blocks and (not alert or alert.startswith(alerts.MISSING)):
+        return f"{alerts.MISSING}: {reading.missing_blocks}. `hdfs fsck /` names the files"
+    return alert
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
@@ -250,4 +251,4 @@ def _cluster_alert(draft: Draft, state: NodeState, why: str) -> None:
     """An MR-cluster that waits for a lost node with data is red until that is settled."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is not None and state.life is NodeLife.LOST:
-        draft.put_cluster(replace(cluster, alert=f"{state.node.id}: {why}"))
+        draft.put_cluster(replace(cluster, alert=f"{alerts.of_node(state.node.id)}{why}"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Set
+from dataclasses import dataclass
 
 from fawkes.core.model import NodeId
 from fawkes.core.proof import BlockSeen, cells_of, reports, with_counts
@@ -14,14 +15,45 @@ from fawkes.core.sight import Blocks
 from fawkes.live.masters import MasterAddresses, Storage, StorageNode
 from fawkes.live.rest import Deadline, UnreadableError, get_lines
 
+# A name may have a line break in it: then its first part is the line before.
 _FILE = re.compile(
-    r"(/.*) \d+ bytes, (?:replicated: replication=(\d+)|erasure-coded: policy=(\S+)), \d+ block\(s\)(.*)"
+    r"(.*) \d+ bytes, (?:replicated: replication=(\d+)|erasure-coded: policy=(\S+)), (\d+) block\(s\)(.*)"
 )
-_BLOCK = re.compile(r"\d+\. \S+:blk_-?\d+")
+_BLOCK = re.compile(r"\d+\. \S+:blk_-?\d+_\d+ len=(\d+)")
 _REPLICA = re.compile(r"DatanodeInfoWithStorage\[([^][,]+),[^]]*\]\(([A-Z_ ]+)\)")
 _ANY_REPLICA = "DatanodeInfoWithStorage["
 _OPEN = "OPENFORWRITE"
-_WHOLE = ("is HEALTHY", "is CORRUPT", "does not exist")
+_MISSING = " MISSING!"
+_WHOLE = (
+    "The filesystem under path '{}' is HEALTHY",
+    "The filesystem under path '{}' is CORRUPT",
+    "Path '{}' does not exist",
+)
+
+
+@dataclass(slots=True)
+class _File:
+    """A file of a report: ``left`` of its blocks are still to come."""
+
+    name: str
+    is_open: bool
+    left: int
+    replication: int
+    policy: str
+
+    @classmethod
+    def of(cls, line: re.Match[str]) -> _File:
+        """The file that a line of the report announces."""
+        name, replication, policy, count, state = line.groups()
+        return cls(name, _OPEN in state, int(count), int(replication or 0), policy or "")
+
+    def block(self, length: int, replicas: tuple[tuple[str, str], ...]) -> BlockSeen | None:
+        """One of its blocks; None where it has no more of them, or a policy that is not known."""
+        # One replica of what is being written is enough to go on from, one cell of a group is not.
+        is_open = self.is_open and not self.policy
+        wanted = cells_of(self.policy, None if self.is_open else length) if self.policy else self.replication
+        self.left -= 1
+        return BlockSeen(self.name, is_open, wanted, replicas) if wanted and self.left >= 0 else None
 
 
 def counts(hdfs: Storage, node: NodeId) -> Blocks:
@@ -72,25 +104,37 @@ def sound(hdfs: Storage, heard_us: int) -> frozenset[str]:
 
 
 def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Iterator[BlockSeen]:
-    """Every block of every file below a folder, with its replicas; none when the folder is not there.
+    """Every block of every file below a folder, snapshots included; none when the folder is not there.
 
     UnreadableError when the report is cut short, or has a form that is not known: a block that is overlooked is lost.
     """
     url = f"{masters.namenode}/fsck"
-    wanted = dict.fromkeys(("files", "blocks", "replicadetails", "openforwrite"), "1")
-    last = ""
-    file, is_open, replication = "", False, 0
+    wanted = dict.fromkeys(("files", "blocks", "replicadetails", "openforwrite", "includeSnapshots"), "1")
+    last = previous = ""
+    file = _File("", False, 0, 0, "")
     for line in get_lines(url, deadline, {"ugi": masters.user, "path": path, **wanted}):
         last = line or last
         if match := _FILE.match(line):
-            cells = cells_of(match[3]) if match[3] else int(match[2])
-            if not cells:
-                raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
-            file, is_open, replication = match[1], _OPEN in match[4], cells
-        elif _BLOCK.match(line):
+            _complete(file, url)
+            file = _File.of(match)
+            if not file.name.startswith("/"):
+                file.name = f"{previous}\n{file.name}"
+        elif match := _BLOCK.match(line):
             replicas = tuple(_REPLICA.findall(line))
-            if not file or len(replicas) != line.count(_ANY_REPLICA):
+            if _MISSING in line:
+                # Too few cells of a group are left: the others may be live and are of no use to anybody.
+                replicas = tuple((address, _MISSING) for address, _ in replicas)
+            block = file.block(int(match[1]), replicas)
+            if block is None or len(replicas) != line.count(_ANY_REPLICA):
                 raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
-            yield BlockSeen(file, is_open, replication, replicas)
-    if not last.endswith(_WHOLE):
+            yield block
+        previous = line
+    _complete(file, url)
+    if last not in [end.format(path) for end in _WHOLE] or (path == "/" and last == _WHOLE[-1].format(path)):
         raise UnreadableError(url, f"the report on {path} ends with {last!r}")
+
+
+def _complete(file: _File, url: str) -> None:
+    """UnreadableError when not all blocks of a file were in the report: those that are not may be anywhere."""
+    if file.left:
+        raise UnreadableError(url, f"the report has an unknown form: {file.left} blocks of {file.name} are not in it")

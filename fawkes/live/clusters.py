@@ -16,7 +16,10 @@ from fawkes.core.state import View
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded."""
+    """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded.
+
+    ``version`` is that of its members; 0: as they were when it was deployed or taken over.
+    """
 
     spec: ClusterSpec
     details: ClusterDetails
@@ -24,6 +27,7 @@ class LiveCluster:
     members: Mapping[NodeId, Member]
     ready: bool = False
     working: bool = False
+    version: int = 0
 
     @property
     def id(self) -> ClusterId:
@@ -69,7 +73,7 @@ class Clusters:
 
     def changed(self, effect: Membership) -> LiveCluster | None:
         """Its members change; None when it is not known (any more)."""
-        return self._update(effect.cluster, members=effect.members)
+        return self._update(effect.cluster, members=effect.members, version=effect.version)
 
     def mark(self, cluster: ClusterId, **flags: bool) -> LiveCluster | None:
         """It is ``ready`` or ``working`` from now on."""

@@ -21,7 +21,7 @@ from fawkes.config.site import Site
 from fawkes.core.effects import Reply, Survey
 from fawkes.core.events import PolicyText, Started
 from fawkes.core.lifecycle import HELD
-from fawkes.core.model import ClusterId, Facts, Node, NodeId
+from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.settings import Settings
@@ -196,14 +196,14 @@ class Controller:
             held_up=self._held_up,
         )
         stack.callback(world.close)
-        setup, stages = self._equip(world, fleet)
+        setup, stages = self._equip(world, fleet, state)
         engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
         return engine, world, self._started(identity, mailbox.clock.now_us())
 
-    def _equip(self, world: LiveWorld, fleet: Fleet) -> tuple[Setup, Stages]:
+    def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         setup = Setup(ground, fleet.shell())
@@ -217,7 +217,7 @@ class Controller:
         deployer = Deployer(ground, clusters, setup, membership, world.stopping)
         upload = Upload(fleet)
         stages = Stages(ground, clusters, setup, upload, world.stopping)
-        jobs = Jobs(ground, clusters, setup, mailbox, upload)
+        jobs = Jobs(ground, clusters, setup, mailbox, upload, lambda c, j, attempt: _over(state, c, j, attempt))
         self._stack.callback(jobs.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))
         self._stack.callback(sampler.close)
@@ -320,6 +320,12 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
+
+
+def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
+    """Whether an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
+    known = view.jobs.get(job)
+    return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
 
 
 def _survey(clusters: Clusters, setup: Setup, effect: Survey) -> Facts:

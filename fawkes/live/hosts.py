@@ -114,16 +114,17 @@ class Hosts:
             return False
 
     def _clean(self, effect: Host) -> Condition:
-        self._retires(effect.cluster, effect)
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
-        # A node that was given back before that could be stored, or that was never reached, is nobody's: it is ours
-        # to look whether it is clean. Steps of a deployment that are still on their way find the node closed.
-        self._ground.run(effect.node, lease.close(right), "closing the node")
         try:
             self._keep_logs(effect)
         except FawkesError as error:
             _log.warning("%s: its logs could not be kept: %s", effect.node, error)
         self._prove(effect)
+        # Only now: a node that is closed starts no DataNode any more, and one that is held may need its own again.
+        self._retires(effect.cluster, effect)
+        # A node that was given back before that could be stored, or that was never reached, is nobody's: it is ours
+        # to look whether it is clean. Steps of a deployment that are still on their way find the node closed.
+        self._ground.run(effect.node, lease.close(right), "closing the node")
         self._ground.run(effect.node, node.wipe(right), "wiping")
         self._ground.run(effect.node, lease.release(right), "giving the node back")
         return Condition.CLEAN

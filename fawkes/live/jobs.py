@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -38,9 +39,10 @@ _LOOK_S = 30.0
 
 @dataclass(slots=True)
 class _Watched:
-    """An attempt under way, as it was told last. ``began``: something of it was seen, ``cancelled``: its end is wanted.
+    """An attempt under way, as it was told last. ``began``: something of it was told, ``cancelled``: its end is wanted.
 
-    ``own`` is a command that need not have an application, ``single`` one that is over with its first.
+    ``own`` is a command that need not have an application, ``single`` one that is over with its first. ``looks`` counts
+    how often it was looked at, ``latest`` is the look that was told.
     """
 
     job: JobId
@@ -51,17 +53,31 @@ class _Watched:
     began: bool = False
     cancelled: bool = False
     told: Attempt | None = None
+    looks: int = 0
+    latest: int = 0
 
 
 class Jobs:
-    """Reaches `StartJob` and `CancelJob` goals, and looks every second how the attempts stand."""
+    """Reaches `StartJob` and `CancelJob` goals, and looks every second how the attempts stand.
 
-    def __init__(self, ground: Ground, clusters: Clusters, setup: Setup, mailbox: Mailbox, upload: Upload) -> None:
+    ``over`` says whether an attempt has been judged to its end: it is watched no more then.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        setup: Setup,
+        mailbox: Mailbox,
+        upload: Upload,
+        over: Callable[[ClusterId, JobId, int], bool] = lambda cluster, job, attempt: False,
+    ) -> None:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox
         self._upload = upload
+        self._over = over
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="jobs")
@@ -72,11 +88,11 @@ class Jobs:
         details = JobDetails.of(effect.spec.details)
         one = self._watch(effect, details)
         cluster = self._cluster(effect.cluster)
-        seen = self._see(cluster, one)
+        look, seen = self._see(cluster, one)
         if may_begin(seen):
             self._begin(cluster, effect, details)
-            seen = self._see(cluster, one)
-        self._tell(one, seen, again=True)
+            look, seen = self._see(cluster, one)
+        self._tell(one, look, seen, again=True)
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
@@ -89,7 +105,7 @@ class Jobs:
         for application in self._ask(cluster, effect.job, effect.attempt):
             if not application.ended:
                 kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
-        self._tell(one, self._see(cluster, one), again=True)
+        self._tell(one, *self._see(cluster, one), again=True)
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
         """A goal that could not be worked on: why is told, and whether it ever can be."""
@@ -121,14 +137,16 @@ class Jobs:
 
     def _look_at(self, name: ClusterId) -> None:
         with self._lock:
-            watched = [one for one in self._watched.values() if one.cluster == name]
+            found = [one for one in self._watched.values() if one.cluster == name]
+        watched = [one for one in found if not self._over(one.cluster, one.job, one.attempt)]
+        self._forget([one for one in found if one not in watched])
         cluster = self._clusters.get(name)
         if cluster is None:
             self._forget(watched)
         elif cluster.ready:
             for one in watched:
                 try:
-                    self._tell(one, self._see(cluster, one))
+                    self._tell(one, *self._see(cluster, one))
                 except FawkesError as error:
                     _log.info("%s could not be looked at: %s", one.job, error)
 
@@ -149,12 +167,18 @@ class Jobs:
                 if self._watched.get(one.job) is one:
                     del self._watched[one.job]
 
-    def _see(self, cluster: LiveCluster, one: _Watched) -> Attempt:
+    def _see(self, cluster: LiveCluster, one: _Watched) -> tuple[int, Attempt]:
+        """The number of a look and how the attempt stood then."""
+        with self._lock:
+            one.looks += 1
+            look = one.looks
+        return look, self._seen(cluster, one)
+
+    def _seen(self, cluster: LiveCluster, one: _Watched) -> Attempt:
         """How an attempt stands; its applications are not known while the ResourceManager is not sure of them."""
         script = self._look_script(cluster, one.job, one.attempt)
         facts, result = self._ground.look(cluster.master, script, within_s=_LOOK_S)
         launcher, exit_code = _launcher(facts.get("state", "")), facts.number("exit")
-        one.began = one.began or launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
         seen = Attempt(
             launcher=launcher,
             exit=exit_code,
@@ -175,14 +199,18 @@ class Jobs:
         said = why_failed(self._setup.masters(cluster), known, result.stderr, Deadline.after(_ANSWER_S))
         return replace(seen, words=said, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
 
-    def _tell(self, one: _Watched, seen: Attempt, *, again: bool = False) -> None:
-        """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more."""
+    def _tell(self, one: _Watched, look: int, seen: Attempt, *, again: bool = False) -> None:
+        """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more.
+
+        A look that began before the one that was told is history: by it nothing was begun that runs by now.
+        """
         with self._lock:
-            if self._watched.get(one.job) is not one or (seen == one.told and not again):
+            if self._watched.get(one.job) is not one or look < one.latest or (seen == one.told and not again):
                 return
-            one.told = seen
-        self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
-        verdict = judge(seen, began=one.began, cancelling=one.cancelled, quiet=True)
+            one.told, one.latest = seen, look
+            one.began = one.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+            self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
+        verdict = judge(seen, began=one.began, cancelling=one.cancelled, lasted=False)
         if verdict is not None and verdict.progress is not Progress.RUNNING:
             self._forget([one])
 

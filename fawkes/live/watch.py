@@ -48,9 +48,13 @@ _STORED = {
 
 @dataclass(slots=True)
 class _Told:
-    """What was told of a member with this goal, and when; ``report`` is the last whole report on its blocks."""
+    """What was told of a member with this goal, and when; ``report`` is the last answer about its blocks.
+
+    ``version`` is that of the list of members: with each new one something may have been decided about who leaves.
+    """
 
     member: Member
+    version: int
     sight: Sight | None = None
     at_us: int = 0
     report: Blocks | None = None
@@ -111,7 +115,7 @@ class Watch:
         except UnreadableError as error:
             return Sight(asked_us=asked_us, blocks=Blocks(asked_us=asked_us, why=str(error)))
         found = self._report(addresses, hdfs, [node], asked_us)
-        return Sight(asked_us=asked_us, stored=_stored(hdfs, node), blocks=found[node])
+        return Sight(asked_us=asked_us, stored=_stored(addresses, hdfs, node), blocks=found[node])
 
     def _look(self, cluster: LiveCluster, eye: _Eye) -> None:
         try:
@@ -135,7 +139,7 @@ class Watch:
             node: Sight(
                 asked_us=asked_us,
                 compute=_compute(computing.get(node)),
-                stored=_stored(storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
+                stored=_stored(addresses, storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
             )
             for node, member in cluster.members.items()
         }
@@ -148,11 +152,14 @@ class Watch:
                 self._tell(cluster.id, node, eye.told[node], sights[node])
 
     def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
-        """A member with another goal is told of from the beginning."""
+        """A member with another goal is told of from the beginning, one that leaves with data with each new list."""
         for node, member in cluster.members.items():
             known = eye.told.get(node)
             if known is None or known.member != member:
-                eye.told[node] = _Told(member)
+                eye.told[node] = _Told(member, cluster.version)
+            elif known.version != cluster.version and member.goal is Goal.EVACUATING:
+                # A wipe that was not proven, or a lost node that is back: what was told before that is forgotten.
+                known.sight, known.version = None, cluster.version
         for gone in set(eye.told) - set(cluster.members):
             del eye.told[gone]
 
@@ -162,7 +169,7 @@ class Watch:
         """Add the blocks of those that leave with data: a report at first and when HDFS has let them go."""
         leaving = [n for n, m in cluster.members.items() if m.goal is not Goal.SERVING and m.role is not Role.TRANSIENT]
         wanted = [n for n in leaving if sights[n].stored in (Stored.LEFT, *UNHEARD)]
-        wanted += [n for n in leaving if n not in wanted and eye.told[n].report is None and sights[n].stored in HEARD]
+        wanted += [n for n in leaving if n not in wanted and not _has_report(eye.told[n]) and sights[n].stored in HEARD]
         if wanted and asked_us >= eye.report_us:
             found = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
             ended_us = self._mailbox.clock.now_us()
@@ -172,7 +179,10 @@ class Watch:
                 sights[node] = replace(sights[node], blocks=found[node])
         for node in leaving:
             if sights[node].blocks is None:
-                sights[node] = replace(sights[node], blocks=blocks.counts(storing, node))
+                last = eye.told[node].report
+                # Why there was no report stays so until one is asked for again.
+                counts = replace(blocks.counts(storing, node), why=last.why if last is not None else "")
+                sights[node] = replace(sights[node], blocks=counts)
 
     def _report(
         self, addresses: MasterAddresses, hdfs: Storage, nodes: list[NodeId], asked_us: int
@@ -187,18 +197,23 @@ class Watch:
         self._mailbox.tell(lambda at: MastersSeen(at_us=at, cluster=cluster, error=error))
 
     def _tell(self, cluster: ClusterId, node: NodeId, told: _Told, sight: Sight) -> None:
-        waits = told.report is not None and sight.blocks is not None and not sight.blocks.known
-        if waits and sight.stored in (Stored.LEFT, *UNHEARD):
+        waits = _has_report(told) and sight.blocks is not None and not sight.blocks.asked_us
+        same = told.sight is not None and (sight.stored is Stored.LEFT or sight.stored is told.sight.stored)
+        if waits and same and sight.stored in (Stored.LEFT, *UNHEARD):
             # The next report is not due yet: nothing is known that was not known before.
             return
         if told.sight is not None and _essence(sight) == _essence(told.sight):
-            progressed = sight.stored is Stored.LEAVING and sight.blocks != told.sight.blocks
+            progressed = sight.stored is Stored.LEAVING and _figures(sight) != _figures(told.sight)
             if not progressed or sight.asked_us - told.at_us < self._progress_us:
                 return
         told.sight, told.at_us = sight, sight.asked_us
         self._mailbox.tell(
             lambda at: NodeSeen(at_us=at, cluster=cluster, node=node, generation=told.member.generation, sight=sight)
         )
+
+
+def _has_report(told: _Told) -> bool:
+    return told.report is not None and told.report.known
 
 
 def _essence(sight: Sight) -> object:
@@ -208,10 +223,20 @@ def _essence(sight: Sight) -> object:
     return sight.compute, sight.stored, files
 
 
+def _figures(sight: Sight) -> Blocks | None:
+    """How many blocks are left to copy; when somebody asked is none of it."""
+    return None if sight.blocks is None else replace(sight.blocks, asked_us=0)
+
+
 def _compute(node: ComputeNode | None) -> Compute:
     return Compute.ABSENT if node is None else _COMPUTE.get(node.state, Compute.OTHER)
 
 
-def _stored(hdfs: Storage, node: NodeId) -> Stored:
+def _stored(masters: MasterAddresses, hdfs: Storage, node: NodeId) -> Stored:
     found = hdfs.nodes.get(node)
-    return Stored.ABSENT if found is None else _STORED.get(found.state, Stored.OTHER)
+    stored = Stored.ABSENT if found is None else _STORED.get(found.state, Stored.OTHER)
+    pool = set(masters.nodes.values())
+    if stored in UNHEARD and any(seen.alive and name not in pool for name, seen in hdfs.nodes.items()):
+        # It may be the one that goes by a name that nobody knows: by that its blocks would not be found in a report.
+        return Stored.NOT_KNOWN
+    return stored

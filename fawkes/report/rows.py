@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fawkes.core.alerts import MISSING
 from fawkes.core.decision import PutTick
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
-from fawkes.core.readings import MISSING
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
 from fawkes.report import history

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import uuid
 from contextlib import closing
 from pathlib import Path
 from stat import S_ISREG
 
 from fawkes.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
-from fawkes.store.schema import APPLICATION_ID, BLOCKS_SINCE, CLOSED, FORMAT, file_format
+from fawkes.store.schema import APPLICATION_ID, BLOCKS_SINCE, FORMAT, OPENED, file_format
 from fawkes.store.steps import RESTORE, START, Steps, damaged
 
 _HEADER_BYTES = 100
@@ -142,13 +143,13 @@ def check_whole(connection: sqlite3.Connection, path: Path, *, everything: bool 
     """Refuse a ledger whose pages or steps are damaged; how many steps were looked at.
 
     Steps are checked from the latest snapshot on, or from the first one with ``everything``. Pages are all checked
-    with ``everything``, of a small ledger, and after a controller that did not come to its end: a disk that lost its
-    power may have lost pages.
+    with ``everything``, of a small ledger, and when the machine stopped under a controller: a disk that lost its power
+    may have lost pages. A process that was killed has lost none.
     """
     version = file_format(connection)
     check_format(path, version)
     _check_length(connection, path)
-    if everything or _size(path) <= _SMALL or not _closed(connection):
+    if everything or _size(path) <= _SMALL or _may_lack_pages(connection, version):
         for (said,) in connection.execute("PRAGMA quick_check(1)"):
             if said != "ok":
                 raise damaged(path, str(said))
@@ -169,9 +170,20 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
         raise damaged(path, f"it has {size} bytes of {pages * page}")
 
 
-def _closed(connection: sqlite3.Connection) -> bool:
-    """Whether the last controller came to its end: it notes that when it gives the ledger back."""
-    return connection.execute("SELECT value FROM meta WHERE key = ?", (CLOSED,)).fetchone() is not None
+def _may_lack_pages(connection: sqlite3.Connection, version: int) -> bool:
+    """Whether the machine may have stopped while a controller had the ledger, or nobody noted that."""
+    if version < BLOCKS_SINCE:
+        return True
+    found = connection.execute("SELECT value FROM meta WHERE key = ?", (OPENED,)).fetchone()
+    return found is not None and found[0] != boot()
+
+
+def boot() -> str:
+    """Which start of which machine this is; never the same twice where nobody can say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"not known {uuid.uuid4()}"
 
 
 def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None) -> None:

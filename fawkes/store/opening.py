@@ -12,7 +12,7 @@ from pathlib import Path
 from fawkes import __version__
 from fawkes.errors import RefusedError
 from fawkes.store import health
-from fawkes.store.schema import APPLICATION_ID, CLOSED, migrate
+from fawkes.store.schema import APPLICATION_ID, OPENED, migrate
 from fawkes.store.steps import START
 
 _BUSY_S = 10.0
@@ -57,7 +57,7 @@ def open_to_write(path: Path, *, durable: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA journal_mode = {health.journal_for(path.parent)}")
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         migrate(connection)
-        connection.execute("DELETE FROM meta WHERE key = ?", (CLOSED,))
+        connection.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (OPENED, health.boot()))
     except BaseException:
         connection.close()
         raise

@@ -11,7 +11,7 @@ APPLICATION_ID = 0x46776B73
 Migration = Callable[[sqlite3.Connection], None]
 
 _FIRST = (
-    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch, closed (see CLOSED).
+    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch, opened (see OPENED).
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # Every step. digest = SHA-256 over the digest before and this row: a lost or edited row is noticed.
     # Long texts, here and below, are compressed by zlib: then they are blobs.
@@ -57,8 +57,8 @@ def blocks(connection: sqlite3.Connection) -> None:
 MIGRATIONS: tuple[Migration, ...] = (first_tables, blocks)
 FORMAT = len(MIGRATIONS)
 BLOCKS_SINCE = 2
-#: key in `meta`, there while no controller has the ledger: the last one gave it back in good order
-CLOSED = "closed"
+#: key in `meta`, there while a controller has the ledger: since which start of which machine
+OPENED = "opened"
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:

@@ -21,7 +21,7 @@ from fawkes.ports import Entry
 from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
 from fawkes.store.lock import StateLock
-from fawkes.store.schema import CLOSED, FORMAT, file_format
+from fawkes.store.schema import FORMAT, OPENED, file_format
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -294,9 +294,9 @@ class Ledger(LedgerReader):
 
     def close(self) -> None:
         """Give the file and the lock back."""
-        # Without the note the next start looks at every page.
+        # A start of the machine later, every page would be looked at without this.
         with suppress(sqlite3.Error):
-            self._db.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (CLOSED, str(self._seq)))
+            self._db.execute("DELETE FROM meta WHERE key = ?", (OPENED,))
         super().close()
         self._lock.close()
 

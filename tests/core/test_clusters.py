@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fawkes.core.effects import Deploy, Load, Save
-from fawkes.core.events import Condition, Done, Progress, ReleaseAsked
+from fawkes.core.events import Condition, Done, Failed, Progress, ReleaseAsked
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobLife, NodeId, NodeLife
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
@@ -332,3 +332,37 @@ def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
     assert desk.refusal() == ""
     assert desk.state.jobs[JobId("a-1")].life is JobLife.STARTING
     assert NodeId("node01") in desk.state.nodes_of(A)
+
+
+@pytest.mark.parametrize("bad", ["node01", "node02"])
+def test_a_node_that_refuses_does_not_end_a_deployment(bad: str) -> None:
+    """One with a damaged lease is replaced, also the one for the masters; it serves again once it was wiped."""
+    desk = Desk(4)
+    desk.request("a")
+    version = desk.state.pending["cluster:a"].version
+    facts = {"refused": bad}
+    key = "cluster:a"
+    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+    assert state(desk).life is ClusterLife.DEPLOYING
+    assert desk.node(bad).life is NodeLife.CLEANING
+    (deploy,) = (effect for effect in desk.last.effects if isinstance(effect, Deploy))
+    assert NodeId(bad) not in deploy.members
+    assert len(deploy.members) == 2
+    assert deploy.master in deploy.members
+    desk.see(bad, Condition.FAILED, "its lease is empty")
+    assert (desk.node(bad).life, desk.node(bad).owner) == (NodeLife.LOST, None)
+    desk.done(key)
+    assert state(desk).life is ClusterLife.LOADING
+    desk.see(bad, Condition.CLEAN)
+    assert desk.node(bad).life is NodeLife.FREE
+
+
+def test_without_another_node_a_deployment_that_is_refused_is_tried_again() -> None:
+    desk = Desk(2)
+    desk.request("a")
+    version = desk.state.pending["cluster:a"].version
+    facts = {"refused": "node02"}
+    desk.tell(Failed(at_us=desk.now_us, effect="cluster:a", version=version, error="empty", facts=facts))
+    assert state(desk).life is ClusterLife.DEPLOYING
+    assert state(desk).alert == "empty"
+    assert desk.node("node02").life is NodeLife.JOINING

@@ -126,8 +126,8 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
         mailbox, cast(Ground, ground), clusters, threads=4, reply=lambda effect: None, refused=lambda error: None
     )
     setup = cast(Setup, FakeSetup(ground))
-    hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None)
-    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None, None, None)))
+    hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None))
+    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None, None, None, None)))
     heard: list[Event] = []
     try:
         world.start([DEPLOY])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,10 +11,12 @@ from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Goal, Host, Member
 from fawkes.core.events import Condition
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.proof import Proof
+from fawkes.core.sight import Blocks, Sight, Stored
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts
+from fawkes.live.hosts import Hosts, NotProvenError
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts
@@ -64,12 +67,22 @@ class FakeGround:
         return Facts([])
 
 
-def hosts(ground: FakeGround, url: str) -> Hosts:
+def nobody_asks(cluster: LiveCluster, node: NodeId) -> Sight:
+    raise AssertionError("no proof was wanted")
+
+
+def known() -> Clusters:
+    """The MR-cluster of the node, with its masters on node01."""
     clusters = Clusters()
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
     members = {NODE: Member(Goal.SERVING, Role.TRANSIENT, 1)}
     clusters._put(LiveCluster(spec, ClusterDetails(), NodeId("node01"), members))
-    return Hosts(cast(Ground, ground), clusters, cast(Setup, FakeSetup(url)), threading.Event(), lambda effect: None)
+    return clusters
+
+
+def hosts(ground: FakeGround, url: str) -> Hosts:
+    setup = cast(Setup, FakeSetup(url))
+    return Hosts(cast(Ground, ground), known(), setup, threading.Event(), lambda effect: None, nobody_asks)
 
 
 def nodes(*states: str) -> Any:
@@ -105,6 +118,98 @@ def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
         raise FawkesError("cannot be written (No space left on device)", where="/srv/pool/state/logs")
 
     setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
-    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full)
+    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full, nobody_asks)
     assert wiping.reach(Host(NODE, C, None, 1), lambda: True) is Condition.CLEAN
     assert ground.done == ["closing the node", "wiping", "giving the node back"]
+
+
+class Proving:
+    """The wipe of a node that stored data; the test says how the masters see it when they are asked."""
+
+    def __init__(self, sight: Sight | None = None, clusters: Clusters | None = None) -> None:
+        self.sight = sight
+        self.ground = FakeGround()
+        self.clusters = known() if clusters is None else clusters
+        self.steps = self.ground.done
+        setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
+        self.hosts = Hosts(
+            cast(Ground, self.ground),
+            self.clusters,
+            setup,
+            threading.Event(),
+            lambda effect: self.steps.append("keeping the logs"),
+            self.see,
+        )
+
+    def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
+        assert (cluster.id, node, self.sight is None) == (C, NODE, False)
+        self.steps.append("asking HDFS")
+        return cast(Sight, self.sight)
+
+    def wipe(self, proof: Proof | None = Proof(())) -> Condition | None:  # noqa: B008
+        return self.hosts.reach(Host(NODE, C, None, 1, proof=proof), lambda: True)
+
+
+def seen(stored: Stored = Stored.LEFT, **blocks: Any) -> Sight:
+    """A look at 5 s, with a whole report of then on which nothing is at risk."""
+    return Sight(asked_us=5, stored=stored, blocks=Blocks(**{"asked_us": 5, "known": True, **blocks}))
+
+
+@pytest.mark.parametrize("stored", [Stored.LEFT, Stored.DEAD, Stored.ABSENT])
+def test_hdfs_is_asked_right_before_a_wipe(stored: Stored) -> None:
+    proving = Proving(seen(stored))
+    assert proving.wipe() is Condition.CLEAN
+    wiped = ["closing the node", "wiping", "giving the node back"]
+    assert proving.steps == ["keeping the logs", "asking HDFS", *wiped]
+
+
+@pytest.mark.parametrize(
+    ("sight", "why"),
+    [
+        (seen(at_risk=("/out/a",), at_risk_files=1), "too few replicas elsewhere of /out/a"),
+        (seen(missing=("/out/b",), missing_files=1), "all blocks of /out/b"),
+        (seen(known=False, why="HDFS is in safe mode"), "HDFS is in safe mode"),
+        (seen(asked_us=4), "has not been asked about its blocks since"),
+        (Sight(asked_us=5, stored=Stored.LEFT), "what is on it is not known"),
+        *((seen(stored), "not") for stored in (Stored.IN_SERVICE, Stored.LEAVING, Stored.OTHER, Stored.NOT_KNOWN)),
+    ],
+)
+def test_a_node_whose_blocks_are_not_proven_elsewhere_is_not_touched(sight: Sight, why: str) -> None:
+    """It is not closed either: its DataNode may have to be started again."""
+    proving = Proving(sight)
+    with pytest.raises(NotProvenError, match=why):
+        proving.wipe()
+    assert proving.steps == ["keeping the logs", "asking HDFS"]
+
+
+def test_what_was_missing_before_does_not_hold_a_node() -> None:
+    proving = Proving(seen(missing=("/out/b",), missing_files=1))
+    assert proving.wipe(Proof(("/out/b",))) is Condition.CLEAN
+
+
+def test_a_node_of_an_mr_cluster_that_nobody_knows_is_not_touched() -> None:
+    """It is the word of its masters that is wanted, and nobody knows where they are."""
+    proving = Proving(clusters=Clusters())
+    with pytest.raises(NotProvenError, match="c has no masters that could say where its blocks are"):
+        proving.wipe()
+    assert proving.steps == ["keeping the logs"]
+
+
+def test_a_node_without_data_needs_no_proof() -> None:
+    proving = Proving(clusters=Clusters())
+    assert proving.wipe(None) is Condition.CLEAN
+
+
+def test_masters_whose_node_is_held_are_still_asked() -> None:
+    """Only a wipe ends their MR-cluster: its other nodes would not be watched any more."""
+    clusters = known()
+    cluster = clusters.get(C)
+    assert cluster is not None
+    clusters._put(replace(cluster, master=NODE))
+    proving = Proving(seen(Stored.IN_SERVICE), clusters)
+    with pytest.raises(NotProvenError):
+        proving.wipe()
+    assert clusters.get(C) is not None
+    proving.sight = seen()
+    assert proving.wipe() is Condition.CLEAN
+    assert clusters.get(C) is None

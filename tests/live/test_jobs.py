@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,10 +8,12 @@ from typing import Any, cast
 import pytest
 
 from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.core.attempts import judge
 from fawkes.core.effects import CancelJob, Goal, Member, StartJob
-from fawkes.core.events import JobObserved, Progress
+from fawkes.core.events import AttemptSeen, Progress
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.errors import FawkesError, HostError, UserError
+from fawkes.core.sight import AppLife, Attempt, Launcher
+from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.jobs import Jobs
@@ -25,31 +27,37 @@ from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
 MASTER = NodeId("node01")
-APPS = "/ws/v1/cluster/apps"
+APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
+ACTIVE = {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}
 
 
 class Bench:
     """One job on one MR-cluster; the test says how its launcher and YARN look."""
 
-    def __init__(self, master: Stub, kind: str, profile: dict[str, int] | None = None) -> None:
+    def __init__(self, master: Stub, kind: str = "class", profile: dict[str, int] | None = None) -> None:
         self.master = master
         self.launcher: dict[str, str] = {"state": "absent"}
         self.stderr = ""
         self.did: list[str] = []
         self.unreachable = False
+        self.meanwhile: Callable[[], None] = lambda: None
         self.mailbox = Mailbox(Clock())
-        clusters = Clusters()
+        self.clusters = Clusters()
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
-        clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, ready=True, working=True))
+        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, ready=True, working=True))
         details = JobDetails(kind=kind, command="true", main_class="Main", profile=profile or {}).plain()
-        job = JobSpec(id=JobId("job"), cluster=C, details=details)
-        self.start = StartJob(job.id, C, 1, job)
-        self.cancel = CancelJob(job.id, C, 1)
-        self.jobs = Jobs(
-            cast(Ground, self), clusters, cast(Setup, self), self.mailbox, cast(Upload, SimpleNamespace(job_files=_no))
-        )
+        self.spec = JobSpec(id=JobId("job"), cluster=C, details=details)
+        self.start = StartJob(self.spec.id, C, 1, self.spec)
+        self.cancel = CancelJob(self.spec.id, C, 1)
+        self.jobs = self.controller()
         self.yarn()
+        self.recovered()
+
+    def controller(self) -> Jobs:
+        """The hands of a controller that has just started."""
+        files = cast(Upload, SimpleNamespace(job_files=_no))
+        return Jobs(cast(Ground, self), self.clusters, cast(Setup, self), self.mailbox, files)
 
     def yarn(self, *states: str) -> None:
         """What the ResourceManager knows: applications in these states."""
@@ -66,28 +74,49 @@ class Bench:
         ]
         self.master.answers[APPS] = {"apps": {"app": rows} if rows else None}
 
-    def seen(self) -> list[JobObserved]:
-        """What was told after one more round."""
-        self.jobs.round()
-        for look in self.jobs._looks.values():
-            look.result(timeout=60)
-        self.mailbox.end()
-        found = []
-        while (event := self.mailbox.take()) is not None:
-            assert isinstance(event, JobObserved)
-            found.append(event)
-        return found
-
-    # --- the parts of Ground and Setup that jobs use
-
-    def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
-        return Facts(list(self.launcher.items())), SimpleNamespace(stderr=self.stderr)
+    def recovered(self, **info: object) -> None:
+        """How far the ResourceManager is; it has finished its recovery unless the test says else."""
+        self.master.answers[INFO] = {"clusterInfo": ACTIVE | info}
 
     def run(self, node: NodeId, script: object, doing: str) -> Facts:
         if self.unreachable:
             raise HostError("did not answer", host=node)
         self.did.append(doing)
+        if doing == "starting a job":
+            self.launcher = {"state": "running"}
         return Facts([])
+
+    def told(self) -> list[Attempt]:
+        """What has been told since the last time."""
+        self.mailbox.end()
+        found = []
+        while (event := self.mailbox.take()) is not None:
+            assert isinstance(event, AttemptSeen)
+            assert (event.job, event.attempt) == ("job", 1)
+            found.append(event.seen)
+        return found
+
+    def seen(self) -> list[Attempt]:
+        """What was told after one more round."""
+        self.jobs.round()
+        for look in self.jobs._looks.values():
+            look.result(timeout=60)
+        return self.told()
+
+    def begin(self) -> list[Attempt]:
+        """What is told when the job begins."""
+        self.jobs.start(self.start)
+        return self.told()
+
+    # --- the parts of Ground and Setup that jobs use
+
+    def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
+        if self.unreachable:
+            raise HostError("did not answer", host=node)
+        found = Facts(list(self.launcher.items()))
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return found, SimpleNamespace(stderr=self.stderr)
 
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
         return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
@@ -110,37 +139,169 @@ def _no(*args: object) -> None:
     """There are no files to bring."""
 
 
+def lives(seen: Attempt) -> list[AppLife] | None:
+    return None if seen.applications is None else [one.life for one in seen.applications]
+
+
+def verdict(seen: Attempt, *, cancelling: bool = False) -> Progress | None:
+    """What the core makes of the facts about an attempt that was begun."""
+    found = judge(seen, began=True, cancelling=cancelling, quiet=False)
+    return None if found is None else found.progress
+
+
 @pytest.fixture
 def master() -> Iterator[Stub]:
     with stub_master() as stub:
         yield stub
 
 
-def test_a_script_runs_from_its_start_an_application_from_yarn_s(master: Stub) -> None:
-    for kind, progress in (("script", [Progress.RUNNING]), ("class", [])):
-        bench = Bench(master, kind)
-        bench.jobs.start(bench.start)
-        bench.launcher = {"state": "running"}
-        assert [event.progress for event in bench.seen()] == progress
+# --- begun once
 
 
-def test_an_attempt_that_was_begun_is_not_begun_again(master: Stub) -> None:
-    bench = Bench(master, "class")
+def test_a_job_is_begun_once_and_how_it_stands_is_told_once(master: Stub) -> None:
+    bench = Bench(master)
+    (seen,) = bench.begin()
+    assert (seen.launcher, seen.applications, seen.error) == (Launcher.RUNNING, (), "")
+    assert bench.seen() + bench.seen() == []
+    bench.begin()
+    assert bench.did == ["starting a job"]
+
+
+def test_a_controller_that_has_just_started_finds_what_was_begun(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
     bench.yarn("RUNNING")
-    bench.jobs.start(bench.start)
-    bench.launcher = {"state": "running"}
+    bench.jobs = bench.controller()
+    (seen,) = bench.begin()
+    assert (seen.launcher, lives(seen)) == (Launcher.RUNNING, [AppLife.LIVE])
+    assert bench.did == ["starting a job"]
+
+
+@pytest.mark.parametrize("state", ["running", "finished", "lost", "", "of another kind"])
+def test_what_was_begun_or_may_have_been_is_not_begun_again(master: Stub, state: str) -> None:
+    bench = Bench(master)
+    bench.launcher = {"state": state} if state else {}
+    (seen,) = bench.begin()
     assert bench.did == []
-    assert [(e.progress, e.application) for e in bench.seen()] == [(Progress.RUNNING, "application_1_1")]
+    assert (seen.launcher is Launcher.NOT_KNOWN) is (state not in ("running", "finished", "lost"))
+
+
+@pytest.mark.parametrize("states", [("RUNNING",), ("KILLED",), ("FAILED", "RUNNING")])
+def test_what_yarn_knows_of_is_not_begun_again(master: Stub, states: tuple[str, ...]) -> None:
+    """The folder of the launcher may be gone with its disk; its applications are not."""
+    bench = Bench(master)
+    bench.yarn(*states)
+    (seen,) = bench.begin()
+    assert bench.did == []
+    assert (seen.launcher, len(seen.applications or ())) == (Launcher.ABSENT, len(states))
+
+
+@pytest.mark.parametrize(
+    "info",
+    [{"haState": "STANDBY"}, {"haState": "INITIALIZING"}, {"state": "INITED"}, {"state": None}, {"startedOn": None}],
+)
+def test_nothing_begins_before_the_resourcemanager_has_finished_its_recovery(
+    master: Stub, info: dict[str, object]
+) -> None:
+    """Its web server lists no application then, although it will know of some in a moment."""
+    bench = Bench(master)
+    bench.recovered(**info)
+    (seen,) = bench.begin()
+    assert bench.did == []
+    assert seen.applications is None
+    assert "has not finished its recovery" in seen.error
+    bench.yarn("RUNNING")
+    bench.recovered()
+    (seen,) = bench.begin()
+    assert (bench.did, lives(seen), seen.error) == ([], [AppLife.LIVE], "")
+
+
+def test_nothing_begins_when_the_resourcemanager_was_started_anew_while_it_answered(master: Stub) -> None:
+    bench = Bench(master)
+
+    def restarted() -> object:
+        bench.recovered(startedOn=2)
+        return {"apps": None}
+
+    master.answers[APPS] = restarted
+    (seen,) = bench.begin()
+    assert (bench.did, seen.applications) == ([], None)
+    assert "was started anew" in seen.error
+
+
+@pytest.mark.parametrize("path", [APPS, INFO])
+def test_nothing_begins_while_yarn_does_not_answer(master: Stub, path: str) -> None:
+    bench = Bench(master)
+    del master.answers[path]
+    (seen,) = bench.begin()
+    assert (bench.did, seen.applications, seen.error != "") == ([], None, True)
+
+
+def test_a_look_that_began_before_the_job_did_does_not_say_that_it_is_gone(master: Stub) -> None:
+    """A round met the moment before the start: told after it, a script's attempt would have failed, and be retried."""
+    bench = Bench(master, "script")
+    bench.jobs._watch(bench.start, JobDetails.of(bench.spec.details))
+    bench.meanwhile = lambda: bench.jobs.start(bench.start)
+    assert [seen.launcher for seen in bench.seen()] == [Launcher.RUNNING]
+    bench.launcher = {"state": "finished", "exit": "0"}
+    assert [seen.launcher for seen in bench.seen()] == [Launcher.FINISHED]
+
+
+# --- told
+
+
+def test_how_an_attempt_stands_is_told_when_it_changes(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.yarn("RUNNING")
+    (seen,) = bench.seen()
+    assert seen.applications is not None
+    (one,) = seen.applications
+    assert (one.id, one.life, one.started_us, one.finished_us) == ("application_1_1", AppLife.LIVE, 1000, None)
+    assert bench.seen() == []
+    bench.yarn("FINISHED")
+    bench.launcher = {"state": "finished", "exit": "0", "began_us": "5", "ended_us": "7"}
+    (seen,) = bench.seen()
+    assert (seen.launcher, seen.exit, seen.began_us, seen.ended_us) == (Launcher.FINISHED, 0, 5, 7)
+    assert seen.applications is not None
+    assert (seen.applications[0].life, seen.applications[0].finished_us) == (AppLife.SUCCEEDED, 11_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "own", "single"),
+    [
+        ("script", None, True, False),
+        ("script", {"maps": 1}, False, True),
+        ("pig", None, True, False),
+        ("streaming", None, False, True),
+        ("class", None, False, False),
+    ],
+)
+def test_it_is_told_whether_a_command_is_its_application(
+    master: Stub, kind: str, profile: dict[str, int] | None, own: bool, single: bool
+) -> None:
+    (seen,) = Bench(master, kind, profile).begin()
+    assert (seen.own, seen.single) == (own, single)
+
+
+def test_a_job_whose_end_was_judged_is_watched_no_more(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.launcher = {"state": "finished", "exit": "0"}
+    assert [verdict(seen) for seen in bench.seen()] == [Progress.SUCCEEDED]
+    bench.launcher = {"state": "lost"}
+    assert bench.seen() == []
 
 
 def test_a_client_that_was_killed_has_not_ended_its_job(master: Stub) -> None:
-    bench = Bench(master, "class")
-    bench.jobs.start(bench.start)
-    bench.launcher = {"state": "finished", "exit": "137"}
-    bench.yarn("RUNNING")
-    assert [event.progress for event in bench.seen()] == [Progress.RUNNING]
-    bench.yarn("FINISHED")
-    assert [event.progress for event in bench.seen()] == [Progress.SUCCEEDED]
+    for kind, profile in (("class", None), ("script", {"maps": 1})):
+        bench = Bench(master, kind, profile)
+        bench.begin()
+        bench.launcher = {"state": "finished", "exit": "137"}
+        bench.yarn("RUNNING")
+        assert [verdict(seen) for seen in bench.seen()] == [Progress.RUNNING]
+        bench.yarn("FINISHED")
+        assert [verdict(seen) for seen in bench.seen()] == [Progress.SUCCEEDED]
 
 
 @pytest.mark.parametrize(
@@ -156,23 +317,13 @@ def test_yarn_decides_when_the_history_server_did_not_know_the_only_application(
     master: Stub, kind: str, said: str, progress: Progress
 ) -> None:
     bench = Bench(master, kind)
-    bench.jobs.start(bench.start)
+    bench.begin()
     bench.yarn("FINISHED")
     bench.launcher = {"state": "finished", "exit": "5"}
     bench.stderr = f"ERROR streaming.StreamJob: Error Launching job : {said}\n"
-    assert [event.progress for event in bench.seen()] == [progress]
-
-
-def test_a_load_job_whose_client_was_lost_ended_as_its_application(master: Stub) -> None:
-    bench = Bench(master, "script", {"maps": 1})
-    bench.jobs.start(bench.start)
-    bench.launcher = {"state": "running"}
-    assert bench.seen() == []
-    bench.launcher = {"state": "finished", "exit": "137"}
-    bench.yarn("RUNNING")
-    assert [event.progress for event in bench.seen()] == [Progress.RUNNING]
-    bench.yarn("FINISHED")
-    assert [event.progress for event in bench.seen()] == [Progress.SUCCEEDED]
+    (seen,) = bench.seen()
+    assert seen.lost_sight is said.endswith("job_1_1")
+    assert verdict(seen) is progress
 
 
 def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
@@ -182,74 +333,145 @@ def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
 
 
 def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) -> None:
-    bench = Bench(master, "class")
-    bench.jobs.start(bench.start)
+    bench = Bench(master)
+    bench.begin()
     bench.launcher = {"state": "finished", "exit": "1"}
     del master.answers[APPS]
-    assert bench.seen() == []
+    (seen,) = bench.seen()
+    assert (seen.applications, verdict(seen)) == (None, None)
     bench.yarn("FAILED")
-    (end,) = bench.seen()
-    assert (end.progress, end.error) == (Progress.FAILED, "Task failed task_1_1_m_000007")
-    assert end.log == "fawkes logs c --job job"
+    (seen,) = bench.seen()
+    assert (verdict(seen), seen.words) == (Progress.FAILED, "Task failed task_1_1_m_000007")
+    assert seen.applications is not None
+    assert seen.applications[0].said == "Task failed task_1_1_m_000007"
 
 
 def test_a_failed_job_says_what_its_task_said(master: Stub) -> None:
-    bench = Bench(master, "class")
-    bench.jobs.start(bench.start)
+    bench = Bench(master)
+    bench.begin()
     bench.yarn("FAILED")
     bench.launcher = {"state": "finished", "exit": "1"}
     said = "Error: java.io.FileNotFoundException: Path is not a file: /words/more\n\tat java.base"
     attempts = [{"state": "FAILED", "diagnostics": said}, {"state": "KILLED", "diagnostics": "Container killed"}]
     path = "/ws/v1/history/mapreduce/jobs/job_1_1/tasks/task_1_1_m_000007/attempts"
     master.answers[path] = {"taskAttempts": {"taskAttempt": attempts}}
-    (end,) = bench.seen()
+    (seen,) = bench.seen()
     why = "Task failed task_1_1_m_000007: java.io.FileNotFoundException: Path is not a file: /words/more"
-    assert end.error == why
+    assert seen.words == why
 
 
 def test_a_job_without_an_application_says_what_its_client_said(master: Stub) -> None:
-    bench = Bench(master, "class")
-    bench.jobs.start(bench.start)
+    bench = Bench(master)
+    bench.begin()
     bench.launcher = {"state": "finished", "exit": "1"}
     bench.stderr = 'Exception in thread "main" Input path does not exist: /nowhere\n\tat org.apache.Main\n'
-    (end,) = bench.seen()
-    assert end.error == 'Exception in thread "main" Input path does not exist: /nowhere'
+    (seen,) = bench.seen()
+    assert seen.words == 'Exception in thread "main" Input path does not exist: /nowhere'
 
 
-def test_what_could_not_be_begun_is_begun_with_the_next_round(master: Stub) -> None:
+def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.unreachable = True
+    assert bench.seen() == []
+    bench.unreachable = False
+    bench.launcher = {"state": "lost"}
+    assert [verdict(seen) for seen in bench.seen()] == [Progress.FAILED]
+
+
+def test_an_mr_cluster_that_is_gone_says_nothing_any_more(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.clusters.remove(C)
+    bench.launcher = {"state": "lost"}
+    assert bench.seen() == []
+    assert bench.jobs._watched == {}
+
+
+# --- what could not be done
+
+
+def test_a_job_of_an_mr_cluster_that_nobody_knows_is_not_begun(master: Stub) -> None:
+    bench = Bench(master)
+    bench.clusters.remove(C)
+    with pytest.raises(FawkesError, match="c has no masters"):
+        bench.jobs.start(bench.start)
+    assert (bench.did, bench.told()) == ([], [])
+
+
+def test_what_could_not_be_begun_is_told_and_begun_when_it_is_asked_for_again(master: Stub) -> None:
     bench = Bench(master, "script")
     bench.unreachable = True
     with pytest.raises(HostError) as raised:
         bench.jobs.start(bench.start)
     bench.jobs.refused(bench.start, raised.value)
-    assert bench.seen() == []
+    (seen,) = bench.told()
+    assert (seen.launcher, seen.applications, seen.refused) == (Launcher.NOT_KNOWN, None, "")
+    assert "did not answer" in seen.error
+    assert verdict(seen) is None
     bench.unreachable = False
-    bench.seen()
+    assert [one.launcher for one in bench.begin()] == [Launcher.RUNNING]
     assert bench.did == ["starting a job"]
 
 
 def test_what_can_never_begin_is_refused(master: Stub) -> None:
     bench = Bench(master, "script")
     bench.jobs.refused(bench.start, UserError("there is no such file", where="app.jar"))
-    (end,) = bench.seen()
-    assert (end.progress, end.error) == (Progress.REFUSED, "app.jar: there is no such file")
+    (seen,) = bench.told()
+    assert seen == Attempt(refused="app.jar: there is no such file")
+    assert verdict(seen) is Progress.REFUSED
+
+
+def test_a_cancellation_that_fails_refuses_nothing(master: Stub) -> None:
+    """The job may run: only its start can be refused for good."""
+    bench = Bench(master)
+    bench.jobs.refused(bench.cancel, UserError("its name is no file name", where="job"))
+    assert bench.told() == [Attempt(error="job: its name is no file name")]
+
+
+def test_a_controller_that_was_replaced_tells_nothing(master: Stub) -> None:
+    bench = Bench(master)
+    bench.jobs.refused(bench.start, ElsewhereError("another controller has taken over"))
+    assert bench.told() == []
+
+
+# --- cancelled
 
 
 def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
-    bench = Bench(master, "class")
+    bench = Bench(master)
+    bench.begin()
     bench.yarn("RUNNING")
-    bench.jobs.start(bench.start)
     bench.jobs.cancel(bench.cancel)
     assert master.puts == [f"{APPS}/application_1_1/state"]
+    bench.told()
     bench.launcher = {"state": "finished", "exit": "143", "cancelled": "yes"}
-    assert [event.progress for event in bench.seen()] == [Progress.RUNNING]
+    (seen,) = bench.seen()
+    assert (seen.cancelled, verdict(seen, cancelling=True)) == (True, Progress.RUNNING)
     bench.yarn("KILLED")
-    assert [event.progress for event in bench.seen()] == [Progress.CANCELLED]
+    (seen,) = bench.seen()
+    assert verdict(seen, cancelling=True) is Progress.CANCELLED
+    assert bench.jobs._watched == {}
 
 
 def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(master: Stub) -> None:
-    bench = Bench(master, "class")
+    bench = Bench(master)
     bench.jobs.refused(bench.start, FawkesError("not now"))
+    bench.told()
     bench.jobs.cancel(bench.cancel)
-    assert [event.progress for event in bench.seen()] == [Progress.CANCELLED]
+    (seen,) = bench.told()
+    assert verdict(seen, cancelling=True) is Progress.CANCELLED
     assert bench.did == ["cancelling a job"]
+
+
+def test_a_cancelled_job_has_not_ended_while_yarn_does_not_answer(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.recovered(haState="STANDBY")
+    with pytest.raises(FawkesError, match="has not finished its recovery"):
+        bench.jobs.cancel(bench.cancel)
+    bench.launcher = {"state": "finished", "exit": "143", "cancelled": "yes"}
+    (seen,) = bench.seen()
+    assert (seen.applications, verdict(seen, cancelling=True)) == (None, None)
+    bench.recovered()
+    assert [verdict(seen, cancelling=True) for seen in bench.seen()] == [Progress.CANCELLED]

@@ -17,6 +17,8 @@ from tests.live.masters_server import (
     INFO,
     JMX,
     NODE_LIST,
+    Handler,
+    Query,
     Server,
     beans,
     by_states,
@@ -131,10 +133,47 @@ def test_a_dead_datanode_is_told_apart(server: Server) -> None:
 
 def test_figures_that_are_missing_or_no_numbers(server: Server) -> None:
     live = json.dumps({"10.77.0.1:9866": {"usedSpace": float("nan"), "adminState": "In Service"}})
-    server.answers[JMX] = beans(NameNodeInfo={"beans": [{"LiveNodes": live, "Used": float("nan")}]})
+    bean = {"LiveNodes": live, "DeadNodes": "{}", "DecomNodes": "{}", "Used": float("nan")}
+    server.answers[JMX] = beans(NameNodeInfo={"beans": [bean]})
     hdfs = masters.storage(server.masters(), soon())
     assert (hdfs.used_bytes, hdfs.total_bytes) == (None, None)
     assert hdfs.nodes["node01"].used_bytes == 0
+
+
+@pytest.mark.parametrize("attribute", ["LiveNodes", "DeadNodes", "DecomNodes"])
+def test_a_list_of_nodes_that_is_missing_is_no_empty_list(server: Server, attribute: str) -> None:
+    document = namenode()
+    del document["beans"][0][attribute]
+    server.answers[JMX] = beans(NameNodeInfo=document)
+    with pytest.raises(UnreadableError, match=f"{attribute} is not a list of nodes"):
+        masters.storage(server.masters(), soon())
+
+
+@pytest.mark.parametrize("value", [None, 0, False, float("nan"), -1, "0"])
+def test_attributes_of_hdfs_that_are_missing_or_of_another_kind_are_not_known(server: Server, value: object) -> None:
+    """Neither "not in safe mode" nor "no block is missing"."""
+    document = namenode(Safemode=value if value != "0" else None, NumberOfMissingBlocks=value or None)
+    server.answers[JMX] = beans(NameNodeInfo=document)
+    hdfs = masters.storage(server.masters(), soon())
+    assert (hdfs.safe_mode, hdfs.missing_blocks) == (None, None)
+    for key in ("Safemode", "NumberOfMissingBlocks"):
+        del document["beans"][0][key]
+    hdfs = masters.storage(server.masters(), soon())
+    assert (hdfs.safe_mode, hdfs.missing_blocks) == (None, None)
+
+
+def test_attributes_of_a_node_that_are_missing_are_not_known(server: Server) -> None:
+    document = namenode(DecomNodes="{}")
+    live = json.loads(document["beans"][0]["LiveNodes"])
+    for key in ("adminState", "lastContact", "numBlocks"):
+        del live["10.77.0.3:9866"][key]
+    document["beans"][0]["LiveNodes"] = json.dumps(live)
+    server.answers[JMX] = beans(NameNodeInfo=document)
+    hdfs = masters.storage(server.masters(), soon())
+    found = hdfs.nodes["node03"]
+    assert (found.state, found.silent_s, found.blocks) == ("", None, None)
+    assert (found.too_few, found.only_here, found.in_open_files) == (None, None, None)
+    assert "node03" not in hdfs.in_service()
 
 
 @pytest.mark.parametrize("value", ["[1]", "no json", '{"h": 1}', 5])
@@ -188,6 +227,47 @@ def test_a_tag_is_asked_for_as_yarn_keeps_it(server: Server) -> None:
     assert "states" not in asked
 
 
+def test_all_applications_come_from_a_resourcemanager_that_has_recovered_them(server: Server) -> None:
+    assert len(masters.all_applications(server.masters(), soon(), tag="t")) == 3
+    assert [path for path, _ in server.asked] == [INFO, APPS, INFO]
+    assert server.questions(APPS)[0]["applicationTags"] == "t"
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"state": "STARTED", "haState": "STANDBY", "startedOn": 1},
+        {"state": "INITED", "haState": "ACTIVE", "startedOn": 1},
+        {"state": "STARTED", "haState": "ACTIVE"},
+        {"state": "STARTED", "haState": "ACTIVE", "startedOn": "1"},
+        {},
+        None,
+    ],
+)
+def test_a_resourcemanager_in_recovery_knows_of_no_applications_yet(server: Server, info: object) -> None:
+    """Its web server answers before: "no application has the tag" is what it says then."""
+    server.answers[APPS] = says({"apps": {}})
+    server.answers[INFO] = says({"clusterInfo": info})
+    with pytest.raises(UnreadableError, match="has not finished its recovery"):
+        masters.all_applications(server.masters(), soon(), tag="t")
+    assert server.questions(APPS) == []
+
+
+@pytest.mark.parametrize("after", [{"startedOn": 2}, {"haState": "STANDBY"}])
+def test_a_list_is_not_believed_when_the_resourcemanager_began_anew_in_between(
+    server: Server, after: dict[str, Any]
+) -> None:
+    active = recorded("info.json")["clusterInfo"]
+
+    def restarted(handler: Handler, query: Query) -> None:
+        server.answers[INFO] = says({"clusterInfo": active | after})
+        says({"apps": {}})(handler, query)
+
+    server.answers[APPS] = restarted
+    with pytest.raises(UnreadableError):
+        masters.all_applications(server.masters(), soon(), tag="t")
+
+
 def test_a_job_that_failed_is_ended_and_did_not_succeed() -> None:
     assert not Application(id="a", state="FINISHED", final_status="FAILED").succeeded
     assert Application(id="a", state="KILLED").ended
@@ -238,6 +318,7 @@ def test_a_cluster_that_takes_jobs(server: Server) -> None:
             beans(NameNodeInfo=namenode(Safemode="Safe mode is ON. 3 blocks")),
             "HDFS is in safe mode: Safe mode is ON",
         ),
+        (JMX, beans(NameNodeInfo=namenode(Safemode=None)), "HDFS is in safe mode: not known"),
         (JMX, beans(), "still starting"),
         (JMX, beans(NameNodeInfo=namenode(LiveNodes="{}")), "no DataNode in service on node01, node02"),
         (NODE_LIST, says({"nodes": {}}), "no NodeManager runs on node01, node02"),

@@ -42,7 +42,7 @@ def tell(code: int, effect: Any) -> tuple[Event, list[FawkesError]]:
     mailbox = Mailbox(Clock(0))
     world = LiveWorld(mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, refused=stops.append)
     refuses = cast(Any, Refuses(code))
-    world._hands = Hands(refuses, refuses, *cast(Any, (None, None, None)))
+    world._hands = Hands(refuses, refuses, *cast(Any, (None, None, None, None)))
     try:
         world.start([effect])
         event = world.next_event()

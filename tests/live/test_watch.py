@@ -1,3 +1,5 @@
+"""Which facts about members are told, when they are told again, and what the masters are asked for them."""
+
 from __future__ import annotations
 
 import json
@@ -7,216 +9,514 @@ from typing import Any, cast
 import pytest
 
 from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Effect, Goal, Member, Membership
-from fawkes.core.events import Condition, NodeObserved
+from fawkes.core.effects import Goal, Member, Membership
+from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.proof import Proof, not_proven
+from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.membership import MembershipKeeper
 from fawkes.live.post import Mailbox
-from fawkes.live.reconcile import Reconciler
+from fawkes.live.rest import close_session
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
 from fawkes.live.watch import Watch
 from fawkes.units import SECOND_US
-from tests.support.stub import Stub, stub_master
+from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, running, says, text
 
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
-NODES, JMX = "/ws/v1/cluster/nodes", "/jmx"
+FSCK = "/fsck"
+IN, LEAVING, LEFT = "In Service", "Decommission In Progress", "Decommissioned"
+END = "\n\nThe filesystem under path '/' is HEALTHY"
+_AT = {1: "10.77.0.1:9866", 2: "10.77.0.2:9866"}
 
 
-class Hands:
-    """Clock, and the few things that a watch asks of others."""
+def file_of(name: str, *nodes: int, state: str = "LIVE") -> str:
+    """A file in fsck's words, of one block with replicas on these nodes."""
+    places = ", ".join(f"DatanodeInfoWithStorage[{_AT[n]},DS-1,DISK]({state})" for n in nodes)
+    header = f"{name} 9 bytes, replicated: replication=1, 1 block(s):  OK"
+    return f"{header}\n0. BP-1:blk_1_1 len=9 Live_repl={len(nodes)}  [{places}]\n"
 
-    def __init__(self, master: Stub) -> None:
-        self.master = master
-        self.now = 1
-        self.told: list[Effect] = []
+
+class Bench:
+    """An MR-cluster of a core node and a worker; the test says what the masters answer, and what time it is."""
+
+    def __init__(self, server: Server, role: Role = Role.TRANSIENT) -> None:
+        self.server = server
+        self.now = 100 * SECOND_US
+        self.fsck_takes_s = 0
+        self.mailbox = Mailbox(cast(Clock, self))
+        self.clusters = Clusters()
+        self.role = role
+        self.version = 1
+        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
+        self.members = {MASTER: Member(Goal.SERVING, Role.CORE, 1), WORKER: Member(Goal.SERVING, role, 1)}
+        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, self.members, True, True))
+        self.watch = self.controller()
+        self.yarn(node01="RUNNING", node02="RUNNING")
+        self.hdfs(IN, IN)
+        self.report = END
+
+        def fsck(handler: Handler, query: Query) -> None:
+            self.now += self.fsck_takes_s * SECOND_US
+            text(self.report, kind="text/plain")(handler, query)
+
+        server.answers[FSCK] = fsck
+
+    def controller(self) -> Watch:
+        """The eyes of a controller that has just started."""
+        setup, heard, progress = cast(Setup, self), 10 * SECOND_US, 10 * SECOND_US
+        return Watch(self.clusters, setup, self.mailbox, heard_us=heard, progress_us=progress)
+
+    # --- what a watch asks of others
 
     def now_us(self) -> int:
         return self.now
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        url = self.master.url
-        return MasterAddresses(
-            resource_manager=url, namenode=url, user="root", nodes={"node01": MASTER, "node02": WORKER}
-        )
+        url, nodes = self.server.url, {"node01": MASTER, "node02": WORKER}
+        return MasterAddresses(resource_manager=url, namenode=url, user="root", nodes=nodes)
 
-    def goal(self, key: str) -> Effect:
-        return Membership(C, 1, {})
+    # --- what the test says
 
-    def want(self, effect: Effect) -> None:
-        self.told.append(effect)
-
-    def forget(self, cluster: ClusterId) -> None:
-        """Nothing is remembered."""
-
-
-class Bench:
-    """A MR-cluster of a core node and a worker; the test says what the masters answer."""
-
-    def __init__(self, master: Stub, role: Role = Role.TRANSIENT, *, served: bool = False) -> None:
-        self.hands = Hands(master)
-        self.master = master
-        self.mailbox = Mailbox(cast(Clock, self.hands))
-        self.clusters = Clusters()
-        self.role = role
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-        there = {MASTER: 1, WORKER: 1} if served else {}
-        cluster = LiveCluster(spec, ClusterDetails(), MASTER, self._members(Goal.SERVING), True, True, there)
-        self.clusters._put(cluster)
-        self.watch = Watch(
-            self.clusters,
-            cast(Setup, self.hands),
-            cast(MembershipKeeper, self.hands),
-            cast(Reconciler, self.hands),
-            self.mailbox,
-        )
-        self.yarn(node01="RUNNING", node02="RUNNING")
-        self.hdfs("node01", "node02")
-
-    def _members(self, goal: Goal) -> dict[NodeId, Member]:
-        return {MASTER: Member(Goal.SERVING, Role.CORE, 1), WORKER: Member(goal, self.role, 1)}
-
-    def wish(self, goal: Goal) -> None:
+    def wish(self, goal: Goal, generation: int = 1) -> None:
         """What the worker should be from now on."""
-        self.clusters.changed(Membership(C, 2, self._members(goal)))
+        self.members = {**self.members, WORKER: Member(goal, self.role, generation)}
+        self.list_again()
+
+    def list_again(self) -> None:
+        """A new list of the same members."""
+        self.version += 1
+        self.clusters.changed(Membership(C, self.version, self.members))
 
     def yarn(self, **states: str) -> None:
         rows = [{"nodeHostName": name, "state": state} for name, state in states.items()]
-        self.master.answers[NODES] = {"nodes": {"node": rows}}
+        self.server.answers[NODE_LIST] = says({"nodes": {"node": rows}})
 
-    def hdfs(self, *alive: str, state: str = "In Service") -> None:
-        live = {f"{name}:9866": {"adminState": state if name == "node02" else "In Service"} for name in alive}
-        dead: dict[str, Any] = {f"{name}:9866": {} for name in ("node01", "node02") if name not in alive}
-        bean = {"LiveNodes": json.dumps(live), "DeadNodes": json.dumps(dead), "DecomNodes": "{}"}
-        self.master.answers[JMX] = {"beans": [{"NumberOfMissingBlocks": 0, "Safemode": "", **bean}]}
+    def hdfs(self, *states: str | None, **changes: Any) -> None:
+        """DataNodes in these states; None: dead. What is to be missing from the bean is None in ``changes``."""
+        names = {n: f"node0{n}:9866" for n in (1, 2)}
+        found = dict(enumerate(states, 1))
+        live = {
+            names[n]: {"adminState": state, "lastContact": 0, "xferaddr": _AT[n], "numBlocks": 3}
+            for n, state in found.items()
+            if state is not None
+        }
+        dead = {names[n]: {"xferaddr": _AT[n]} for n, state in found.items() if state is None}
+        bean: dict[str, Any] = {
+            "LiveNodes": json.dumps(live),
+            "DeadNodes": json.dumps(dead),
+            "DecomNodes": "{}",
+            "NumberOfMissingBlocks": 0,
+            "Safemode": "",
+        } | changes
+        self.bean = {key: value for key, value in bean.items() if value is not None}
+        self.server.answers[JMX] = says({"beans": [self.bean]})
 
-    def seen(self, after_s: int = 0) -> list[tuple[str, Condition, str]]:
-        """What is told when that much time has passed and the masters have been looked at."""
-        self.hands.now += after_s * SECOND_US
-        for _ in range(10):
+    def worker(self, **changes: Any) -> None:
+        """Change what the NameNode says of the worker; None takes an attribute away."""
+        live = json.loads(self.bean["LiveNodes"])
+        row = live["node02:9866"] | changes
+        live["node02:9866"] = {key: value for key, value in row.items() if value is not None}
+        self.server.answers[JMX] = says({"beans": [self.bean | {"LiveNodes": json.dumps(live)}]})
+
+    # --- what was told
+
+    def look(self, after_s: int = 0) -> list[NodeSeen | MastersSeen]:
+        """What is told when that much time has passed and the masters have been looked at once."""
+        self.now += after_s * SECOND_US
+        eye = self.watch._eyes.get(C)
+        earlier = None if eye is None else eye.look
+        while (eye := self.watch._eyes.get(C)) is None or eye.look is earlier:
             self.watch.round()
-            look = self.watch._seen[C].look
-            if look is not None:
-                look.result(timeout=60)
+        assert eye.look is not None
+        eye.look.result(timeout=60)
         self.mailbox.end()
-        found: list[tuple[str, Condition, str]] = []
+        found: list[NodeSeen | MastersSeen] = []
         while (event := self.mailbox.take()) is not None:
-            assert isinstance(event, NodeObserved)
-            found.append((event.node, event.condition, event.error))
+            assert isinstance(event, NodeSeen | MastersSeen)
+            found.append(event)
         return found
+
+    def seen(self, after_s: int = 0) -> list[Sight]:
+        """What is told of the worker."""
+        return [e.sight for e in self.look(after_s) if isinstance(e, NodeSeen) and e.node == WORKER]
+
+    def states(self, after_s: int = 0) -> list[tuple[Compute, Stored]]:
+        return [(sight.compute, sight.stored) for sight in self.seen(after_s)]
+
+    def reports(self) -> int:
+        """How many reports the NameNode was asked for."""
+        return len(self.server.questions(FSCK))
+
+
+def known(sight: Sight) -> Blocks:
+    assert sight.blocks is not None
+    return sight.blocks
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
+    with running() as server:
+        yield server
+    close_session()
 
 
 @pytest.fixture
-def master() -> Iterator[Stub]:
-    with stub_master() as stub:
-        yield stub
+def server(one_server: Server) -> Iterator[Server]:
+    yield one_server
+    clear(one_server)
 
 
-def test_a_node_that_has_not_served_yet_is_not_lost(master: Stub) -> None:
-    bench = Bench(master)
-    bench.yarn(node01="RUNNING")
-    assert bench.seen() + bench.seen(after_s=100) == []
+# --- told when they change
 
 
-def test_a_node_whose_daemon_went_is_lost_once(master: Stub) -> None:
-    bench = Bench(master)
-    assert bench.seen() == []
+def test_facts_are_told_once(server: Server) -> None:
+    bench = Bench(server, Role.TRANSIENT_CORE)
+    told = bench.look()
+    assert [type(event) for event in told] == [MastersSeen, NodeSeen, NodeSeen]
+    assert {e.node: (e.generation, e.sight) for e in told if isinstance(e, NodeSeen)} == {
+        node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE))
+        for node in (MASTER, WORKER)
+    }
+    assert bench.look() + bench.look(after_s=1000) == []
     bench.yarn(node01="RUNNING", node02="LOST")
-    lost = [("node02", Condition.LOST, "its NodeManager is LOST")]
-    assert bench.seen() + bench.seen(after_s=100) == lost
-
-
-def test_a_node_that_died_while_no_controller_ran_is_lost(master: Stub) -> None:
-    bench = Bench(master, served=True)
-    bench.yarn(node01="RUNNING", node02="LOST")
-    assert bench.seen() == [("node02", Condition.LOST, "its NodeManager is LOST")]
-
-
-def test_a_master_that_has_begun_anew_has_time_to_hear_of_its_nodes(master: Stub) -> None:
-    bench = Bench(master, Role.TRANSIENT_CORE, served=True)
-    bench.yarn()
-    bench.hdfs()
-    assert bench.seen() == []
+    assert bench.states() == [(Compute.LOST, Stored.IN_SERVICE)]
+    assert bench.seen(after_s=1000) == []
     bench.yarn(node01="RUNNING", node02="RUNNING")
-    bench.hdfs("node01", "node02")
-    assert bench.seen(after_s=15) == []
-    bench.hdfs("node01")
-    assert bench.seen(after_s=15) == []
-    assert bench.seen(after_s=30) == [("node02", Condition.LOST, "its DataNode is dead")]
+    assert bench.states() == [(Compute.RUNNING, Stored.IN_SERVICE)]
 
 
-def test_a_lost_node_that_came_back_serves(master: Stub) -> None:
-    bench = Bench(master, Role.TRANSIENT_CORE, served=True)
-    bench.yarn(node01="RUNNING", node02="LOST")
-    assert [row[1] for row in bench.seen()] == [Condition.LOST]
-    bench.yarn(node01="RUNNING", node02="RUNNING")
-    assert bench.seen() + bench.seen() == [("node02", Condition.SERVING, "")]
-    bench.yarn(node01="RUNNING", node02="LOST")
-    assert [row[1] for row in bench.seen()] == [Condition.LOST]
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("RUNNING", Compute.RUNNING),
+        ("DECOMMISSIONING", Compute.DRAINING),
+        ("DECOMMISSIONED", Compute.LEFT),
+        ("LOST", Compute.LOST),
+        ("SHUTDOWN", Compute.LOST),
+        ("UNHEALTHY", Compute.OTHER),
+        ("NEW", Compute.OTHER),
+        ("", Compute.OTHER),
+        (None, Compute.ABSENT),
+    ],
+)
+def test_words_of_the_resourcemanager(server: Server, state: str | None, told: Compute) -> None:
+    bench = Bench(server)
+    bench.yarn(node01="RUNNING", **({} if state is None else {"node02": state}))
+    assert bench.states() == [(told, Stored.NOT_KNOWN)]
 
 
-def test_the_first_node_is_lost_when_its_masters_stay_silent(master: Stub) -> None:
-    bench = Bench(master, served=True)
-    del master.answers[NODES]
-    assert bench.seen() + bench.seen(after_s=20) == []
-    ((node, condition, why),) = bench.seen(after_s=20)
-    assert (node, condition) == ("node01", Condition.LOST)
-    assert "its masters do not answer" in why
-    bench.yarn(node01="RUNNING", node02="RUNNING")
-    assert bench.seen(after_s=5) == [("node01", Condition.SERVING, "")]
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (IN, Stored.IN_SERVICE),
+        (LEAVING, Stored.LEAVING),
+        (LEFT, Stored.LEFT),
+        ("In Maintenance", Stored.OTHER),
+        ("", Stored.OTHER),
+        (None, Stored.DEAD),
+    ],
+)
+def test_words_of_the_namenode(server: Server, state: str | None, told: Stored) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.hdfs(IN, state)
+    assert bench.states() == [(Compute.RUNNING, told)]
 
 
-def test_a_node_drains_until_its_master_says_so(master: Stub) -> None:
-    bench = Bench(master, served=True)
+def test_a_node_that_the_namenode_does_not_list_is_absent(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.hdfs(IN)
+    assert bench.states() == [(Compute.RUNNING, Stored.ABSENT)]
+
+
+@pytest.mark.parametrize("states", [(IN,), (IN, None)])
+def test_a_node_may_be_the_one_that_goes_by_a_name_that_nobody_knows(
+    server: Server, states: tuple[str | None, ...]
+) -> None:
+    """It holds the only replica, under an address that no report is searched for: it must not be proven safe."""
+    bench = Bench(server, Role.CORE)
+    bench.hdfs(*states)
+    stranger = {"other.example:9866": {"adminState": IN, "lastContact": 0, "xferaddr": "10.99.0.2:9866"}}
+    live = json.loads(bench.bean["LiveNodes"]) | stranger
+    server.answers[JMX] = says({"beans": [bench.bean | {"LiveNodes": json.dumps(live)}]})
+    assert bench.states() == [(Compute.RUNNING, Stored.NOT_KNOWN)]
+    cluster = bench.clusters.get(C)
+    assert cluster is not None
+    sight = bench.watch.see(cluster, WORKER)
+    assert known(sight).known
+    assert not_proven(sight, Proof(()), since_us=0)
+
+
+def test_a_transient_node_has_no_data(server: Server) -> None:
+    bench = Bench(server)
     bench.wish(Goal.DRAINING)
-    bench.yarn(node01="RUNNING", node02="DECOMMISSIONING")
-    assert bench.seen(after_s=100) == []
-    bench.yarn(node01="RUNNING", node02="DECOMMISSIONED")
-    assert bench.seen() + bench.seen() == [("node02", Condition.DRAINED, "")]
+    bench.hdfs(IN, None)
+    (sight,) = bench.seen()
+    assert (sight.stored, sight.blocks, bench.reports()) == (Stored.NOT_KNOWN, None, 0)
 
 
-def test_masters_that_forgot_a_drain_are_told_again(master: Stub) -> None:
-    bench = Bench(master, served=True)
-    bench.wish(Goal.DRAINING)
-    assert bench.seen() == []
-    assert bench.hands.told == []
-    assert bench.seen(after_s=30) == []
-    assert len(bench.hands.told) == 1
-
-
-def test_a_node_that_stays_after_all_is_not_lost_by_what_was_said_while_it_left(master: Stub) -> None:
-    bench = Bench(master, served=True)
+def test_a_member_with_another_goal_is_told_of_again(server: Server) -> None:
+    bench = Bench(server)
     bench.seen()
-    bench.wish(Goal.DRAINING)
-    bench.yarn(node01="RUNNING", node02="DECOMMISSIONED")
-    bench.seen()
-    bench.wish(Goal.SERVING)
-    assert bench.seen() + bench.seen(after_s=100) == []
+    for goal in (Goal.DRAINING, Goal.SERVING):
+        bench.wish(goal)
+        assert bench.states() == [(Compute.RUNNING, Stored.NOT_KNOWN)]
+        assert bench.seen(after_s=1000) == []
+    bench.wish(Goal.SERVING, generation=2)
+    (event,) = bench.look()
+    assert isinstance(event, NodeSeen)
+    assert event.generation == 2
 
 
-def test_an_answer_to_what_is_not_wanted_any_more_is_passed_over(master: Stub) -> None:
-    bench = Bench(master, served=True)
-
-    def overtaken() -> object:
-        bench.wish(Goal.DRAINING)
-        return {"nodes": {"node": [{"nodeHostName": "node02", "state": "DECOMMISSIONED"}]}}
-
-    bench.seen()
-    master.answers[NODES] = overtaken
-    assert bench.seen() == []
-    assert [row[1] for row in bench.seen()] == [Condition.DRAINED]
-
-
-def test_blocks_that_are_not_safe_hold_their_node(master: Stub) -> None:
-    bench = Bench(master, Role.TRANSIENT_CORE, served=True)
+def test_a_member_that_leaves_with_data_is_told_of_with_each_new_list(server: Server) -> None:
+    """Its wipe was not proven, or it was lost and is back: it goes on leaving, and was told of before that."""
+    bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
-    bench.hdfs("node01", "node02", state="Decommission In Progress")
+    bench.hdfs(IN, LEFT)
+    (first,) = bench.seen()
+    assert bench.seen(after_s=1000) == []
+    bench.list_again()
+    (again,) = bench.seen()
+    assert (again.stored, known(again).known) == (Stored.LEFT, True)
+    assert again.asked_us > first.asked_us
+    assert known(again).asked_us == again.asked_us
+    assert bench.seen(after_s=1000) == []
+
+
+def test_a_new_list_is_no_news_of_those_that_serve(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.look()
+    bench.list_again()
+    assert bench.look() == []
+
+
+def test_an_answer_to_what_is_not_wanted_any_more_is_passed_over(server: Server) -> None:
+    bench = Bench(server)
+    bench.seen()
+
+    def overtaken(handler: Handler, query: Query) -> None:
+        bench.wish(Goal.DRAINING)
+        bench.yarn(node01="RUNNING", node02="DECOMMISSIONED")
+        says({"nodes": {"node": [{"nodeHostName": "node02", "state": "DECOMMISSIONED"}]}})(handler, query)
+
+    server.answers[NODE_LIST] = overtaken
     assert bench.seen() == []
-    ((node, condition, why),) = bench.seen(after_s=20)
-    assert (node, condition) == ("node02", Condition.HELD)
-    assert "HDFS has not looked through its 0 blocks yet" in why
-    bench.hdfs("node01")
-    assert bench.seen() == [("node02", Condition.EVACUATED, "")]
+    assert bench.states() == [(Compute.LEFT, Stored.NOT_KNOWN)]
+
+
+def test_facts_are_as_old_as_the_question(server: Server) -> None:
+    """Masters that answer late say how it was when they were asked, at the latest."""
+    bench = Bench(server, Role.CORE)
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEFT)
+    bench.fsck_takes_s = 50
+    asked_us = bench.now
+    (sight,) = bench.seen()
+    assert (sight.asked_us, known(sight).asked_us) == (asked_us, asked_us)
+    assert bench.now == asked_us + 50 * SECOND_US
+
+
+def test_an_mr_cluster_that_is_not_up_or_gone_is_not_looked_at(server: Server) -> None:
+    bench = Bench(server)
+    bench.clusters.mark(C, ready=False)
+    for _ in range(20):
+        bench.watch.round()
+    assert bench.watch._eyes == {}
+    bench.clusters.mark(C, ready=True)
+    assert len(bench.seen()) == 1
+    bench.clusters.remove(C)
+    bench.watch.round()
+    assert bench.watch._eyes == {}
+
+
+# --- masters that fall silent
+
+
+@pytest.mark.parametrize("path", [NODE_LIST, JMX])
+def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_they_are_back(
+    server: Server, path: str
+) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.look()
+    answers = server.answers.pop(path)
+    (event,) = bench.look()
+    assert isinstance(event, MastersSeen)
+    assert "404" in event.error
+    assert bench.look() + bench.look(after_s=1000) == []
+    server.answers[path] = answers
+    told = bench.look()
+    assert [type(event) for event in told] == [MastersSeen, NodeSeen, NodeSeen]
+    assert cast(MastersSeen, told[0]).error == ""
+
+
+def test_masters_that_do_not_answer_a_controller_that_has_just_started_are_told_of(server: Server) -> None:
+    bench = Bench(server)
+    del server.answers[NODE_LIST]
+    (event,) = bench.look()
+    assert isinstance(event, MastersSeen)
+    assert event.error
+
+
+@pytest.mark.parametrize("attribute", ["LiveNodes", "DeadNodes", "DecomNodes"])
+def test_a_namenode_that_does_not_list_its_nodes_says_nothing(server: Server, attribute: str) -> None:
+    """An empty list would make its nodes absent, and a node that leaves safe."""
+    bench = Bench(server, Role.CORE)
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEFT, **{attribute: None})
+    (event,) = bench.look()
+    assert isinstance(event, MastersSeen)
+    assert f"{attribute} is not a list of nodes" in event.error
+    cluster = bench.clusters.get(C)
+    assert cluster is not None
+    sight = bench.watch.see(cluster, WORKER)
+    assert (sight.stored, known(sight).known, bench.reports()) == (Stored.NOT_KNOWN, False, 0)
+    assert attribute in not_proven(sight, Proof(()), since_us=0)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "proves"),
+    [("Safemode", False), ("NumberOfMissingBlocks", True), ("adminState", False), ("lastContact", True)],
+)
+def test_what_the_namenode_does_not_say_is_not_known(server: Server, attribute: str, proves: bool) -> None:
+    """What is missing about the worker itself, or all of HDFS: only what a report shows anyhow may be missing."""
+    bench = Bench(server, Role.CORE)
+    bench.wish(Goal.EVACUATING)
+    bench.report = file_of("/a", 1) + END
+    bench.hdfs(IN, LEFT, **({} if attribute in ("adminState", "lastContact") else {attribute: None}))
+    if attribute in ("adminState", "lastContact"):
+        bench.worker(**{attribute: None})
+    (sight,) = bench.seen()
+    assert (not_proven(sight, Proof(()), since_us=0) == "") is proves
+
+
+def test_a_number_of_blocks_that_is_not_said_is_not_0(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEFT)
+    bench.worker(numBlocks=None)
+    (sight,) = bench.seen()
+    assert known(sight).listed is None
+
+
+# --- reports
+
+
+def test_a_node_that_leaves_with_data_has_a_report_at_first_and_when_hdfs_has_let_it_go(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.seen()
+    assert bench.reports() == 0
+    bench.report = file_of("/a", 2) + END
+    bench.wish(Goal.DRAINING)
+    (sight,) = bench.seen()
+    assert (known(sight).known, known(sight).at_risk, bench.reports()) == (True, ("/a",), 1)
+    bench.hdfs(IN, LEAVING)
+    bench.worker(numBlocks=3)
+    (sight,) = bench.seen(after_s=1)
+    assert (known(sight).known, known(sight).listed, bench.reports()) == (False, 3, 1)
+    bench.report = file_of("/a", 1, state="LIVE") + END
+    bench.hdfs(IN, LEFT)
+    (sight,) = bench.seen(after_s=1)
+    assert (known(sight).known, known(sight).at_risk, known(sight).asked_us) == (True, (), bench.now)
+    assert bench.reports() == 2
+
+
+def test_how_a_drain_gets_on_is_told_now_and_then(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEAVING)
+    bench.seen()
+    bench.seen()
+    told = []
+    for blocks in range(9, 0, -1):
+        bench.worker(numBlocks=blocks)
+        told += [known(sight).listed for sight in bench.seen(after_s=4)]
+    assert told == [7, 4, 1]
+    assert bench.seen(after_s=1000) == []
+
+
+def test_a_report_is_asked_for_a_small_part_of_the_time_only(server: Server) -> None:
+    """It walks through all of HDFS under the NameNode's lock; meanwhile nothing is told that is not known."""
+    bench = Bench(server, Role.CORE)
+    bench.fsck_takes_s = 10
+    bench.report = file_of("/a", 2) + END
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEFT)
+    assert [known(sight).at_risk for sight in bench.seen()] == [("/a",)]
+    bench.report = file_of("/a", 1) + END
+    assert bench.seen(after_s=1) + bench.seen(after_s=38) == []
+    assert bench.reports() == 1
+    assert [known(sight).at_risk for sight in bench.seen(after_s=1)] == [()]
+    assert bench.reports() == 2
+
+
+def test_a_node_that_dies_while_the_next_report_is_not_due_is_told_of_at_once(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.fsck_takes_s = 10
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEAVING)
+    bench.seen()
+    bench.hdfs(IN, None)
+    (sight,) = bench.seen(after_s=1)
+    assert (sight.stored, known(sight).known, bench.reports()) == (Stored.DEAD, False, 1)
+    assert bench.seen(after_s=1) == []
+    assert [known(sight).known for sight in bench.seen(after_s=38)] == [True]
+
+
+def test_why_there_is_no_report_is_told_once_and_it_is_asked_for_again(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.fsck_takes_s = 10
+    bench.report = "FSCK started by root\n"
+    bench.wish(Goal.EVACUATING)
+    for state in (LEAVING, LEFT):
+        bench.hdfs(IN, state)
+        (sight,) = bench.seen(after_s=100)
+        assert (known(sight).known, "ends with 'FSCK started by root'" in known(sight).why) == (False, True)
+        assert bench.seen(after_s=1) + bench.seen(after_s=100) + bench.seen(after_s=1) == []
+    assert bench.reports() == 4
+    bench.report = END
+    assert [known(sight).known for sight in bench.seen(after_s=100)] == [True]
+
+
+@pytest.mark.parametrize("stored", [LEFT, None])
+def test_nodes_that_leave_together_share_a_report(server: Server, stored: str | None) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.members = {node: Member(Goal.EVACUATING, Role.CORE, 1) for node in (MASTER, WORKER)}
+    bench.list_again()
+    bench.hdfs(LEFT, stored)
+    bench.report = file_of("/a", 1) + END
+    told = {e.node: known(e.sight).at_risk for e in bench.look() if isinstance(e, NodeSeen)}
+    assert told == {MASTER: ("/a",), WORKER: ()}
+    assert bench.reports() == 1
+
+
+def test_a_report_before_a_wipe_is_one_of_now(server: Server) -> None:
+    """It is asked for whatever the pace; a replica on a node that has fallen silent since does not count."""
+    bench = Bench(server, Role.CORE)
+    bench.fsck_takes_s = 10
+    bench.report = file_of("/a", 1, 2) + END
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEFT)
+    (told,) = bench.seen()
+    assert not_proven(told, Proof(()), since_us=0) == ""
+    cluster = bench.clusters.get(C)
+    assert cluster is not None
+    live = json.loads(bench.bean["LiveNodes"])
+    live["node01:9866"]["lastContact"] = 11
+    server.answers[JMX] = says({"beans": [bench.bean | {"LiveNodes": json.dumps(live)}]})
+    asked_us = bench.now
+    sight = bench.watch.see(cluster, WORKER)
+    assert (sight.asked_us, known(sight).asked_us, sight.stored) == (asked_us, asked_us, Stored.LEFT)
+    assert not_proven(sight, Proof(()), since_us=0) == "too few replicas elsewhere of /a"
+    assert bench.reports() == 2
+
+
+def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(server: Server) -> None:
+    bench = Bench(server, Role.CORE)
+    cluster = bench.clusters.get(C)
+    assert cluster is not None
+    del server.answers[JMX]
+    sight = bench.watch.see(cluster, WORKER)
+    assert (sight.stored, known(sight).known) == (Stored.NOT_KNOWN, False)
+    assert "404" in not_proven(sight, Proof(()), since_us=0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from fawkes.core.alerts import MISSING
 from fawkes.core.events import (
     EVENTS,
     AttemptSeen,
@@ -46,7 +47,6 @@ from fawkes.core.model import (
     Role,
     Sample,
 )
-from fawkes.core.readings import MISSING
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.core.state import NO_TICK
 from fawkes.report.event_words import event_in_words

@@ -207,6 +207,14 @@ SAID = [
         "The blocks of n1 are safe on other nodes of c",
     ),
     (
+        Reason("replaces", {"node": "n2", "cluster": "c", "other": "n1"}),
+        "n2 takes the place of n1 in the deployment of c",
+    ),
+    (
+        Reason("node-refused", {"node": "n1", "cluster": "c", "error": "n1: its lease is empty"}),
+        "n1 refuses to be changed (n1: its lease is empty): it stays out of use until it is repaired and wiped",
+    ),
+    (
         Reason("leaves-while-lost", {"node": "n1", "cluster": "c", "role": "core"}),
         "n1 leaves c although it does not answer: it is wiped when its data is proven to be elsewhere, or is given up",
     ),
@@ -272,10 +280,6 @@ SAID = [
     (
         Reason("join-failed", {"node": "n1", "cluster": "c", "error": "no Java"}),
         "n1 did not come up for c (no Java): another attempt follows",
-    ),
-    (
-        Reason("node-refused", {"node": "n1", "cluster": "c", "error": "its lease is damaged"}),
-        "n1 cannot be used (its lease is damaged): repair it, then run `fawkes retry n1`",
     ),
     (
         Reason("not-clean", {"node": "n1", "cluster": "c", "error": "busy", "tries": 2}),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from fawkes.core.decision import Decision, PutPause
 from fawkes.core.events import PauseAsked, Woke
 from fawkes.core.record import dumps, to_plain
 from fawkes.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
+from fawkes.store.health import boot
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.store.steps import digest_of
@@ -355,6 +356,22 @@ def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> 
     ledger.close()
 
 
+def test_a_kill_is_no_power_cut(folder: Path) -> None:
+    script = """
+        import os, sys
+        from pathlib import Path
+        from fawkes.store.sqlite import Ledger
+        ledger = Ledger(Path(sys.argv[1]))
+        os._exit(0)
+    """
+    assert _run(script, folder).wait() == 0
+    with closing(sqlite3.connect(folder / LEDGER_FILE)) as db:
+        assert db.execute("SELECT value FROM meta WHERE key = 'opened'").fetchone() == (boot(),)
+    Ledger(folder).close()
+    with closing(sqlite3.connect(folder / LEDGER_FILE)) as db:
+        assert db.execute("SELECT value FROM meta WHERE key = 'opened'").fetchone() is None
+
+
 def _garbage_in_an_index(path: Path) -> None:
     """In a page that no start reads."""
     with sqlite3.connect(path) as db:
@@ -363,7 +380,7 @@ def _garbage_in_an_index(path: Path) -> None:
     _bytes(lambda data: _patched(data, 4096 * (page - 1), b"\xa5" * 4096))(path)
 
 
-def test_all_pages_of_a_large_ledger_are_checked_after_a_kill_alone(
+def test_all_pages_of_a_large_ledger_are_checked_after_a_power_cut_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = folder / LEDGER_FILE
@@ -376,7 +393,7 @@ def test_all_pages_of_a_large_ledger_are_checked_after_a_kill_alone(
     with pytest.raises(RefusedError, match="the ledger is damaged"):
         _read_all(folder)
     path.write_bytes(damaged)
-    _sql("DELETE FROM meta WHERE key = 'closed'")(path)
+    _sql("INSERT INTO meta VALUES ('opened', 'an earlier start of the machine')")(path)
     with pytest.raises(RefusedError, match="the ledger is damaged"):
         Ledger(folder)
 
