@@ -22,8 +22,8 @@ _LEAVING_ANYWAY = frozenset({"overtaken", "no-such-cluster"})
 
 
 @click.command()
-@click.option("--discard-data", is_flag=True, help="Do not save the outputs: give them up.")
-@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running.")
+@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill what users run.")
 @click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs go on without it.")
 @click.option("--timeout", "limit_us", type=Duration(), help="How long to wait for the nodes, such as 30m.")
 @click.option("--yes", is_flag=True, help="Do not ask for the name of the pool to be typed.")

@@ -1,4 +1,4 @@
-"""`fawkes env`: make `hadoop` and `yarn` work on a MR-cluster from this machine."""
+"""`fawkes env`: make `hadoop` and `yarn` work on an MR-cluster from this machine."""
 
 from __future__ import annotations
 

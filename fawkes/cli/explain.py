@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _TickNumber(click.ParamType[int]):
-    """A number; who names a node or a MR-cluster instead is told the option for it."""
+    """A number; who names a node or an MR-cluster instead is told the option for it."""
 
     name = "integer"
 
@@ -26,7 +26,7 @@ class _TickNumber(click.ParamType[int]):
             return int(value)
         except ValueError:
             what = f"{value!r} is not the number of a tick."
-            self.fail(f"{what} For a node or a MR-cluster: --node {value}, --cluster {value}", param, ctx)
+            self.fail(f"{what} For a node or an MR-cluster: --node {value}, --cluster {value}", param, ctx)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`fawkes logs`: the logs of a MR-cluster's daemons and jobs."""
+"""`fawkes logs`: the logs of an MR-cluster's daemons and jobs."""
 
 from __future__ import annotations
 

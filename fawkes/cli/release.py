@@ -14,8 +14,8 @@ from fawkes.config.site import Site
 
 @click.command()
 @click.argument("cluster", metavar="CLUSTER")
-@click.option("--discard-data", is_flag=True, help="Do not save the outputs: give them up.")
-@click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running.")
+@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running; kill what users run.")
 @click.option("--wait", is_flag=True, help="Return only when its nodes are free again.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
 @click.option("--yes", is_flag=True, help="Do not ask for the name to be typed.")

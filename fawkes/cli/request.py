@@ -26,7 +26,7 @@ RUNNING = "running"
 @output_option
 @click.pass_obj
 def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
-    """Ask for a MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
+    """Ask for an MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
 
     It waits in the queue until its minimum of nodes fits, and then gets it, if need be from MR-clusters that have more
     than theirs. Everything in the files is checked before anything is sent.

@@ -1,4 +1,4 @@
-"""`fawkes submit`: put jobs into the queue of a MR-cluster."""
+"""`fawkes submit`: put jobs into the queue of an MR-cluster."""
 
 from __future__ import annotations
 

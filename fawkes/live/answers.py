@@ -32,7 +32,7 @@ class ClosableReader(Reader, Protocol):
 def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
     """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``.
 
-    Without a parameter they list what is there; by name also a MR-cluster that is gone or a job that has ended, as
+    Without a parameter they list what is there; by name also an MR-cluster that is gone or a job that has ended, as
     the ledger (``open_ledger`` opens it for each such question) has it. A name that never was gives no row.
     """
 
@@ -73,7 +73,7 @@ def _node(state: NodeState, view: View) -> Row:
 
 
 def _ended(open_ledger: Callable[[], ClosableReader], kind: str, name: str) -> ClusterState | JobState | None:
-    """What the ledger says last about a MR-cluster or a job; None when it never was there."""
+    """What the ledger says last about an MR-cluster or a job; None when it never was there."""
     with closing(open_ledger()) as ledger:
         for seq in reversed(ledger.mentions(kind, name)):
             entry = ledger.entry(seq)

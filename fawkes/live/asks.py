@@ -46,7 +46,7 @@ class Body(Protocol):
 
 
 class RequestBody(Strict):
-    """``POST /request``: a MR-cluster."""
+    """``POST /request``: an MR-cluster."""
 
     spec: ClusterSpec
 
@@ -66,7 +66,7 @@ class RequestBody(Strict):
 
 
 class ReleaseBody(Strict):
-    """``POST /release``: a MR-cluster given back."""
+    """``POST /release``: an MR-cluster given back."""
 
     cluster: Name
     discard: bool = False

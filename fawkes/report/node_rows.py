@@ -138,5 +138,8 @@ def held_in_words(state: NodeState) -> list[str]:
         lines.append(f"Blocks that are nowhere: {named_files(blocks.missing, blocks.missing_files)}")
     repair = "Repair it" if state.life is NodeLife.LOST else "Bring back or add DataNodes, or lower the replication"
     lines.append(f"{repair}, then run `fawkes retry {name}`")
+    if state.life is NodeLife.LOST and not state.leaving:
+        drain = f"`fawkes drain {name} --reason ...`"
+        lines.append(f"If it will not come back: {drain} lets it go once its data is proven to be elsewhere")
     lines.append(f"Only if that data may be lost: `fawkes drain {name} --discard-data --reason ...`")
     return lines

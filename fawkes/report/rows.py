@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fawkes.core.alerts import MISSING
 from fawkes.core.decision import PutTick
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
@@ -97,7 +98,7 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
     """Red: it does not do its work, or its data is in danger. Yellow: it works, but somebody should look."""
     if state.failed:
         return RED, state.failed
-    danger = _data_in_danger(nodes)
+    danger = _data_in_danger(state, nodes)
     if danger:
         return RED, danger
     if state.alert:
@@ -108,7 +109,7 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
     return GREEN, ""
 
 
-def _data_in_danger(nodes: list[NodeState]) -> str:
+def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     """Lost nodes that may hold data, and files of which blocks are nowhere; empty when there are neither."""
     lost = [node for node in nodes if node.life is NodeLife.LOST and waited_for(node)]
     if lost:
@@ -118,7 +119,7 @@ def _data_in_danger(nodes: list[NodeState]) -> str:
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return ""
+    return state.alert if state.alert.startswith(MISSING) else ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:

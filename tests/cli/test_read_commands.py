@@ -327,7 +327,7 @@ def test_explain_anything(run: Run, words: list[str], title: str) -> None:
 def test_explain_a_name_in_place_of_a_number(run: Run) -> None:
     result = run("explain", "node04")
     assert result.exit_code == 2
-    assert "For a node or a MR-cluster: --node node04" in result.stderr
+    assert "For a node or an MR-cluster: --node node04" in result.stderr
 
 
 def test_explain_what_is_not_there(run: Run) -> None:

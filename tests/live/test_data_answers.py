@@ -78,7 +78,7 @@ def test_what_the_resource_manager_has_forgotten_is_asked_for_by_its_id(server: 
 
 
 def test_a_mr_cluster_that_is_gone_has_no_history(server: Stub) -> None:
-    with pytest.raises(FawkesError, match="c-9 has no masters"):
+    with pytest.raises(FawkesError, match="c-9 is not running"):
         ask(server, cluster="c-9")
 
 

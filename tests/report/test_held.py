@@ -89,6 +89,7 @@ def test_a_lost_node_with_data_makes_its_cluster_red_until_it_is_back(desk: Desk
     row = _row(desk)
     assert row["why"].endswith("it is waited for: it may hold data")
     assert row["waited_since"] is not None
+    assert any("`fawkes drain node03 --reason ...` lets it go once" in text for text in _why(desk))
     assert _why(desk)[0].startswith("node03 does not answer and is waited for: it may hold data of a, since ")
     desk.look("node03", Compute.RUNNING, Stored.IN_SERVICE)
     assert _health(desk) == ("green", "")

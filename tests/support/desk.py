@@ -32,6 +32,7 @@ from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import FullError
 from fawkes.policy import compile_policy
+from fawkes.report.sentences import bare, sentence
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
 from tests.support.pools import nodes, request, settings, started, submit
@@ -110,6 +111,8 @@ class Desk:
         self.last = decision
         wrong = broken(self.state) if self.checks else []
         assert not wrong, wrong
+        silent = [reason for reason in decision.reasons if self.checks and sentence(reason) == bare(reason)]
+        assert not silent, f"no sentence says this: {silent}"
         return self.last
 
     def request(self, name: str, minimum: int = 2, **facts: object) -> Decision:
