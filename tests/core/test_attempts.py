@@ -41,7 +41,7 @@ class Case(NamedTuple):
     seen: Attempt
     began: bool
     cancelling: bool
-    quiet: bool
+    lasted: bool
 
     @property
     def lives(self) -> set[AppLife]:
@@ -56,10 +56,19 @@ class Case(NamedTuple):
         return not (self.seen.refused or finished_well or silent)
 
     @property
+    def early(self) -> bool:
+        """Its launcher left nothing behind, a moment ago: it may be just about to begin."""
+        return self.seen.launcher is Launcher.LOST and self.seen.applications == () and not self.lasted
+
+    @property
+    def ended(self) -> bool:
+        """YARN is known to run nothing of it any more."""
+        return self.in_vain and self.seen.applications is not None and LIVE not in self.lives and not self.early
+
+    @property
     def over(self) -> bool:
-        """YARN is known to run nothing of it, and nobody wants it stopped."""
-        ended = self.seen.applications is not None and LIVE not in self.lives
-        return self.in_vain and ended and not (self.cancelling or self.seen.cancelled)
+        """That, and nobody wants it stopped."""
+        return self.ended and not (self.cancelling or self.seen.cancelled)
 
     @property
     def client(self) -> bool:
@@ -75,7 +84,7 @@ class Case(NamedTuple):
     @property
     def shows(self) -> bool:
         """Something shows that a client which runs has got somewhere."""
-        return bool(self.seen.applications) or self.seen.own or self.quiet
+        return bool(self.seen.applications) or self.seen.own or self.lasted
 
 
 #: each case falls into exactly one of these
@@ -88,11 +97,10 @@ ROWS: dict[str, tuple[Callable[[Case], bool], Progress | None]] = {
     "YARN is not known": (lambda c: c.in_vain and c.seen.applications is None, None),
     "YARN runs it": (lambda c: c.in_vain and LIVE in c.lives, Progress.RUNNING),
     "stopped": (
-        lambda c: (
-            c.in_vain and c.seen.applications is not None and LIVE not in c.lives and (c.cancelling or c.seen.cancelled)
-        ),
+        lambda c: c.ended and (c.cancelling or c.seen.cancelled),
         Progress.CANCELLED,
     ),
+    "it may be about to begin": (lambda c: c.in_vain and c.early, None),
     "blind, all went well": (lambda c: c.over and c.client and c.blind and c.lives == {GOOD}, Progress.SUCCEEDED),
     "its client failed": (lambda c: c.over and c.client and not (c.blind and c.lives == {GOOD}), Progress.FAILED),
     "no client, all went well": (
@@ -130,12 +138,12 @@ def cases() -> Iterator[Case]:
                 lost_sight=lost_sight,
                 refused="no such jar" if refused else "",
             )
-            for began, cancelling, quiet in product(two, repeat=3):
-                yield Case(seen, began, cancelling, quiet)
+            for began, cancelling, lasted in product(two, repeat=3):
+                yield Case(seen, began, cancelling, lasted)
 
 
 def progress_of(case: Case) -> Progress | None:
-    verdict = judge(case.seen, began=case.began, cancelling=case.cancelling, quiet=case.quiet)
+    verdict = judge(case.seen, began=case.began, cancelling=case.cancelling, lasted=case.lasted)
     return None if verdict is None else verdict.progress
 
 
@@ -181,7 +189,7 @@ def test_a_command_is_begun_only_when_nothing_of_it_was_and_yarn_is_known_to_run
     ],
 )
 def test_a_verdict_says_why_it_failed(seen: Attempt, error: str) -> None:
-    verdict = judge(seen, began=False, cancelling=False, quiet=False)
+    verdict = judge(seen, began=False, cancelling=False, lasted=True)
     assert verdict is not None
     assert error in verdict.error
 

@@ -289,7 +289,7 @@ def test_an_mr_cluster_that_is_not_idle_any_more_does_not_say_that_it_is(act: st
     desk.up("a")
     desk.survey = {"undeclared": DATA, "applications": []}
     idle(desk, 1.5 * IDLE_S)
-    assert cluster(desk).alert.startswith("idle, but not retired")
+    assert cluster(desk).alert.startswith("idle, but kept")
     if act == "job":
         desk.submit("a", 1)
         desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
