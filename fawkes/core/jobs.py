@@ -165,10 +165,8 @@ def observed(draft: Draft, event: JobObserved) -> None:
     if event.progress is Progress.RUNNING:
         if job.life is JobLife.STARTING:
             _runs(draft, job, event)
-        elif job.seen is not None:
-            # It had been taken for lost, and is not.
-            draft.put_job(replace(job, seen=None))
-            draft.settle(Key.QUIET.of(job.id))
+        else:
+            _runs_on(draft, job, event)
         return
     _settle(draft, job)
     if event.application or event.log:
@@ -201,6 +199,14 @@ def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
     draft.expect(Key.JOB.of(job.id), _FOR_EVER_US, effect=effect, version=job.attempt)
     if job.spec.time_limit_us is not None:
         draft.expect(Key.LIMIT.of(job.id), max(0, started_us + job.spec.time_limit_us - draft.at_us))
+
+
+def _runs_on(draft: Draft, job: JobState, event: JobObserved) -> None:
+    """A job that runs is seen to run: one that was taken for lost is not, and its application may be news."""
+    known = replace(job, seen=None, application=job.application or event.application)
+    if known != job:
+        draft.put_job(known)
+        draft.settle(Key.QUIET.of(job.id))
 
 
 def _end(draft: Draft, job: JobState, event: JobObserved) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from fawkes.core.decision import PutJob
 from fawkes.core.effects import CancelJob, StartJob
-from fawkes.core.events import CancelAsked, Progress, ReleaseAsked
+from fawkes.core.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked
 from fawkes.core.model import ClusterId, JobId, JobLife, JobState
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings, submit
@@ -287,3 +288,20 @@ def test_unknown_input_is_not_no_input() -> None:
     idle.sample(a={"jobs_waiting": 0, "jobs_running": 0})
     sample = idle.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.tasks_waiting) == (0, 0.0, None)
+
+
+def test_a_job_that_counts_as_running_before_it_has_an_application_gets_one_later() -> None:
+    desk = Desk(4)
+    desk.up("a")
+    desk.submit("a", 1)
+
+    def seen(**facts: object) -> None:
+        attempt = Attempt(launcher=Launcher.RUNNING, **facts)  # type: ignore[arg-type]
+        desk.tell(AttemptSeen(at_us=desk.now_us, job=JobId("a-1"), attempt=1, seen=attempt))
+
+    seen(applications=())
+    while desk.state.jobs[JobId("a-1")].life is not JobLife.RUNNING:
+        desk.wake()
+    assert desk.state.jobs[JobId("a-1")].application == ""
+    seen(applications=(AppSeen(id="application_1", life=AppLife.LIVE),))
+    assert desk.state.jobs[JobId("a-1")].application == "application_1"
