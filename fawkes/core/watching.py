@@ -25,7 +25,10 @@ SILENT = "its masters do not answer"
 
 
 def masters_seen(draft: Draft, event: MastersSeen) -> None:
-    """Masters that are silent for ``silent_us`` are lost with their node; meanwhile nothing is known of the others."""
+    """Masters that are silent for ``silent_us`` are lost with their node; meanwhile nothing is known of the others.
+
+    Once they answer, what was seen last is judged anew: it is told again only if it has changed.
+    """
     cluster = draft.cluster(event.cluster)
     if cluster is None or cluster.life not in WITH_MASTERS:
         return
@@ -34,6 +37,9 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
         draft.settle(key)
         if cluster.alert.startswith(SILENT):
             draft.put_cluster(replace(cluster, alert=""))
+        for state in draft.nodes_of(cluster.id):
+            if state.sight is not None and state.life in _JUDGES:
+                _JUDGES[state.life](draft, state, state.sight)
     elif draft.pending(key) is None:
         draft.expect(key, draft.settings.silent_us)
         for state in draft.nodes_of(cluster.id):
@@ -190,8 +196,10 @@ _JUDGES = {
 
 
 def _doubt(draft: Draft, state: NodeState, wait_us: int) -> None:
+    """Patience with a node begins, unless it has begun already or its masters say nothing at all."""
     key = Key.DOUBT.of(state.node.id)
-    if draft.pending(key) is None:
+    silent = state.owner is not None and draft.pending(Key.SILENT.of(state.owner)) is not None
+    if not silent and draft.pending(key) is None:
         draft.expect(key, wait_us)
 
 

@@ -251,6 +251,17 @@ def test_a_node_that_stores_is_wiped_with_a_proof_that_is_asked_for_right_before
     cluster.done(document, after=cluster.start(document))
 
 
+@pytest.mark.parametrize("wish", [Goal.DRAINING, Goal.EVACUATING])
+def test_how_a_leaving_node_stands_is_told_again_when_it_is_asked_for_again(cluster: Bench, wish: Goal) -> None:
+    """A new controller starts the effects under way once more, and knows what was told before they ended or not."""
+    goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
+    leave(cluster, goal, Goal.DRAINING)
+    if wish is Goal.EVACUATING:
+        leave(cluster, goal, wish)
+    leave(cluster, goal, wish)
+    wipe(cluster, goal)
+
+
 def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
     facts = [e for e in cluster.heard if isinstance(e, NodeSeen)]
     assert facts

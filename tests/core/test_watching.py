@@ -218,6 +218,42 @@ def test_silence_ends_the_doubts_about_all_members() -> None:
     assert set(desk.lives("a").values()) == {"serving"}
 
 
+def test_nobody_is_doubted_while_the_masters_are_silent() -> None:
+    """What one of them said last arrives after it was found that they do not answer."""
+    desk = grown(silent_us=1000 * SECOND_US)
+    desk.masters("a", "connection refused")
+    desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)
+    desk.wait(10 * MISSING_S)
+    assert desk.node(NODE).life is NodeLife.SERVING
+
+
+@pytest.mark.parametrize("seen", ["before", "meanwhile"])
+def test_a_node_that_was_missing_before_a_silence_is_doubted_anew_after_it(seen: str) -> None:
+    """Nothing has changed about it, so that nothing is told of it again."""
+    desk = grown()
+    if seen == "before":
+        desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)
+        desk.now_s += MISSING_S - 1
+    desk.masters("a", "connection refused")
+    if seen == "meanwhile":
+        desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)
+    desk.wait(SILENT_S - 1)
+    desk.masters("a")
+    desk.wait(MISSING_S - 1)
+    assert set(desk.lives("a").values()) == {"serving"}
+    desk.wait(1)
+    assert desk.node(NODE).life is NodeLife.LOST
+
+
+def test_a_drain_that_was_forgotten_in_a_silence_is_told_again_after_it() -> None:
+    desk = draining()
+    desk.look(NODE, Compute.RUNNING, Stored.IN_SERVICE)
+    desk.masters("a", "connection refused")
+    desk.now_s += 5
+    desk.masters("a")
+    assert "told-again" in desk.wait(DOUBT_S)
+
+
 def test_masters_of_an_mr_cluster_that_retires_are_nobody_s_concern() -> None:
     desk = grown()
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
