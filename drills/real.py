@@ -167,7 +167,7 @@ class RealDrill:
         for cluster in story.clusters:
             yield cluster.at_s, ("request", cluster.name)
             if cluster.release_s is not None:
-                yield cluster.release_s, ("release", cluster.name, "--force")
+                yield cluster.release_s, ("release", cluster.name, "--force", "--yes")
         for job in story.jobs:
             yield job.at_s, ("submit", job.cluster, str(self.site.root / "jobs" / f"{job.name}.toml"))
         for drain in story.drains:
@@ -177,14 +177,15 @@ class RealDrill:
     def _asked(self, users: Executor, words: tuple[str, ...]) -> None:
         users.submit(self._ask, words)
 
-    def _ask(self, words: tuple[str, ...]) -> None:
-        """Ask until a controller answers; a refusal is an answer."""
+    def _ask(self, words: tuple[str, ...]) -> str:
+        """Ask until a controller answers: why it refused, or empty. A refusal is an answer."""
         limit = time.monotonic() + _ASK_AGAIN_S
         while time.monotonic() < limit:
             done = self.site.try_command(*words)
             if done.returncode == 0 or "controller" not in done.stderr:
-                return
+                return done.stderr.strip() if done.returncode else ""
             time.sleep(1.0)
+        return "no controller answered"
 
     # --- the way of a drill
 
@@ -264,7 +265,9 @@ class RealDrill:
     def _give_all_back(self, hands: Hands) -> None:
         for cluster in list(self.site.state.clusters.values()):
             if cluster.life is not ClusterLife.RETIRING:
-                self._ask(("release", cluster.id, "--force"))
+                refused = self._ask(("release", cluster.id, "--force", "--yes"))
+                if refused:
+                    self._fail(Failure("not given back", f"{cluster.id}: {refused}"))
         limit_s = self._now_s() + PATIENCE_S
         while self._now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
             self._turn(hands)

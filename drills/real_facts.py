@@ -62,6 +62,10 @@ class RealFacts:
     def _hdfs(self, cluster: str, command: str, folder: str) -> dict[str, list[str]]:
         """The answer of an HDFS; nothing when it cannot be given, because a file is missing."""
         try:
+            # First, because a client waits for minutes for a block that is nowhere.
+            places = self.site.hdfs(cluster, "places", folder)
+            if not all(hosts for blocks in places.values() for hosts in blocks):
+                return {}
             found: dict[str, list[str]] = self.site.hdfs(cluster, command, folder)
         except AssertionError:
             return {}
