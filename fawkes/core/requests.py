@@ -202,7 +202,9 @@ def bring_back(draft: Draft, state: NodeState, why: str) -> None:
     draft.settle(f"back:{state.node.id}")
     # What a core node that serves was waiting for does not matter any more.
     alert = "" if state.life is NodeLife.SERVING else state.alert
-    state = replace(state, keep_out="", back_us=None, alert=alert, discard=False)
+    # A wipe that has begun cannot be taken back.
+    discard = state.discard and (state.life is NodeLife.CLEANING or state.owner is None)
+    state = replace(state, keep_out="", back_us=None, alert=alert, discard=discard)
     if state.life is NodeLife.OUT and not state.unlisted:
         state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
     draft.put_node(state)
