@@ -18,10 +18,11 @@ from drills.aim import struck
 from drills.checks import Failure, comes_to_rest, jobs_once, never_green, one_owner, restless, stuck
 from drills.plan import OF_CONTROLLER, STORY_S, Fault, JobPlan, Kind, Plan
 from drills.real_facts import RealFacts
-from drills.real_faults import Hands
+from drills.real_faults import Hands, small_disk
 from drills.result import Result, Tried
 from drills.settings import SETTINGS
 from drills.story_events import node_name
+from fawkes.config.site import Site
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, Role
 from tests.support.site import RealSite, real_site
 
@@ -52,8 +53,12 @@ def player(folder: Path) -> Callable[[Plan], Result]:
         if site_folder.exists():
             shutil.rmtree(site_folder)
         with ExitStack() as stack:
-            site = stack.enter_context(real_site(site_folder / "lab", plan.story.hosts, SETTINGS))
-            result = RealDrill(plan, site, stack).run()
+            root = site_folder / "lab"
+            # Before the lab is up: its namespaces do not see what is mounted later.
+            disk = stack.enter_context(small_disk(Site(root).state_dir, plan))
+            site = stack.enter_context(real_site(root, plan.story.hosts, SETTINGS))
+            hands = stack.enter_context(Hands.on(site, plan, disk))
+            result = RealDrill(plan, site, hands).run()
         if not result.failures:
             shutil.rmtree(site_folder)
         return result
@@ -99,7 +104,7 @@ class RealDrill:
 
     plan: Plan
     site: RealSite
-    stack: ExitStack
+    hands: Hands
     failures: dict[Failure, None] = field(default_factory=dict)
     tried: dict[int, Tried] = field(default_factory=dict)
     _deeds: list[_Deed] = field(default_factory=list)
@@ -108,13 +113,14 @@ class RealDrill:
     _away: set[NodeId] = field(default_factory=set)
     _robbed: set[ClusterId] = field(default_factory=set)
     _controller_down: bool = False
+    _disk_full: bool = False
 
     def run(self) -> Result:
         """Play it to its end; whatever the harness meets is a failure of the drill."""
         began_s = time.monotonic()
         try:
             self._play()
-        except (AssertionError, subprocess.SubprocessError, OSError) as error:
+        except (AssertionError, LookupError, subprocess.SubprocessError, OSError) as error:
             self._fail(Failure("broke off", str(error).splitlines()[0] if str(error) else repr(error)))
             (self.site.root / "broke-off.txt").write_text(str(error))
         return Result(
@@ -129,21 +135,20 @@ class RealDrill:
     def _play(self) -> None:
         counts = write_input(self.site.root / "clusters")
         self._write_files()
-        hands = self.stack.enter_context(Hands.on(self.site, self.plan))
-        users = self.stack.enter_context(ThreadPoolExecutor(max_workers=8))
         self.site.run()
         self._began_s = time.monotonic()
-        for at_s, words in self._asks():
-            self._deeds.append(_Deed(at_s, partial(self._asked, users, words)))
-        while self._now_s() < self._over_s or self._deeds:
-            self._turn(hands)
+        with ThreadPoolExecutor(max_workers=8) as users:
+            for at_s, words in self._asks():
+                self._deeds.append(_Deed(at_s, partial(self._asked, users, words)))
+            while self._now_s() < self._over_s or self._deeds:
+                self._turn()
         facts = RealFacts(self.site, self.plan, counts, self._robbed, self._away)
-        self._until_rest(hands)
+        self._until_rest()
         self._check(facts.at_rest())
         self._check(never_green(self.site.state, facts.missing()))
         self._check(jobs_once(facts.jobs()))
         self._check(one_owner(facts.owners()))
-        self._give_all_back(hands)
+        self._give_all_back()
         self._check(facts.saved())
         self._check(one_owner(facts.owners()))
         self._check(facts.verified())
@@ -192,7 +197,7 @@ class RealDrill:
     def _now_s(self) -> float:
         return time.monotonic() - self._began_s
 
-    def _turn(self, hands: Hands) -> None:
+    def _turn(self) -> None:
         """Do what is due, look at the ledger, and strike."""
         for deed in sorted((d for d in self._deeds if d.at_s <= self._now_s()), key=lambda d: d.at_s):
             self._deeds.remove(deed)
@@ -201,7 +206,7 @@ class RealDrill:
         self.site.ledger.catch_up()
         for number, fault in enumerate(self.plan.faults):
             if number not in self.tried and self._now_s() >= fault.from_s:
-                self._aim(hands, number, fault)
+                self._aim(number, fault)
         time.sleep(_LOOK_EVERY_S)
 
     def _look_after_controller(self) -> None:
@@ -212,20 +217,23 @@ class RealDrill:
         tail = self.site.log.read_text(errors="replace").strip().splitlines()[-1:]
         self._fail(Failure("controller ended", f"with {controller.returncode}: {' '.join(tail)}"))
         self.site.controller = None
-        self.site.run()
+        if self._disk_full:
+            self._controller_down = True
+        else:
+            self.site.run()
 
-    def _aim(self, hands: Hands, number: int, fault: Fault) -> None:
+    def _aim(self, number: int, fault: Fault) -> None:
         now_s = self._now_s()
         if fault.kind in OF_CONTROLLER:
             if len(self.site.ledger.entries) >= fault.step:
-                self._strike_controller(hands, number, fault, now_s)
+                self._strike_controller(number, fault, now_s)
             return
         node = struck(fault, self.site.state)
-        if node is None or not hands.can(fault.kind):
+        if node is None or not self.hands.can(fault.kind):
             return
         owner = self.site.state.nodes[node].owner
         self.tried[number] = Tried(fault, node, now_s + fault.after_s)
-        self._deeds.append(_Deed(now_s + fault.after_s, lambda: hands.strike(fault, node, owner)))
+        self._deeds.append(_Deed(now_s + fault.after_s, lambda: self.hands.strike(fault, node, owner)))
         if fault.kind is Kind.EMPTIED and owner is not None:
             self._robbed.add(owner)
         if fault.back_s is None:
@@ -233,21 +241,29 @@ class RealDrill:
             return
         back_s = now_s + fault.after_s + fault.back_s
         self._over_s = max(self._over_s, back_s)
-        self._deeds.append(_Deed(back_s, lambda: hands.undo(fault, node)))
+        self._deeds.append(_Deed(back_s, lambda: self.hands.undo(fault, node)))
 
-    def _strike_controller(self, hands: Hands, number: int, fault: Fault, now_s: float) -> None:
-        if not hands.can(fault.kind) or self._controller_down:
+    def _strike_controller(self, number: int, fault: Fault, now_s: float) -> None:
+        if not self.hands.can(fault.kind) or self._controller_down:
             return
         assert fault.back_s is not None
         self.tried[number] = Tried(fault, at_s=now_s)
         self._over_s = max(self._over_s, now_s + fault.back_s)
         if fault.kind is Kind.STATE_DISK:
-            hands.fill_disk()
-            self._deeds.append(_Deed(now_s + fault.back_s, hands.free_disk))
+            self._disk_full = True
+            self.hands.fill_disk()
+            self._deeds.append(_Deed(now_s + fault.back_s, self._room_again))
             return
         self._controller_down = True
         self.site.kill()
         self._deeds.append(_Deed(now_s + fault.back_s, self._controller_back))
+
+    def _room_again(self) -> None:
+        """Somebody makes room; a controller that ended over it is started again."""
+        self.hands.free_disk()
+        self._disk_full = False
+        if self._controller_down and self.site.controller is None:
+            self._controller_back()
 
     def _controller_back(self) -> None:
         self._controller_down = False
@@ -255,14 +271,14 @@ class RealDrill:
 
     # --- the end
 
-    def _until_rest(self, hands: Hands) -> None:
+    def _until_rest(self) -> None:
         limit_s = self._now_s() + PATIENCE_S
         while self._now_s() < limit_s and restless(self.site.state):
-            self._turn(hands)
+            self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))
 
-    def _give_all_back(self, hands: Hands) -> None:
+    def _give_all_back(self) -> None:
         for cluster in list(self.site.state.clusters.values()):
             if cluster.life is not ClusterLife.RETIRING:
                 refused = self._ask(("release", cluster.id, "--force", "--yes"))
@@ -270,7 +286,7 @@ class RealDrill:
                     self._fail(Failure("not given back", f"{cluster.id}: {refused}"))
         limit_s = self._now_s() + PATIENCE_S
         while self._now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
-            self._turn(hands)
+            self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))
 

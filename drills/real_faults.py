@@ -51,24 +51,22 @@ class Hands:
 
     @classmethod
     @contextmanager
-    def on(cls, site: RealSite, plan: Plan) -> Iterator[Hands]:
-        """Hands for a plan; what it needs of the machine is made, and taken away again."""
-        kinds = {fault.kind for fault in plan.faults}
-        hands = cls(site, plan.seed)
-        with _small_disk(site.site.state_dir, Kind.STATE_DISK in kinds) as hands.disk:
-            if not kinds.intersection(_ANSWERS):
+    def on(cls, site: RealSite, plan: Plan, disk: Path | None) -> Iterator[Hands]:
+        """Hands for a plan, with a proxy where it spoils answers."""
+        hands = cls(site, plan.seed, disk=disk)
+        if not any(fault.kind in _ANSWERS for fault in plan.faults):
+            yield hands
+            return
+        command = [sys.executable, "-m", "drills.proxy"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with site.lab.popen(command, cwd=PROJECT, text=True, **pipes) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n", "the proxy did not begin"
+                hands.proxy = process.stdin
                 yield hands
-                return
-            command = [sys.executable, "-m", "drills.proxy"]
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            with site.lab.popen(command, cwd=PROJECT, text=True, **pipes) as process:
-                try:
-                    assert process.stdout is not None
-                    assert process.stdout.readline() == "ready\n", "the proxy did not begin"
-                    hands.proxy = process.stdin
-                    yield hands
-                finally:
-                    process.kill()
+            finally:
+                process.kill()
 
     def can(self, kind: Kind) -> bool:
         """Whether this machine allows a fault: a small disk for the ledger needs the right to mount."""
@@ -160,8 +158,9 @@ def _empty(disk: Path) -> None:
 
 
 @contextmanager
-def _small_disk(folder: Path, wanted: bool) -> Iterator[Path | None]:
-    """A small disk for the ledger while the block lasts; None where it is not wanted, or not allowed."""
+def small_disk(folder: Path, plan: Plan) -> Iterator[Path | None]:
+    """A small disk for the ledger while the block lasts; None where the plan does not fill it, or it is not allowed."""
+    wanted = any(fault.kind is Kind.STATE_DISK for fault in plan.faults)
     folder.mkdir(parents=True, exist_ok=True)
     options = ["-t", "tmpfs", "-o", f"size={_STATE_BYTES}", "tmpfs", str(folder)]
     if not wanted or os.geteuid() != 0 or subprocess.run(["mount", *options], check=False).returncode:
@@ -170,4 +169,6 @@ def _small_disk(folder: Path, wanted: bool) -> Iterator[Path | None]:
     try:
         yield folder
     finally:
+        # For whoever looks into what failed.
+        shutil.copytree(folder, folder.with_name("state-as-it-was"), ignore=shutil.ignore_patterns("*.sock"))
         subprocess.run(["umount", "-l", str(folder)], check=False)
