@@ -24,6 +24,7 @@ from drills.settings import SETTINGS
 from drills.story_events import node_name
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, Role
+from fawkes.errors import FawkesError
 from tests.support.site import RealSite, real_site
 
 #: how long everything may take to come to rest once the faults are over, and again after the last release
@@ -120,7 +121,7 @@ class RealDrill:
         began_s = time.monotonic()
         try:
             self._play()
-        except (AssertionError, LookupError, subprocess.SubprocessError, OSError) as error:
+        except (AssertionError, LookupError, subprocess.SubprocessError, OSError, FawkesError) as error:
             self._fail(Failure("broke off", str(error).splitlines()[0] if str(error) else repr(error)))
             (self.site.root / "broke-off.txt").write_text(str(error))
         return Result(
