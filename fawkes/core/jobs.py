@@ -10,7 +10,7 @@ from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, Reason
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobLife, JobState, Reason
 from fawkes.core.sight import Launcher
 
 _ENDS = {
@@ -23,6 +23,14 @@ _ENDS = {
 _FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
 #: why a job is stopped that then counts as failed; any other stop is a cancellation
 _TOO_LONG = "its time limit has passed"
+#: how the alert of an MR-cluster begins that is idle and stays all the same
+NOT_RETIRED = "idle, but not retired"
+
+
+def idle_since(cluster: ClusterState, idle_us: int | None) -> ClusterState:
+    """The MR-cluster, idle since then (None: not idle); once it is used, it does not say that it was not retired."""
+    used = idle_us != cluster.idle_us and cluster.alert.startswith(NOT_RETIRED)
+    return replace(cluster, idle_us=idle_us, alert="" if used else cluster.alert)
 
 
 def submitted(draft: Draft, event: Submitted) -> None:
@@ -44,7 +52,7 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
     elif cluster.idle_us is not None:
-        draft.put_cluster(replace(cluster, idle_us=None))
+        draft.put_cluster(idle_since(cluster, None))
     draft.reply(event.ask, job=spec.id)
     release(draft, spec.cluster)
 

@@ -49,7 +49,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
         draft.say("readable", cluster=cluster.id)
         draft.put_cluster(replace(cluster, unreadable_us=None, alert="", idle_us=idle_us))
     elif idle_us != cluster.idle_us:
-        draft.put_cluster(replace(cluster, idle_us=idle_us))
+        draft.put_cluster(jobs.idle_since(cluster, idle_us))
     if has_jobs and not draft.rules.shadow:
         jobs.release(draft, cluster.id, (sample.at_us, waiting))
 

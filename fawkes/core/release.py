@@ -35,15 +35,21 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
 def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
     """An MR-cluster did nothing for its idle time: it goes, if nothing undeclared is on it."""
     if draft.pending(Key.SURVEY.of(cluster.id)) is None:
-        _survey(draft, cluster, {"for": _IDLE})
+        _survey(draft, cluster, {"for": _IDLE, "since_us": cluster.idle_us})
 
 
 def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
-    earlier = draft.pending(Key.SURVEY.of(cluster.id))
-    if earlier is not None and isinstance(earlier.effect, Survey):
-        _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
+    _overtake(draft, cluster)
     effect = Survey(cluster.id, cluster.version, request)
     draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def _overtake(draft: Draft, cluster: ClusterState) -> None:
+    """Whoever waits for a survey is told that its answer does not matter any more."""
+    earlier = draft.pending(Key.SURVEY.of(cluster.id))
+    if earlier is not None and isinstance(earlier.effect, Survey):
+        draft.settle(earlier.key)
+        _reply(draft, earlier.effect, Reason("overtaken", {"cluster": cluster.id}))
 
 
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -54,7 +60,7 @@ def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
     elif effect.request.get("for") == _RELEASE:
         _release(draft, cluster, effect, event)
     else:
-        _idle(draft, cluster, event)
+        _idle(draft, cluster, effect, event)
 
 
 def unanswered(draft: Draft, cluster: ClusterState, effect: Survey) -> None:
@@ -74,17 +80,18 @@ def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
         _give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
 
 
-def _idle(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
-    if cluster.idle_us is None or draft.jobs_of(cluster.id):
+def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
+    used_since = cluster.idle_us is None or cluster.idle_us != effect.request.get("since_us")
+    if used_since or draft.jobs_of(cluster.id):
         return
     objection = _objection(cluster, event, data=not draft.settings.retire_undeclared, applications=True)
     if objection is None:
         draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
-        save(draft, cluster)
+        save(draft, replace(cluster, alert=""))
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"idle, but not retired ({objection.code}): see `fawkes release {cluster.id} --dry-run`"
+    alert = f"{jobs.NOT_RETIRED} ({objection.code}): see `fawkes release {cluster.id} --dry-run`"
     draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
 
 
@@ -143,7 +150,8 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     if stage is not None:
         stop = Retire(cluster.id, cluster.version)
         draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
-    for key in (Key.MEMBERSHIP, Key.SILENT, Key.SURVEY):
+    _overtake(draft, cluster)
+    for key in (Key.MEMBERSHIP, Key.SILENT):
         draft.settle(key.of(cluster.id))
     why = draft.say("retire", cluster=cluster.id)
     for node in draft.nodes_of(cluster.id):

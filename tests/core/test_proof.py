@@ -400,7 +400,7 @@ def stories(draw: st.DrawFn) -> Watched:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_nothing_that_stores_is_wiped_without_a_proof(watched: Watched) -> None:
     """Looked at after each event of the story (`Watched.look`); it ends well in the end."""

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fawkes import engine
+from fawkes.core.decision import Decision
+from fawkes.core.events import Condition, Event, NodeObserved
+from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterLife, JobLife, NodeLife
 from fawkes.core.record import decision_of, decision_plain, dumps, loads
 from fawkes.policy import compile_policy
@@ -32,11 +35,29 @@ PASSING_JOBS = {JobLife.STARTING, JobLife.CANCELLING, JobLife.RUNNING}
 MOST_EVENTS_AT_ONCE = 300
 
 
+class Careful(Checked):
+    """An engine in whose world only replicas are destroyed only when nobody needs them any more."""
+
+    def step(self, event: Event) -> Decision:
+        """One turn, after a look at what was wiped right before."""
+        if isinstance(event, NodeObserved) and event.condition is Condition.CLEAN:
+            self.wiped(event)
+        return super().step(event)
+
+    def wiped(self, event: NodeObserved) -> None:
+        """The node had the only replicas of something: its MR-cluster is over, or somebody gave them up."""
+        state = self.state.nodes[event.node]
+        owner = None if state.owner is None else self.state.clusters[state.owner]
+        needed = owner is not None and owner.life in WITH_MASTERS and state.stores
+        if needed and event.node in self.world.destroyed[-1:] and state.life is NodeLife.CLEANING:
+            assert state.discard, event
+
+
 @pytest.mark.slow
 @random_runs
 @given(scripts())
 def test_a_run_is_sound_and_ends(script: Script) -> None:
-    run = script.play()
+    run = script.play(Careful)
     everything_ended(run)
     every_question_has_one_answer(run, script)
     no_livelock(run)

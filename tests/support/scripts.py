@@ -35,7 +35,7 @@ NAMES = ("a", "b", "c", "d")
 ACTED_S = 400
 UNTIL_S = 4000
 BACK_US = 30 * SECOND_US
-KINDS = ("deploy", "load", "save", "retire", "join", "clean", "membership", "evacuate", "job", "read")
+KINDS = ("deploy", "load", "save", "retire", "survey", "join", "clean", "wipe", "membership", "evacuate", "job", "read")
 
 
 def preset(name: str, **changes: object) -> Settings:
@@ -181,7 +181,8 @@ def actions(draw: st.DrawFn, at_us: int, number: int, pool: tuple[Node, ...]) ->
         case "q":
             return [ResumeAsked(at_us=at_us, ask=ask)]
         case "d":
-            return [DrainAsked(at_us=at_us, node=node, reason="test", ask=ask)]
+            discard = draw(st.sampled_from((False, False, False, True)))
+            return [DrainAsked(at_us=at_us, node=node, reason="test", discard=discard, ask=ask)]
     return [UndrainAsked(at_us=at_us, node=node, ask=ask)]
 
 

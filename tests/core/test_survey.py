@@ -1,0 +1,307 @@
+"""HDFS and YARN are surveyed before an MR-cluster ends: undeclared data and foreign applications hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import pytest
+
+from fawkes.core.effects import Reply, Retire, Save, Survey
+from fawkes.core.events import CancelAsked, Done, Failed, ReleaseAsked
+from fawkes.core.keys import Key
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId
+from fawkes.core.settings import Settings
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+A = ClusterId("a")
+KEY = Key.SURVEY.of("a")
+IDLE_S = 100
+DATA = [{"path": "/user/alice", "bytes": 5}]
+APPS = [{"id": "application_1", "user": "alice"}]
+CLEAN: Mapping[str, object] = {"undeclared": [], "applications": []}
+
+
+def how(**changes: object) -> Settings:
+    return settings(period_us=10 * SECOND_US, idle_us=IDLE_S * SECOND_US, **changes)
+
+
+def silent(**changes: object) -> Desk:
+    """a runs; nobody answers surveys but the test."""
+    desk = Desk(3, how=how(**changes))
+    desk.up("a")
+    desk.survey = None
+    return desk
+
+
+def release(desk: Desk, *, discard: bool = False, force: bool = False, ask: str = "r") -> None:
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=discard, force=force, by="ann", ask=ask))
+
+
+def surveys(desk: Desk) -> list[Survey]:
+    return [effect for effect in desk.last.effects if isinstance(effect, Survey)]
+
+
+def answer(desk: Desk, facts: Mapping[str, object] = CLEAN) -> None:
+    version = desk.state.pending[KEY].version
+    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=facts))
+
+
+def replies(desk: Desk) -> dict[str, str]:
+    """Who was answered since the start, and by which refusal (empty: by none)."""
+    found = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
+    return {reply.to: reply.refused.code if reply.refused else "" for reply in found}
+
+
+def cluster(desk: Desk) -> ClusterState:
+    return desk.state.clusters[A]
+
+
+def test_a_release_is_answered_only_when_the_survey_is() -> None:
+    desk = silent()
+    release(desk)
+    (effect,) = surveys(desk)
+    assert effect.request["by"] == "ann"
+    assert "r" not in replies(desk)
+    assert cluster(desk).life is ClusterLife.RUNNING
+    answer(desk)
+    assert replies(desk)["r"] == ""
+    assert desk.said("released")[0]["by"] == "ann"
+    assert cluster(desk).life is ClusterLife.SAVING
+    assert any(isinstance(effect, Save) for effect in desk.last.effects)
+    assert KEY not in desk.state.pending
+
+
+ANSWERS: dict[str, tuple[Mapping[str, object], bool, bool, str, str]] = {
+    # the answer; whether data, applications hold it; the codes
+    "nothing": (CLEAN, False, False, "", ""),
+    "data": ({"undeclared": DATA, "applications": []}, True, False, "undeclared-data", ""),
+    "applications": ({"undeclared": [], "applications": APPS}, False, True, "", "foreign-applications"),
+    "both": ({"undeclared": DATA, "applications": APPS}, True, True, "undeclared-data", "foreign-applications"),
+    "data not known": ({"undeclared": None, "applications": []}, True, False, "survey-failed", ""),
+    "applications not known": ({"undeclared": [], "applications": None}, False, True, "", "survey-failed"),
+    "nothing said": ({}, True, True, "survey-failed", "survey-failed"),
+    "a number": ({"undeclared": 0, "applications": 0}, True, True, "survey-failed", "survey-failed"),
+}
+
+
+@pytest.mark.parametrize(("discard", "force"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("case", sorted(ANSWERS))
+def test_discard_and_force_each_lift_only_their_part(case: str, discard: bool, force: bool) -> None:
+    facts, data, applications, data_code, application_code = ANSWERS[case]
+    expected = data_code if data and not discard else application_code if applications and not force else ""
+    desk = silent()
+    release(desk, discard=discard, force=force)
+    answer(desk, facts)
+    assert replies(desk)["r"] == expected
+    if expected:
+        assert cluster(desk).life is ClusterLife.RUNNING
+        assert set(desk.lives("a").values()) == {"serving"}
+    else:
+        assert cluster(desk).life is (ClusterLife.RETIRING if discard else ClusterLife.SAVING)
+
+
+def test_a_refusal_names_what_was_found_and_counts_all_of_it() -> None:
+    desk = silent()
+    release(desk)
+    answer(desk, {"undeclared": [{"path": f"/d{i}"} for i in range(9)], "applications": []})
+    (refused,) = (effect.refused for effect in desk.last.effects if isinstance(effect, Reply))
+    assert refused is not None
+    assert refused.facts["count"] == 9
+    assert [row["path"] for row in refused.facts["undeclared"]] == ["/d0", "/d1", "/d2", "/d3", "/d4"]  # type: ignore[attr-defined]
+
+
+def test_whoever_gives_up_data_and_applications_waits_for_no_survey() -> None:
+    desk = silent()
+    release(desk, discard=True, force=True)
+    assert surveys(desk) == []
+    assert replies(desk)["r"] == ""
+    assert cluster(desk).life is ClusterLife.RETIRING
+
+
+@pytest.mark.parametrize(("discard", "force"), [(False, False), (True, False), (False, True)])
+def test_a_survey_that_fails_refuses_the_release(discard: bool, force: bool) -> None:
+    desk = silent()
+    release(desk, discard=discard, force=force)
+    version = desk.state.pending[KEY].version
+    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=version, error="the NameNode is in safe mode"))
+    assert replies(desk)["r"] == "survey-failed"
+    assert cluster(desk).life is ClusterLife.RUNNING
+    assert KEY not in desk.state.pending
+
+
+def test_a_survey_that_nobody_answers_refuses_the_release_in_time() -> None:
+    desk = silent()
+    release(desk)
+    deadline_us = desk.state.pending[KEY].deadline_us
+    assert deadline_us == desk.now_us + how().membership_us
+    version = desk.state.pending[KEY].version
+    desk.wait(how().membership_us / SECOND_US)
+    assert replies(desk)["r"] == "survey-failed"
+    # Its answer comes all the same.
+    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=CLEAN))
+    assert desk.codes() == ["late-answer"]
+    assert cluster(desk).life is ClusterLife.RUNNING
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_job_that_was_handed_in_meanwhile_holds_it_unless_it_is_forced(force: bool) -> None:
+    desk = silent()
+    release(desk, force=force)
+    desk.submit("a", 1)
+    answer(desk)
+    assert replies(desk)["r"] == ("" if force else "has-jobs")
+    assert cluster(desk).life is (ClusterLife.SAVING if force else ClusterLife.RUNNING)
+
+
+def test_the_later_of_two_releases_gets_the_survey_and_the_earlier_one_is_told() -> None:
+    desk = silent()
+    release(desk, ask="first")
+    release(desk, discard=True, ask="second")
+    assert replies(desk)["first"] == "overtaken"
+    answer(desk, {"undeclared": DATA, "applications": []})
+    assert replies(desk)["second"] == ""
+
+
+@pytest.mark.parametrize("by", ["a release without questions", "a save that was over at once"])
+def test_whoever_waits_for_a_survey_is_answered_when_another_ends_the_mr_cluster(by: str) -> None:
+    desk = silent()
+    release(desk, ask="first")
+    if by == "a release without questions":
+        release(desk, discard=True, force=True, ask="second")
+        assert cluster(desk).life is ClusterLife.RETIRING
+    else:
+        release(desk, ask="second")
+        answer(desk)
+        desk.done("cluster:a")
+    assert replies(desk) == {"request-a": "", "first": "overtaken", "second": ""}
+    assert KEY not in desk.state.pending
+
+
+def test_a_survey_is_asked_for_again_by_the_next_controller() -> None:
+    desk = silent()
+    release(desk)
+    effect = desk.state.pending[KEY].effect
+    again = Desk(3, state=desk.state, how=how())
+    assert effect in again.last.effects
+
+
+# Idle MR-clusters.
+
+
+def idle(desk: Desk, seconds: float, **reading: object) -> list[str]:
+    """Readings that say that nothing waits and nothing runs, for a while; the codes of all reasons."""
+    codes: list[str] = []
+    until_s = desk.now_s + seconds
+    while desk.now_s < until_s:
+        codes += desk.wait(5)
+        desk.sample(a={"jobs_waiting": 0, "jobs_running": 0, **reading})
+    return codes
+
+
+def test_an_idle_mr_cluster_with_nothing_undeclared_is_retired() -> None:
+    desk = Desk(3, how=how())
+    desk.up("a")
+    codes = idle(desk, 2 * IDLE_S)
+    assert {"idle", "shrink"} & set(codes) == {"idle"}
+    assert cluster(desk).life is ClusterLife.SAVING
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"undeclared": DATA, "applications": []}, "undeclared-data"),
+        ({"undeclared": [], "applications": APPS}, "foreign-applications"),
+        ({"undeclared": None, "applications": []}, "survey-failed"),
+        ({"undeclared": [], "applications": None}, "survey-failed"),
+    ],
+)
+def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time(
+    facts: Mapping[str, object], code: str
+) -> None:
+    desk = Desk(3, how=how())
+    desk.up("a")
+    desk.survey = facts
+    asked = []
+    for _ in range(60):
+        codes = idle(desk, 10)
+        asked += [desk.now_s] * codes.count("not-retired")
+    assert cluster(desk).life is ClusterLife.RUNNING
+    assert code in cluster(desk).alert
+    assert len(asked) == 5
+    assert min(later - earlier for earlier, later in pairwise(asked)) >= IDLE_S
+    # As soon as nothing speaks against it any more, it goes with the next survey.
+    desk.survey = CLEAN
+    idle(desk, 2 * IDLE_S)
+    assert cluster(desk).life is ClusterLife.SAVING
+    assert cluster(desk).alert == ""
+
+
+def test_a_site_may_have_idle_mr_clusters_retired_with_undeclared_data() -> None:
+    for facts, life in (
+        ({"undeclared": DATA, "applications": []}, ClusterLife.SAVING),
+        ({"undeclared": None, "applications": []}, ClusterLife.SAVING),
+        ({"undeclared": DATA, "applications": APPS}, ClusterLife.RUNNING),
+        ({"undeclared": [], "applications": None}, ClusterLife.RUNNING),
+    ):
+        desk = Desk(3, how=how(retire_undeclared=True))
+        desk.up("a")
+        desk.survey = facts
+        idle(desk, 2 * IDLE_S)
+        assert cluster(desk).life is life
+
+
+def test_one_survey_at_a_time_is_asked_for_of_an_idle_mr_cluster() -> None:
+    desk = silent(membership_us=1000 * SECOND_US)
+    idle(desk, 3 * IDLE_S)
+    assert len([effect for effect in desk.world.effects if isinstance(effect, Survey)]) == 1
+
+
+def test_an_mr_cluster_that_is_used_while_it_is_surveyed_stays() -> None:
+    for act in ("job", "reading", "reading, and it is over"):
+        desk = silent(membership_us=1000 * SECOND_US)
+        idle(desk, 2 * IDLE_S)
+        assert KEY in desk.state.pending
+        if act == "job":
+            desk.submit("a", 1)
+        else:
+            desk.sample(a={"jobs_waiting": 0, "jobs_running": 1})
+        if act == "reading, and it is over":
+            desk.now_s += 1
+            desk.sample(a={"jobs_waiting": 0, "jobs_running": 0})
+        answer(desk)
+        assert cluster(desk).life is ClusterLife.RUNNING
+        assert desk.codes() == []
+
+
+def test_a_survey_of_an_idle_mr_cluster_that_nobody_answers_holds_it() -> None:
+    desk = silent()
+    codes = idle(desk, 2 * IDLE_S)
+    assert "not-retired" in codes
+    assert cluster(desk).life is ClusterLife.RUNNING
+
+
+@pytest.mark.parametrize("act", ["job", "reading"])
+def test_an_mr_cluster_that_is_not_idle_any_more_does_not_say_that_it_is(act: str) -> None:
+    desk = Desk(3, how=how())
+    desk.up("a")
+    desk.survey = {"undeclared": DATA, "applications": []}
+    idle(desk, 1.5 * IDLE_S)
+    assert cluster(desk).alert.startswith("idle, but not retired")
+    if act == "job":
+        desk.submit("a", 1)
+        desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
+    else:
+        desk.sample(a={"jobs_waiting": 0, "jobs_running": 1})
+    assert cluster(desk).alert == ""
+
+
+def test_an_mr_cluster_that_retires_has_no_survey() -> None:
+    desk = silent()
+    release(desk)
+    release(desk, discard=True, force=True, ask="second")
+    assert not any(isinstance(effect, Retire) for effect in desk.last.effects)
+    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=cluster(desk).version, facts=CLEAN))
+    assert desk.codes() == ["late-answer"]
