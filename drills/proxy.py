@@ -145,6 +145,9 @@ class _Server(http.server.ThreadingHTTPServer):
         self.socket.setsockopt(socket.SOL_IP, _TRANSPARENT, 1)
         super().server_bind()
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that does not wait for a late answer is part of the drill."""
+
 
 class Ways:
     """The kernel's routes: what goes to a master's web ports comes here instead."""
