@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fawkes.core.decision import Decision, PutNode
 from fawkes.core.lifecycle import MOVING
 from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife
 from fawkes.core.view import View
 
+#: so many times a node may change its life between two hand-overs: in a drill no fault lasts long
+MOST_LIVES = 40
 #: lives of a node, an MR-cluster and a job that must not last
 _PASSING_NODES = MOVING | {NodeLife.LOST}
 _PASSING_CLUSTERS = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING})
@@ -124,6 +127,27 @@ def _row(what: str, alert: str) -> str:
 
 def _alert_of_nodes(view: View, cluster: ClusterId) -> str:
     return next((alert for node in sorted(view.nodes_of(cluster)) if (alert := view.nodes[node].alert)), "")
+
+
+class Circles:
+    """Counts the lives that each node goes through between two hand-overs: a node that comes and goes gets nowhere."""
+
+    def __init__(self) -> None:
+        self._lives: dict[tuple[NodeId, int], tuple[NodeLife, int]] = {}
+
+    def saw(self, decision: Decision) -> list[Failure]:
+        """After each step: the nodes that have just passed the bound."""
+        found = []
+        for change in decision.changes:
+            if not isinstance(change, PutNode):
+                continue
+            node = change.state
+            life, count = self._lives.get((node.node.id, node.generation), (node.life, 0))
+            count += life is not node.life
+            self._lives[node.node.id, node.generation] = node.life, count
+            if count == MOST_LIVES and life is not node.life:
+                found.append(Failure("in circles", f"{node.node.id} went through {count} lives, now {node.life}"))
+        return found
 
 
 def comes_to_rest(view: View) -> list[Failure]:

@@ -1,15 +1,299 @@
-"""Drills on real Hadoop in a lab."""
+"""Drills on real Hadoop: the plan of a seed played on a lab, by the commands that users have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from drills.plan import Plan
-from drills.result import Result
-from fawkes.errors import UserError
+from drills.aim import struck
+from drills.checks import Failure, comes_to_rest, jobs_once, never_green, one_owner, restless, stuck
+from drills.plan import OF_CONTROLLER, STORY_S, Fault, JobPlan, Kind, Plan
+from drills.real_facts import RealFacts
+from drills.real_faults import Hands, small_disk
+from drills.result import Result, Tried
+from drills.settings import SETTINGS
+from drills.story_events import node_name
+from fawkes.config.site import Site
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, Role
+from fawkes.errors import FawkesError
+from tests.support.site import RealSite, real_site
+
+#: how long everything may take to come to rest once the faults are over, and again after the last release
+PATIENCE_S = 300
+_LOOK_EVERY_S = 0.25
+#: how long users go on asking while no controller answers
+_ASK_AGAIN_S = 120.0
+_CLUSTER = """
+min_nodes = {min_nodes}
+replication = {replication}
+block_size = "1MiB"
+max_running_jobs = 2
+growth = "{growth}"
+data = [{{ from = "words", to = "/words" }}, {{ from = "records", to = "/records" }}]
+outputs = [{{ path = "/output", save_to = "../saved/{name}" }}]
+"""
+_GROWTH = {Role.TRANSIENT: "TR", Role.TRANSIENT_CORE: "TC"}
+_FILES = 2
 
 
 def player(folder: Path) -> Callable[[Plan], Result]:
-    """Whoever plays plans on real Hadoop."""
-    raise UserError("drills on real Hadoop are not there yet", hint="Run `python -m drills sim --seeds 0-199`")
+    """Whoever plays plans on real Hadoop; sites of failed drills stay in ``folder``."""
+    folder = folder.absolute()
+
+    def play(plan: Plan) -> Result:
+        site_folder = folder / "sites" / f"seed-{plan.seed}"
+        if site_folder.exists():
+            shutil.rmtree(site_folder)
+        with ExitStack() as stack:
+            root = site_folder / "lab"
+            # Before the lab is up: its namespaces do not see what is mounted later.
+            disk = stack.enter_context(small_disk(Site(root).state_dir, plan))
+            site = stack.enter_context(real_site(root, plan.story.hosts, SETTINGS))
+            hands = stack.enter_context(Hands.on(site, plan, disk))
+            result = RealDrill(plan, site, hands).run()
+        if not result.failures:
+            shutil.rmtree(site_folder)
+        return result
+
+    return play
+
+
+def write_input(folder: Path) -> dict[str, int]:
+    """The same files each time; how often each word is in them."""
+    chance = random.Random(7)
+    words = [f"word{n}" for n in range(100)]
+    counts: Counter[str] = Counter()
+    for name, count in (("words", _FILES), ("records", 1)):
+        (folder / name).mkdir(parents=True)
+        for number in range(count):
+            rows = [chance.choices(words, k=9) for _ in range(300)]
+            (folder / name / f"part-{number}.txt").write_text("".join(" ".join(row) + "\n" for row in rows))
+            if name == "words":
+                counts.update(word for row in rows for word in row)
+    return dict(counts)
+
+
+def job_text(job: JobPlan) -> str:
+    """The file of a job: a word count with output, or a script that only waits."""
+    head = f'id = "{job.name}"\nretries = {job.retries}\n'
+    if job.writes:
+        args = f'["wordcount", "-Dmapreduce.job.reduces={job.writes}", "/words", "/output/{job.name}"]'
+        return head + f'kind = "jar"\njar = "examples"\nargs = {args}\n'
+    return head + f'kind = "script"\ncommand = "sleep {job.run_s}"\ntasks = {job.tasks}\n'
+
+
+@dataclass(slots=True)
+class _Deed:
+    """Something to be done at a second of the drill."""
+
+    at_s: float
+    do: Callable[[], None]
+
+
+@dataclass(slots=True)
+class RealDrill:
+    """One drill on one lab."""
+
+    plan: Plan
+    site: RealSite
+    hands: Hands
+    failures: dict[Failure, None] = field(default_factory=dict)
+    tried: dict[int, Tried] = field(default_factory=dict)
+    _deeds: list[_Deed] = field(default_factory=list)
+    _began_s: float = 0.0
+    _over_s: float = STORY_S
+    _away: set[NodeId] = field(default_factory=set)
+    _robbed: set[ClusterId] = field(default_factory=set)
+    _controller_down: bool = False
+    _disk_full: bool = False
+
+    def run(self) -> Result:
+        """Play it to its end; whatever the harness meets is a failure of the drill."""
+        began_s = time.monotonic()
+        try:
+            self._play()
+        except (AssertionError, LookupError, subprocess.SubprocessError, OSError, FawkesError) as error:
+            self._fail(Failure("broke off", str(error).splitlines()[0] if str(error) else repr(error)))
+            (self.site.root / "broke-off.txt").write_text(str(error))
+        return Result(
+            seed=self.plan.seed,
+            world="real",
+            tried=tuple(self.tried.get(n, Tried(fault)) for n, fault in enumerate(self.plan.faults)),
+            failures=tuple(self.failures),
+            steps=len(self.site.ledger.entries),
+            took_s=time.monotonic() - began_s,
+        )
+
+    def _play(self) -> None:
+        counts = write_input(self.site.root / "clusters")
+        self._write_files()
+        self.site.run()
+        self._began_s = time.monotonic()
+        with ThreadPoolExecutor(max_workers=8) as users:
+            for at_s, words in self._asks():
+                self._deeds.append(_Deed(at_s, partial(self._asked, users, words)))
+            while self._now_s() < self._over_s or self._deeds:
+                self._turn()
+        facts = RealFacts(self.site, self.plan, counts, self._robbed, self._away)
+        self._until_rest()
+        self._check(facts.at_rest())
+        self._check(never_green(self.site.state, facts.missing()))
+        self._check(jobs_once(facts.jobs()))
+        self._check(one_owner(facts.owners()))
+        self._give_all_back()
+        self._check(facts.saved())
+        self._check(one_owner(facts.owners()))
+        self._check(facts.verified())
+
+    # --- what users do
+
+    def _write_files(self) -> None:
+        for cluster in self.plan.story.clusters:
+            text = _CLUSTER.format(
+                name=cluster.name,
+                min_nodes=cluster.min_nodes,
+                replication=cluster.replication,
+                growth=_GROWTH[cluster.growth],
+            )
+            self.site.write(f"clusters/{cluster.name}.toml", text)
+        for job in self.plan.story.jobs:
+            self.site.write(f"jobs/{job.name}.toml", job_text(job))
+
+    def _asks(self) -> Iterator[tuple[float, tuple[str, ...]]]:
+        story = self.plan.story
+        for cluster in story.clusters:
+            yield cluster.at_s, ("request", cluster.name)
+            if cluster.release_s is not None:
+                yield cluster.release_s, ("release", cluster.name, "--force", "--yes")
+        for job in story.jobs:
+            yield job.at_s, ("submit", job.cluster, str(self.site.root / "jobs" / f"{job.name}.toml"))
+        for drain in story.drains:
+            yield drain.at_s, ("drain", node_name(drain.node), "--reason", "drill")
+            yield drain.back_s, ("undrain", node_name(drain.node))
+
+    def _asked(self, users: Executor, words: tuple[str, ...]) -> None:
+        users.submit(self._ask, words)
+
+    def _ask(self, words: tuple[str, ...]) -> str:
+        """Ask until a controller answers: why it refused, or empty. A refusal is an answer."""
+        limit = time.monotonic() + _ASK_AGAIN_S
+        while time.monotonic() < limit:
+            done = self.site.try_command(*words)
+            if done.returncode == 0 or "controller" not in done.stderr:
+                return done.stderr.strip() if done.returncode else ""
+            time.sleep(1.0)
+        return "no controller answered"
+
+    # --- the way of a drill
+
+    def _now_s(self) -> float:
+        return time.monotonic() - self._began_s
+
+    def _turn(self) -> None:
+        """Do what is due, look at the ledger, and strike."""
+        for deed in sorted((d for d in self._deeds if d.at_s <= self._now_s()), key=lambda d: d.at_s):
+            self._deeds.remove(deed)
+            deed.do()
+        self._look_after_controller()
+        self.site.ledger.catch_up()
+        for number, fault in enumerate(self.plan.faults):
+            if number not in self.tried and self._now_s() >= fault.from_s:
+                self._aim(number, fault)
+        time.sleep(_LOOK_EVERY_S)
+
+    def _look_after_controller(self) -> None:
+        """A controller that ended by itself is a failure; somebody starts it again all the same."""
+        controller = self.site.controller
+        if self._controller_down or controller is None or controller.poll() is None:
+            return
+        tail = self.site.log.read_text(errors="replace").strip().splitlines()[-1:]
+        self._fail(Failure("controller ended", f"with {controller.returncode}: {' '.join(tail)}"))
+        self.site.controller = None
+        if self._disk_full:
+            self._controller_down = True
+        else:
+            self.site.run()
+
+    def _aim(self, number: int, fault: Fault) -> None:
+        now_s = self._now_s()
+        if fault.kind in OF_CONTROLLER:
+            if len(self.site.ledger.entries) >= fault.step:
+                self._strike_controller(number, fault, now_s)
+            return
+        node = struck(fault, self.site.state)
+        if node is None or not self.hands.can(fault.kind):
+            return
+        owner = self.site.state.nodes[node].owner
+        self.tried[number] = Tried(fault, node, now_s + fault.after_s)
+        self._deeds.append(_Deed(now_s + fault.after_s, lambda: self.hands.strike(fault, node, owner)))
+        if fault.kind is Kind.EMPTIED and owner is not None:
+            self._robbed.add(owner)
+        if fault.back_s is None:
+            self._away.add(node)
+            return
+        back_s = now_s + fault.after_s + fault.back_s
+        self._over_s = max(self._over_s, back_s)
+        self._deeds.append(_Deed(back_s, lambda: self.hands.undo(fault, node)))
+
+    def _strike_controller(self, number: int, fault: Fault, now_s: float) -> None:
+        if not self.hands.can(fault.kind) or self._controller_down:
+            return
+        assert fault.back_s is not None
+        self.tried[number] = Tried(fault, at_s=now_s)
+        self._over_s = max(self._over_s, now_s + fault.back_s)
+        if fault.kind is Kind.STATE_DISK:
+            self._disk_full = True
+            self.hands.fill_disk()
+            self._deeds.append(_Deed(now_s + fault.back_s, self._room_again))
+            return
+        self._controller_down = True
+        self.site.kill()
+        self._deeds.append(_Deed(now_s + fault.back_s, self._controller_back))
+
+    def _room_again(self) -> None:
+        """Somebody makes room; a controller that ended over it is started again."""
+        self.hands.free_disk()
+        self._disk_full = False
+        if self._controller_down and self.site.controller is None:
+            self._controller_back()
+
+    def _controller_back(self) -> None:
+        self._controller_down = False
+        self.site.run()
+
+    # --- the end
+
+    def _until_rest(self) -> None:
+        limit_s = self._now_s() + PATIENCE_S
+        while self._now_s() < limit_s and restless(self.site.state):
+            self._turn()
+        self._check(comes_to_rest(self.site.state))
+        self._check(stuck(self.site.state, self._away, self._robbed))
+
+    def _give_all_back(self) -> None:
+        for cluster in list(self.site.state.clusters.values()):
+            if cluster.life is not ClusterLife.RETIRING:
+                refused = self._ask(("release", cluster.id, "--force", "--yes"))
+                if refused:
+                    self._fail(Failure("not given back", f"{cluster.id}: {refused}"))
+        limit_s = self._now_s() + PATIENCE_S
+        while self._now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
+            self._turn()
+        self._check(comes_to_rest(self.site.state))
+        self._check(stuck(self.site.state, self._away, self._robbed))
+
+    def _check(self, found: list[Failure]) -> None:
+        for failure in found:
+            self._fail(failure)
+
+    def _fail(self, failure: Failure) -> None:
+        self.failures[failure] = None

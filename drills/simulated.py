@@ -11,7 +11,7 @@ from dataclasses import replace
 from time import process_time
 
 from drills.aim import struck
-from drills.checks import Failure, comes_to_rest, files_kept, jobs_once, one_owner, restless, stuck
+from drills.checks import Circles, Failure, comes_to_rest, files_kept, jobs_once, one_owner, restless, stuck
 from drills.hdfs import MUTE, Hdfs
 from drills.plan import OF_CONTROLLER, OF_MASTERS, STORY_S, Fault, Kind, Plan
 from drills.result import Result, Tried
@@ -77,6 +77,7 @@ class Drill:
         self._engine: engine.Engine | None = None
         self._actions: list[tuple[int, Callable[[], None]]] = []
         self._seeing = Seeing(self.hdfs)
+        self._circles = Circles()
         self._gone_for_good: set[NodeId] = set()
         self._over_us = STORY_S * SECOND_US
         self._all_released = False
@@ -197,6 +198,8 @@ class Drill:
             self._fail(Failure("job ran twice", wrong))
         decision = self.store.entry(self.store.last_seq())
         assert decision is not None
+        for failure in self._circles.saw(decision.decision):
+            self._fail(failure)
         for failure in self.hdfs.saw(event, decision.decision, self.state):
             self._fail(failure)
         for number, fault in enumerate(self.plan.faults):

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from drills.blocks import Blocks
 from drills.checks import (
+    MOST_LIVES,
+    Circles,
     Copies,
     JobFacts,
     OwnerFacts,
@@ -17,7 +19,7 @@ from drills.checks import (
     restless,
     stuck,
 )
-from fawkes.core.decision import PutNode
+from fawkes.core.decision import Decision, PutNode
 from fawkes.core.events import Condition
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife
 from fawkes.core.state import evolve
@@ -122,3 +124,12 @@ def test_hdfs_replaces_replicas_that_are_away() -> None:
     assert blocks.wipe(N1, "a test") == blocks.wipe(N2, "a test") == []
     blocks.forget(A)
     assert blocks.of(A) == []
+
+
+def test_a_node_that_comes_and_goes_is_caught() -> None:
+    desk, circles = lost_node(), Circles()
+    node = desk.node("node02")
+    lives = [(NodeLife.EVACUATING, NodeLife.CLEANING)[n % 2] for n in range(MOST_LIVES + 1)]
+    found = [circles.saw(Decision(changes=(PutNode(replace(node, life=life)),))) for life in lives]
+    assert [bool(each) for each in found] == [False] * MOST_LIVES + [True]
+    assert circles.saw(Decision(changes=(PutNode(replace(node, life=lives[-1])),))) == []
