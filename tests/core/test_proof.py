@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fawkes.core.effects import Host
 from fawkes.core.events import Condition, DrainAsked, NodeObserved, NodeSeen, UndrainAsked, Woke
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState
-from fawkes.core.proof import NAMED, BlockSeen, Proof, cannot_end, cells_of, progress, reports, unsafe, with_counts
+from fawkes.core.proof import (
+    NAMED,
+    BlockSeen,
+    Proof,
+    cannot_end,
+    cells_of,
+    missing_blocks,
+    missing_name,
+    not_proven,
+    progress,
+    reports,
+    unsafe,
+    with_counts,
+)
 from fawkes.core.sight import UNHEARD, Blocks, Compute, Sight, Stored
 from tests.support.desk import Desk, grown
 
@@ -99,7 +113,9 @@ def blocks_seen(draw: st.DrawFn) -> BlockSeen:
 def test_a_report_is_what_counting_by_hand_gives(seen: list[BlockSeen]) -> None:
     """A second formulation: a file is safe when each of its blocks here has enough whole copies on sound nodes."""
     found = report(*seen)
-    risky, missing = set(), set()
+    risky: set[str] = set()
+    unheard: set[str] = set()
+    missing: list[str] = []
     for one in seen:
         where = dict(one.replicas)
         if "gone" in where:
@@ -108,9 +124,12 @@ def test_a_report_is_what_counting_by_hand_gives(seen: list[BlockSeen]) -> None:
             if len(copies) < enough:
                 risky.add(f"{one.file} (open)" if one.is_open else one.file)
         if set(READABLE).isdisjoint(where.values()):
-            missing.add(one.file)
+            missing.append(one.file)
+        elif not [node for node in SOUND if where.get(node) == "LIVE"]:
+            unheard.add(one.file)
     assert set(found.at_risk) == risky
-    assert set(found.missing) == missing
+    assert dict(map(missing_blocks, found.missing)) == Counter(missing)
+    assert set(found.unheard) == unheard
     # Blocks of a file follow each other in a report; here they need not, so that a file may count twice.
     assert (found.at_risk_files > 0) == bool(risky)
     assert (found.missing_files > 0) == bool(missing)
@@ -134,14 +153,19 @@ UNSAFE: dict[str, tuple[Blocks | None, Proof, str]] = {
     "figures are no report": (Blocks(asked_us=ASKED_US, listed=0, too_few=0, only_here=0), NONE, "not looked through"),
     "asked before": (replace(GOOD, asked_us=ASKED_US - 1), NONE, "has not been asked about its blocks since"),
     "asked at that moment": (replace(GOOD, asked_us=ASKED_US - 1), OLD, "has not been asked about its blocks since"),
-    "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "/x has too few replicas elsewhere"),
-    "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "2 more has too few replicas elsewhere"),
+    "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "too few replicas elsewhere of /x"),
+    "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "2 more"),
     "newly missing": (
         replace(GOOD, missing=("/new", "/old"), missing_files=2),
         OLD,
-        "/new has blocks",
+        "/new",
     ),
     "missing, nobody knows since when": (replace(GOOD, missing=("/old",), missing_files=1), NONE, "is not known"),
+    "more blocks of a file are missing": (
+        replace(GOOD, missing=("/old (3 blocks)",), missing_files=1),
+        Proof(("/old (2 blocks)",)),
+        "/old (3 blocks)",
+    ),
     "too many missing": (replace(GOOD, missing=("/old",), missing_files=2), OLD, "too many to tell"),
 }
 
@@ -159,6 +183,33 @@ def test_a_healthy_report_proves_that_blocks_are_safe(proof: Proof) -> None:
 
 def test_what_was_missing_before_is_no_reason() -> None:
     assert unsafe(replace(GOOD, missing=("/old",), missing_files=1), OLD, since_us=0) == ""
+
+
+def test_as_many_missing_blocks_of_a_file_as_before_are_no_news() -> None:
+    for missing in ("/old", "/old (2 blocks)"):
+        blocks = replace(GOOD, missing=(missing,), missing_files=1)
+        assert unsafe(blocks, Proof(("/old (2 blocks)",)), since_us=0) == ""
+
+
+@given(st.text(), st.integers(1, 10**6))
+def test_a_file_and_its_missing_blocks_are_read_from_its_name(file: str, blocks: int) -> None:
+    assume(missing_blocks(file)[0] == file)
+    assert missing_blocks(missing_name(file, blocks)) == (file, blocks)
+
+
+@pytest.mark.parametrize("stored", list(Stored))
+@pytest.mark.parametrize("unheard", [0, 1])
+def test_by_which_state_of_its_data_node_a_healthy_report_proves_anything(stored: Stored, unheard: int) -> None:
+    """A dead node is not listed any more; nodes that are listed and not heard from may have died with it."""
+    sight = Sight(asked_us=ASKED_US, stored=stored, blocks=replace(GOOD, unheard_files=unheard))
+    proven = stored is Stored.LEFT or (stored in UNHEARD and not unheard)
+    assert (not_proven(sight, NONE, since_us=ASKED_US - 1) == "") == proven
+
+
+@pytest.mark.parametrize("stored", list(Stored))
+def test_no_state_of_its_data_node_proves_anything_without_a_report(stored: Stored) -> None:
+    for blocks in (None, Blocks(asked_us=ASKED_US, why="fsck timed out"), replace(GOOD, asked_us=0)):
+        assert not_proven(Sight(asked_us=ASKED_US, stored=stored, blocks=blocks), NONE, since_us=1)
 
 
 names = st.sets(st.sampled_from(("/a", "/b", "/c"))).map(lambda found: tuple(sorted(found)))
@@ -290,6 +341,7 @@ class Watched:
         assert sight.blocks.at_risk_files == 0
         assert sight.blocks.missing_files == len(sight.blocks.missing)
         assert set(sight.blocks.missing) <= set(self.desk.node(NODE).missing_before or ())
+        assert sight.stored is Stored.LEFT or not sight.blocks.unheard_files
 
 
 @st.composite
@@ -303,6 +355,7 @@ def sights(draw: st.DrawFn, now_us: int) -> Sight:
         at_risk_files=draw(st.sampled_from((0, 0, 0, 1))),
         missing=missing,
         missing_files=len(missing) + draw(st.sampled_from((0, 0, 0, 1))),
+        unheard_files=draw(st.sampled_from((0, 0, 0, 1))),
         staying=draw(st.sampled_from((None, 0, 3))),
     )
     return Sight(

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from fawkes.core import alerts
 from fawkes.core.effects import Reply, Retire, Save, Survey
 from fawkes.core.events import CancelAsked, Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
@@ -229,7 +230,9 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
         codes = idle(desk, 10)
         asked += [desk.now_s] * codes.count("not-retired")
     assert cluster(desk).life is ClusterLife.RUNNING
-    assert code in cluster(desk).alert
+    assert cluster(desk).alert.startswith(alerts.IDLE)
+    because = [r.facts["because"] for e in desk.store.entries() for r in e.decision.reasons if r.code == "not-retired"]
+    assert set(because) == {code}
     assert len(asked) == 5
     assert min(later - earlier for earlier, later in pairwise(asked)) >= IDLE_S
     # As soon as nothing speaks against it any more, it goes with the next survey.
