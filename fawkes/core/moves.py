@@ -105,6 +105,9 @@ def no_alert(draft: Draft, state: NodeState) -> None:
 def wiped(draft: Draft, state: NodeState) -> None:
     """A node was seen clean: it is free, or goes out of service when somebody keeps it out."""
     draft.settle(Key.HOST.of(state.node.id))
+    if state.owner is not None:
+        # Its masters go on listing it as one that leaves otherwise, until the next move.
+        draft.touch(state.owner)
     life = NodeLife.OUT if state.kept_out else NodeLife.FREE
     state = replace(
         state,

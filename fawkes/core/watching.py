@@ -93,6 +93,8 @@ def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
         lost(draft, state, ", ".join([f"its NodeManager is {sight.compute}", *_trouble(state, sight)]))
     elif _trouble(state, sight):
         _doubt(draft, state, draft.settings.missing_us)
+    elif _should_leave(sight):
+        _doubt(draft, state, draft.settings.doubt_us)
     elif _works(state, sight):
         draft.settle(Key.DOUBT.of(state.node.id))
 
@@ -103,6 +105,11 @@ def _trouble(state: NodeState, sight: Sight) -> list[str]:
     if state.stores and sight.stored in UNHEARD:
         found.append("its DataNode is dead")
     return found
+
+
+def _should_leave(sight: Sight) -> bool:
+    """Whether a master thinks that a node leaves."""
+    return sight.compute is Compute.DRAINING or sight.stored in (Stored.LEAVING, Stored.LEFT)
 
 
 def _works(state: NodeState, sight: Sight) -> bool:
@@ -212,6 +219,8 @@ def doubted_for_long(draft: Draft, name: str) -> None:
         return
     if state.life is NodeLife.SERVING and (trouble := _trouble(state, sight)):
         lost(draft, state, ", ".join(trouble))
+    elif state.life is NodeLife.SERVING and _should_leave(sight):
+        _told_again(draft, state, "is not serving")
     elif state.life is NodeLife.DRAINING:
         _drain_doubted(draft, state, sight)
     elif state.life is NodeLife.EVACUATING:
