@@ -143,9 +143,9 @@ def lives(seen: Attempt) -> list[AppLife] | None:
     return None if seen.applications is None else [one.life for one in seen.applications]
 
 
-def verdict(seen: Attempt, *, cancelling: bool = False) -> Progress | None:
+def verdict(seen: Attempt, *, cancelling: bool = False, lasted: bool = False) -> Progress | None:
     """What the core makes of the facts about an attempt that was begun."""
-    found = judge(seen, began=True, cancelling=cancelling, quiet=False)
+    found = judge(seen, began=True, cancelling=cancelling, lasted=lasted)
     return None if found is None else found.progress
 
 
@@ -376,7 +376,7 @@ def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(master: Stu
     assert bench.seen() == []
     bench.unreachable = False
     bench.launcher = {"state": "lost"}
-    assert [verdict(seen) for seen in bench.seen()] == [Progress.FAILED]
+    assert [verdict(seen, lasted=True) for seen in bench.seen()] == [Progress.FAILED]
 
 
 def test_an_mr_cluster_that_is_gone_says_nothing_any_more(master: Stub) -> None:

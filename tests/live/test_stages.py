@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from fawkes.core.effects import Goal, Member
 from fawkes.core.effects import Save as SaveGoal
 from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.errors import ElsewhereError, HostError, NodeRefusedError
+from fawkes.errors import ElsewhereError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
@@ -118,8 +119,8 @@ class Site:
         found._copies = cast(Any, self.copies)
         return found
 
-    def save(self, current: Callable[[], bool] = lambda: True) -> Any:
-        return self.stages().save(GOAL, current)
+    def save(self, current: Callable[[], bool] = lambda: True, *, all_declared: bool = True) -> Any:
+        return self.stages().save(replace(GOAL, undeclared=not all_declared), current)
 
     def saved(self) -> dict[str, bytes]:
         found = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
@@ -230,7 +231,7 @@ def test_a_newer_goal_at_the_end_lets_users_write_again(site: Site) -> None:
     site.outputs = {"/out/gone": str(site.folder / "gone")}
     frozen = threading.Event()
     site.server.on_order = lambda order: frozen.set()
-    assert site.save(lambda: not frozen.is_set()) is None
+    assert site.save(lambda: not frozen.is_set(), all_declared=False) is None
     assert site.server.orders == ["freeze", "thaw"]
 
 
@@ -246,7 +247,7 @@ def test_a_controller_that_was_killed_left_hdfs_without_writes(site: Site) -> No
 
 def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
-    assert site.save() == {"outputs": [{"path": "/out/a", "save_to": FAR}]}
+    assert site.save(all_declared=False) == {"outputs": [{"path": "/out/a", "save_to": FAR}]}
     ((name, how),) = site.copies.begun
     assert how == "-atomic"
     assert name.startswith("save-0-")
@@ -255,8 +256,8 @@ def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(sit
 
 def test_a_copy_that_is_done_is_not_done_again(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
-    site.save()
-    site.save()
+    site.save(all_declared=False)
+    site.save(all_declared=False)
     assert len(site.copies.begun) == 1
 
 
@@ -264,11 +265,11 @@ def test_what_changed_while_it_was_copied_is_a_failed_try_and_is_copied_by_the_n
     site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
     site.copies.meanwhile = lambda: site.server.put("/out/a/late", b"late")
     with pytest.raises(UnsavedError, match=r"/out/a .*changed while it was copied"):
-        site.save()
+        site.save(all_declared=False)
     assert site.server.orders == ["thaw", "freeze", "thaw"]
     assert site.saved() == {"b/3": b"three"}
     site.copies.meanwhile = lambda: None
-    site.save()
+    site.save(all_declared=False)
     # The target is a copy of ours by now: it is brought up to date.
     assert [how for _, how in site.copies.begun] == ["-atomic", "-update"]
 
@@ -277,15 +278,15 @@ def test_a_file_that_is_still_being_written_is_not_copied_whole(site: Site) -> N
     site.outputs = {"/out/a": FAR}
     site.server.tree["/out/a/1"].being_written = True
     with pytest.raises(UnsavedError, match="under construction"):
-        site.save()
+        site.save(all_declared=False)
 
 
 def test_another_target_is_no_copy_of_ours(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
-    site.save()
+    site.save(all_declared=False)
     site.server.safe_mode = False
     site.outputs = {"/out/a": f"{FAR}2"}
-    site.save()
+    site.save(all_declared=False)
     assert [how for _, how in site.copies.begun] == ["-atomic", "-atomic"]
 
 
@@ -296,7 +297,7 @@ def test_another_controller_ends_the_save(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
     site.copies.meanwhile = elsewhere
     with pytest.raises(ElsewhereError):
-        site.save()
+        site.save(all_declared=False)
 
 
 def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) -> None:
@@ -306,7 +307,7 @@ def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) 
     site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
     site.copies.meanwhile = refuse
     with pytest.raises(NodeRefusedError):
-        site.save()
+        site.save(all_declared=False)
     assert site.saved() == {"b/3": b"three"}
 
 
@@ -331,10 +332,22 @@ def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
     assert "/out/a/1" in event.error
 
 
-def test_without_outputs_nobody_is_asked(site: Site) -> None:
+def test_without_outputs_only_what_nobody_declared_is_looked_for(site: Site) -> None:
     site.outputs = {}
-    site.server.down.add("127.0.0.1")
+    for path in [path for path in site.server.tree if path.startswith("/out")]:
+        del site.server.tree[path]
     assert site.save() == {"outputs": []}
+    assert site.server.orders == ["freeze"]
+
+
+def test_what_nobody_declared_and_came_after_the_survey_holds_the_save_and_hdfs_takes_writes_again(site: Site) -> None:
+    site.server.on_order = lambda order: site.server.put("/user/alice/late", b"mine") if order == "freeze" else None
+    with pytest.raises(RefusedError, match="/user/alice"):
+        site.save()
+    assert site.saved() == ALL
+    assert site.server.orders == ["freeze", "thaw"]
+    site.server.on_order = lambda order: None
+    assert site.save(all_declared=False)["outputs"][0]["already"]
 
 
 def test_what_is_at_stake_is_told_of_what_nobody_declared_as_well(site: Site) -> None:
