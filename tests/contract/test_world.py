@@ -362,7 +362,7 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
 
 def verdict(event: AttemptSeen) -> Verdict | None:
     """What the core makes of the facts about an attempt that it saw running before."""
-    return judge(event.seen, began=True, cancelling=False, quiet=False)
+    return judge(event.seen, began=True, cancelling=False, lasted=True)
 
 
 def over(event: AttemptSeen) -> bool:

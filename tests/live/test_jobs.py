@@ -145,7 +145,7 @@ def lives(seen: Attempt) -> list[AppLife] | None:
 
 def verdict(seen: Attempt, *, cancelling: bool = False) -> Progress | None:
     """What the core makes of the facts about an attempt that was begun."""
-    found = judge(seen, began=True, cancelling=cancelling, quiet=False)
+    found = judge(seen, began=True, cancelling=cancelling, lasted=True)
     return None if found is None else found.progress
 
 

@@ -72,7 +72,7 @@ def answer(found: SimWorld) -> Event | None:
 def verdict(event: Event | None) -> Verdict | None:
     """What the core makes of the facts about an attempt."""
     assert isinstance(event, AttemptSeen), event
-    return judge(event.seen, began=False, cancelling=False, quiet=False)
+    return judge(event.seen, began=False, cancelling=False, lasted=False)
 
 
 def job(number: int = 1, attempt: int = 1, tasks: int = 4) -> StartJob:
