@@ -4,8 +4,10 @@
 set -u
 jar=$1 idle=$2
 shift 2
-spool=$PWD/../.submitter
-name=${PWD##*/}
+# It runs in the folder of its attempt that its files came to.
+attempt=${PWD%/files}
+spool=$attempt/../.submitter
+name=${attempt##*/}
 mkdir -p "$spool" || exit 73
 
 alive() { read -r pid 2>/dev/null <"$spool/pid" && kill -0 "$pid" 2>/dev/null; }

@@ -9,7 +9,9 @@ import pytest
 
 from fawkes.core.decision import PutNode
 from fawkes.core.effects import Deploy, Goal, Membership
+from fawkes.core.members import in_full
 from fawkes.core.model import ClusterLife, NodeLife
+from fawkes.core.state import State, evolve
 from fawkes.live.saved import MANIFEST
 from fawkes.report import history
 from fawkes.report.sentences import bare, sentence
@@ -22,17 +24,19 @@ pytestmark = pytest.mark.hadoop
 def test_no_node_ever_had_two_owners(site: RealSite) -> None:
     """Each step: in the ledger, and in what the masters were told."""
     owners: dict[str, str | None] = {}
-    members: dict[str, set[str]] = {}
+    state = State()
     for entry in site.ledger.entries:
+        evolve(state, entry.event.at_us, entry.decision.changes)
         for change in entry.decision.changes:
             if isinstance(change, PutNode):
                 name, owner = change.state.node.id, change.state.owner
                 assert owners.get(name) in (None, owner) or owner is None, entry
                 owners[name] = owner
-        for effect in entry.decision.effects:
+        for effect in in_full(state, entry.decision.effects):
             if isinstance(effect, Deploy | Membership):
-                members[effect.cluster] = {n for n, m in effect.members.items() if m.goal is Goal.SERVING}
-                assert {owners[n] for n in members[effect.cluster]} == {effect.cluster}, entry
+                serving = {n for n, m in effect.members.items() if m.goal is Goal.SERVING}
+                assert serving, entry
+                assert {owners[n] for n in serving} == {effect.cluster}, entry
 
 
 def test_every_move_has_a_reason_and_every_reason_a_sentence(site: RealSite) -> None:
