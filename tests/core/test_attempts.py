@@ -276,10 +276,41 @@ def test_an_application_of_an_attempt_that_nobody_saw_begin_is_taken_up() -> Non
 def test_an_attempt_that_vanished_is_tried_again_once() -> None:
     desk = running(retries=1)
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
-    assert desk.codes() == ["retry", "job-released"]
+    assert desk.wait(QUIET_S - 1) == []
+    assert desk.wait(1) == ["retry", "job-released"]
     assert desk.starts() == [(JOB, 2)]
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
     assert desk.codes() == ["late-answer"]
+
+
+def test_a_client_that_was_just_about_to_begin_is_not_gone() -> None:
+    """The folder that says that it began is made before its process id is written."""
+    desk = begun(retries=1)
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    desk.wait(QUIET_S - 1)
+    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
+    assert desk.wait(10 * QUIET_S) == []
+    assert (desk.state.jobs[JobId(JOB)].life, desk.state.jobs[JobId(JOB)].attempt) == (JobLife.RUNNING, 1)
+
+
+def test_a_client_that_goes_is_gone_only_after_another_while() -> None:
+    """How long it ran without an application says nothing about how long it has been gone."""
+    desk = begun(retries=1)
+    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=())
+    desk.wait(QUIET_S / 2)
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    assert desk.wait(QUIET_S - 1) == []
+    assert desk.wait(1) == ["retry", "job-released"]
+
+
+def test_a_client_of_which_nothing_is_known_any_more_is_not_gone() -> None:
+    desk = running(retries=1)
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    desk.now_s += 1
+    desk.attempt(JOB, launcher=Launcher.NOT_KNOWN, error="no answer")
+    assert desk.wait(10 * QUIET_S) == []
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    assert desk.wait(QUIET_S) == ["retry", "job-released"]
 
 
 def test_an_attempt_that_was_never_begun_is_begun_when_its_deadline_has_passed() -> None:
@@ -359,5 +390,6 @@ def test_a_cancelled_job_is_never_tried_again() -> None:
     desk = running(retries=5)
     desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(JOB)))
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
-    assert desk.codes() == ["job-cancelled"]
+    assert desk.wait(QUIET_S - 1) == []
+    assert desk.wait(1) == ["job-cancelled"]
     assert [effect for effect in desk.last.effects if isinstance(effect, StartJob)] == []

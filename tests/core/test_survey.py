@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from fawkes.core import alerts
 from fawkes.core.effects import Reply, Retire, Save, Survey
 from fawkes.core.events import CancelAsked, Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
@@ -210,16 +211,16 @@ def test_an_idle_mr_cluster_with_nothing_undeclared_is_retired() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "code"),
+    ("facts", "why"),
     [
-        ({"undeclared": DATA, "applications": []}, "undeclared-data"),
-        ({"undeclared": [], "applications": APPS}, "foreign-applications"),
-        ({"undeclared": None, "applications": []}, "survey-failed"),
-        ({"undeclared": [], "applications": None}, "survey-failed"),
+        ({"undeclared": DATA, "applications": []}, "HDFS has data outside of its declared folders"),
+        ({"undeclared": [], "applications": APPS}, "it runs applications that were not submitted to Fawkes"),
+        ({"undeclared": None, "applications": []}, "it is not known what lies in its HDFS and what runs on it"),
+        ({"undeclared": [], "applications": None}, "it is not known what lies in its HDFS and what runs on it"),
     ],
 )
 def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time(
-    facts: Mapping[str, object], code: str
+    facts: Mapping[str, object], why: str
 ) -> None:
     desk = Desk(3, how=how())
     desk.up("a")
@@ -229,7 +230,7 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
         codes = idle(desk, 10)
         asked += [desk.now_s] * codes.count("not-retired")
     assert cluster(desk).life is ClusterLife.RUNNING
-    assert code in cluster(desk).alert
+    assert cluster(desk).alert.startswith(f"{alerts.IDLE}, because {why}: see ")
     assert len(asked) == 5
     assert min(later - earlier for earlier, later in pairwise(asked)) >= IDLE_S
     # As soon as nothing speaks against it any more, it goes with the next survey.

@@ -145,7 +145,7 @@ def test_what_real_hdfs_says_when_datanodes_have_died(server: Server) -> None:
         "/data/one-node01",
         "/data/one-node02",
         "/data/spoilt",
-        "/ec/large",
+        "/ec/large (2 blocks)",
         "/snap/.snapshot/s1/deleted",
     )
     assert "/data/one-node01, /data/one-node02, /data/spoilt and 2 more" in why(server)
