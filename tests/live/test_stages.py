@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from fawkes.core.effects import Goal, Member
 from fawkes.core.effects import Save as SaveGoal
 from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.errors import ElsewhereError, HostError, NodeRefusedError
+from fawkes.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
@@ -118,8 +119,15 @@ class Site:
         found._copies = cast(Any, self.copies)
         return found
 
-    def save(self, current: Callable[[], bool] = lambda: True) -> Any:
-        return self.stages().save(GOAL, current)
+    def only(self, outputs: dict[str, str]) -> None:
+        """These outputs alone are declared, and nothing else lies in HDFS."""
+        self.outputs = outputs
+        for path in [path for path, entry in self.server.tree.items() if not entry.folder]:
+            if not any(path.startswith(f"{output}/") for output in outputs):
+                del self.server.tree[path]
+
+    def save(self, current: Callable[[], bool] = lambda: True, goal: SaveGoal = GOAL) -> Any:
+        return self.stages().save(goal, current)
 
     def saved(self) -> dict[str, bytes]:
         found = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
@@ -227,7 +235,7 @@ def test_a_save_that_is_stopped_lets_users_write_again(site: Site) -> None:
 
 
 def test_a_newer_goal_at_the_end_lets_users_write_again(site: Site) -> None:
-    site.outputs = {"/out/gone": str(site.folder / "gone")}
+    site.only({"/out/gone": str(site.folder / "gone")})
     frozen = threading.Event()
     site.server.on_order = lambda order: frozen.set()
     assert site.save(lambda: not frozen.is_set()) is None
@@ -245,7 +253,7 @@ def test_a_controller_that_was_killed_left_hdfs_without_writes(site: Site) -> No
 
 
 def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(site: Site) -> None:
-    site.outputs = {"/out/a": FAR}
+    site.only({"/out/a": FAR})
     assert site.save() == {"outputs": [{"path": "/out/a", "save_to": FAR}]}
     ((name, how),) = site.copies.begun
     assert how == "-atomic"
@@ -254,7 +262,7 @@ def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(sit
 
 
 def test_a_copy_that_is_done_is_not_done_again(site: Site) -> None:
-    site.outputs = {"/out/a": FAR}
+    site.only({"/out/a": FAR})
     site.save()
     site.save()
     assert len(site.copies.begun) == 1
@@ -274,14 +282,14 @@ def test_what_changed_while_it_was_copied_is_a_failed_try_and_is_copied_by_the_n
 
 
 def test_a_file_that_is_still_being_written_is_not_copied_whole(site: Site) -> None:
-    site.outputs = {"/out/a": FAR}
+    site.only({"/out/a": FAR})
     site.server.tree["/out/a/1"].being_written = True
     with pytest.raises(UnsavedError, match="under construction"):
         site.save()
 
 
 def test_another_target_is_no_copy_of_ours(site: Site) -> None:
-    site.outputs = {"/out/a": FAR}
+    site.only({"/out/a": FAR})
     site.save()
     site.server.safe_mode = False
     site.outputs = {"/out/a": f"{FAR}2"}
@@ -293,7 +301,7 @@ def test_another_controller_ends_the_save(site: Site) -> None:
     def elsewhere() -> None:
         raise ElsewhereError("another controller is in charge")
 
-    site.outputs = {"/out/a": FAR}
+    site.only({"/out/a": FAR})
     site.copies.meanwhile = elsewhere
     with pytest.raises(ElsewhereError):
         site.save()
@@ -331,10 +339,45 @@ def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
     assert "/out/a/1" in event.error
 
 
-def test_without_outputs_nobody_is_asked(site: Site) -> None:
-    site.outputs = {}
-    site.server.down.add("127.0.0.1")
+def test_without_outputs_hdfs_takes_no_writes_and_is_looked_at_all_the_same(site: Site) -> None:
+    site.only({})
     assert site.save() == {"outputs": []}
+    assert site.server.orders == ["freeze"]
+
+
+def test_an_mr_cluster_without_outputs_is_held_by_data_that_nobody_declared(site: Site) -> None:
+    site.outputs = {}
+    with pytest.raises(RefusedError, match="1 folders have data that is declared nowhere, such as /out of hadoop"):
+        site.save()
+    assert site.server.orders == ["freeze", "thaw"]
+
+
+def test_a_namenode_that_does_not_say_what_lies_in_hdfs_ends_no_save(site: Site) -> None:
+    site.server.on_order = lambda order: site.server.down.add("127.0.0.1") if order == "freeze" else None
+    site.only({})
+    with pytest.raises(FawkesError, match="did not answer"):
+        site.save()
+    assert site.server.orders == ["freeze", "thaw"]
+
+
+def test_undeclared_data_that_came_while_outputs_were_saved_holds_the_save(site: Site) -> None:
+    """The survey before saw nothing: whoever wrote meanwhile may write again, and take it away."""
+    site.server.on_order = lambda order: site.server.put("/user/alice/thesis", b"mine") if order == "freeze" else None
+    with pytest.raises(RefusedError, match=r"such as /user/alice of hadoop\. .*fawkes release c-1 --discard-data"):
+        site.save()
+    assert site.saved() == ALL
+    assert site.server.orders == ["freeze", "thaw"]
+    del site.server.tree["/user/alice/thesis"]
+    site.server.on_order = lambda order: None
+    assert [row["already"] for row in site.save()["outputs"]] == [True, True]
+    assert site.server.orders == ["freeze", "thaw", "freeze"]
+
+
+def test_undeclared_data_that_is_given_up_holds_no_save(site: Site) -> None:
+    site.server.put("/user/alice/thesis", b"mine")
+    assert len(site.save(goal=replace(GOAL, undeclared=True))["outputs"]) == 2
+    assert site.saved() == ALL
+    assert site.server.orders == ["freeze"]
 
 
 def test_what_is_at_stake_is_told_of_what_nobody_declared_as_well(site: Site) -> None:
