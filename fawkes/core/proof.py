@@ -116,9 +116,7 @@ def reports(
             unheard.add(block.file)
         for address in {at for at, _ in block.replicas if at in at_risk}:
             elsewhere = {at for at, state in block.replicas if at != address and at in sound and state == _LIVE}
-            # What is being written cannot get more replicas until its file is closed.
-            need = 1 if block.is_open else min(block.replication, len(sound - {address}))
-            if len(elsewhere) < max(1, need):
+            if len(elsewhere) < _need(block, len(sound - {address})):
                 at_risk[address].add(f"{block.file} (open)" if block.is_open else block.file)
     return {
         address: Blocks(
@@ -133,6 +131,15 @@ def reports(
         )
         for address, files in at_risk.items()
     }
+
+
+def _need(block: BlockSeen, others: int) -> int:
+    """How many replicas must be on ``others`` sound nodes before a node may go that has one."""
+    if block.is_open:
+        # What is being written cannot get more replicas until its file is closed.
+        return 1
+    # Fewer nodes do not make fewer cells enough: a group of nine of which three are left cannot be read.
+    return block.replication if block.is_group else max(1, min(block.replication, others))
 
 
 def _least(block: BlockSeen) -> int:
