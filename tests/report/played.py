@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fawkes.core.events import (
-    Condition,
     DrainAsked,
     Event,
-    NodeObserved,
+    NodeSeen,
     PauseAsked,
     ReleaseAsked,
     Requested,
@@ -27,6 +26,7 @@ from fawkes.core.events import (
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
 from fawkes.core.record import decision_of, decision_plain, dumps, event_of, to_plain
 from fawkes.core.settings import Discrimination, Settings
+from fawkes.core.sight import Compute, Sight, Stored
 from fawkes.engine import Engine
 from fawkes.policy import compile_policy, policy_text
 from fawkes.ports import Entry
@@ -120,7 +120,13 @@ def _script() -> list[Event]:
         PauseAsked(at_us=at(105), reason="a visit", by="bob"),
         ResumeAsked(at_us=at(125), by="bob"),
         # Its second hand-over is the one to c-3.
-        NodeObserved(at_us=at(150), node=NodeId("node10"), generation=2, condition=Condition.LOST, error="no answer"),
+        NodeSeen(
+            at_us=at(150),
+            cluster=ClusterId("c-3"),
+            node=NodeId("node10"),
+            generation=2,
+            sight=Sight(asked_us=at(150), compute=Compute.LOST, stored=Stored.DEAD),
+        ),
         DrainAsked(at_us=at(200), node=NodeId("node08"), reason="new disk", by="bob"),
         UndrainAsked(at_us=at(230), node=NodeId("node08"), by="bob"),
         ReleaseAsked(at_us=at(290), cluster=ClusterId("c-1"), by="ann"),

@@ -88,7 +88,7 @@ def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
     assert not any("discrimination" in text for text in _texts(latest))
     moved = explain_last(played)
     assert moved.title == "Tick 7, 2023-11-14T22:15:40.000Z"
-    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.8 GB)"
+    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.6 GB)"
     assert leave in _texts(moved)
 
 
@@ -136,7 +136,8 @@ def test_a_node_that_an_admission_took(played: Reader) -> None:
 def test_a_node_that_was_lost_and_came_back(played: Reader) -> None:
     assert _texts(explain_node(played, "node10"))[1:4] == [
         "c-3 had lost it, and it came back within 4s, 2023-11-14T22:15:50.000Z",
-        "node10 of c-3 stopped answering (no answer): it is waited for: it may hold data",
+        "node10 of c-3 stopped answering (its NodeManager is lost, its DataNode is dead): it is waited for: "
+        "it may hold data",
         "node10 serves c-3 as core",
     ]
 

@@ -52,7 +52,7 @@ def test_nodes_of_a_cluster_over_time(played: Reader) -> None:
     steps = [[20.0, 8], [43.75, 6], [62.75, 1], [83.75, 0], [125.0, 1], [142.75, 0]]
     assert first[["at_s", "nodes"]].to_numpy().tolist() == steps
     core = frame[(frame["cluster"] == "c-1") & (frame["role"] == "core")]
-    assert core[["at_s", "nodes"]].to_numpy().tolist() == [[1.0, 2], [293.0, 0]]
+    assert core[["at_s", "nodes"]].to_numpy().tolist() == [[1.0, 2], [293.75, 0]]
     assert list(frame[frame["cluster"] == ""]["role"].unique()) == ["free", "out"]
 
 
@@ -101,7 +101,7 @@ def test_moves(played: Reader) -> None:
     assert ("node09", "c-2", "c-3", "core", 81.0, 99.5, "shrink-to-admit admitted") in rows
     assert ("node08", "c-3", "", "transient", 200.0, 202.75, "leaves-for-operator") in rows
     assert ("node08", "", "c-3", "transient", 230.0, 234.0, "grow") in rows
-    assert ("node01", "c-1", "", "core", 292.0, 293.0, "retire") in rows
+    assert ("node01", "c-1", "", "core", 292.75, 293.75, "retire") in rows
     assert frame["begun_s"].is_monotonic_increasing
     assert frame["ended_s"].notna().all()
     assert frame["why"].str.len().min() > 10
