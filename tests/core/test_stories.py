@@ -1,7 +1,7 @@
 """Made-up stories of one pool: whatever is asked and seen, in whatever order, the invariants hold and all comes free.
 
 `tests/sim/test_random_runs.py` plays whole runs in a world that keeps its word. Here nobody does: answers come late,
-twice or never, and a MR-cluster is given back at any moment of its life.
+twice or never, masters say anything of a node or are silent, and an MR-cluster is given back at any moment of its life.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import Deploy, Effect, Host, Load, Retire, Save
+from fawkes.core.effects import Deploy, Effect, Host, Load, Retire, Save, Survey
 from fawkes.core.events import (
     Condition,
     Done,
@@ -21,15 +21,24 @@ from fawkes.core.events import (
     Progress,
     ReleaseAsked,
     ResumeAsked,
+    RetryAsked,
     UndrainAsked,
 )
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, Role
+from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Role
+from fawkes.core.sight import Compute, Stored
 from tests.support.desk import Desk
 from tests.support.pools import settings as how
 
 NAMES = ("a", "b", "c")
 NODES = tuple(f"node{i:02d}" for i in range(1, 6))
+#: what a survey may find: nothing, somebody's data, somebody's work, or what is not known
+SURVEYS: tuple[Facts, ...] = (
+    {"undeclared": [], "applications": []},
+    {"undeclared": [{"path": "/user/alice", "bytes": 5}], "applications": []},
+    {"undeclared": [], "applications": [{"id": "application_1", "user": "alice"}]},
+    {"undeclared": None, "applications": None},
+)
 #: longer than any way from a request to the last wipe
 MOST_STEPS = 200
 
@@ -40,15 +49,31 @@ class Story:
     def __init__(self, growth: Role) -> None:
         self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2))
         self.goals: dict[str, Effect] = {}
-        self.stages: list[Deploy | Load | Save | Retire] = []
+        self.stages: list[Deploy | Load | Save | Retire | Survey] = []
         self.reached: list[Effect] = []
         self.jobs = 0
+        self.desk.survey = None
+
+    def grown(self) -> None:
+        """MR-cluster a has all nodes, with data on each of them where it grows so."""
+        desk = self.desk
+        desk.request("a", 2)
+        self.after()
+        for _ in range(2):
+            self.reached.append(self.stages[-1])
+            desk.done("cluster:a")
+            self.after()
+        desk.settle("a")
+        desk.tick(a=10)
+        desk.settle("a")
+        self.after()
+        assert set(desk.lives("a").values()) == {"serving"}
 
     def after(self) -> None:
         """Take the effects of the latest decision over; no stage goes on of what was given back."""
         for effect in self.desk.last.effects:
             self.goals[effect.key] = effect
-            if isinstance(effect, Deploy | Load | Save | Retire):
+            if isinstance(effect, Deploy | Load | Save | Retire | Survey):
                 self.stages.append(effect)
         for goal in self.goals.values():
             if isinstance(goal, Deploy | Load | Save) and goal.key in self.desk.state.pending:
@@ -66,7 +91,7 @@ class Story:
 
     def act(self, draw: st.DrawFn) -> None:
         """Something is asked for, or seen, or its time comes."""
-        often = (self.ask, self.answer, self.see)
+        often = (self.ask, self.answer, self.see, self.look)
         draw(st.sampled_from((*often, *often, self.operate, self.pass_time)))(draw)
         self.after()
 
@@ -74,7 +99,7 @@ class Story:
         """Users ask for MR-clusters, hand in jobs, and give MR-clusters back whenever they like."""
         desk = self.desk
         name = ClusterId(draw(st.sampled_from(NAMES)))
-        kind = draw(st.sampled_from(("request", "release", "force", "submit")))
+        kind = draw(st.sampled_from(("request", "request", "release", "release", "force", "submit", "submit")))
         if kind == "submit":
             self.jobs += 1
             desk.submit(name, self.jobs)
@@ -89,6 +114,8 @@ class Story:
         at_us, node = self.desk.now_us, NodeId(draw(st.sampled_from(NODES)))
         asks: tuple[Event, ...] = (
             DrainAsked(at_us=at_us, node=node, reason="test", ask="d"),
+            DrainAsked(at_us=at_us, node=node, reason="test", discard=True, ask="d"),
+            RetryAsked(at_us=at_us, subject=node, ask="r"),
             UndrainAsked(at_us=at_us, node=node, ask="u"),
             PauseAsked(at_us=at_us, reason="test"),
             ResumeAsked(at_us=at_us),
@@ -103,7 +130,8 @@ class Story:
         at_us = self.desk.now_us
         if draw(st.sampled_from((True, True, False))):
             self.reached.append(stage)
-            self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version))
+            facts = draw(st.sampled_from(SURVEYS)) if isinstance(stage, Survey) else {}
+            self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version, facts=facts))
         else:
             final = draw(st.booleans())
             self.desk.tell(Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final))
@@ -116,11 +144,25 @@ class Story:
         generation = max(0, desk.node(node).generation - draw(st.sampled_from((0, 0, 0, 1))))
         desk.see(node, draw(st.sampled_from(list(Condition))), "seen", generation)
 
+    def look(self, draw: st.DrawFn) -> None:
+        """Masters say anything of one of their nodes, or do not answer at all."""
+        desk = self.desk
+        members = [node for node, state in sorted(desk.state.nodes.items()) if state.owner is not None]
+        if draw(st.integers(0, 4)) == 0:
+            desk.masters(draw(st.sampled_from(NAMES)), draw(st.sampled_from(("", "no answer"))))
+        elif members:
+            compute = draw(st.sampled_from((Compute.LEFT, Compute.LEFT, *Compute)))
+            stored = draw(st.sampled_from((Stored.LEFT, Stored.LEFT, Stored.DEAD, *Stored)))
+            at_risk, missing, unheard = (draw(st.sampled_from((0, 0, 1))) for _ in range(3))
+            blocks = {"at_risk_files": at_risk, "missing_files": missing, "unheard_files": unheard}
+            desk.look(draw(st.sampled_from(members)), compute, stored, **blocks)
+
     def pass_time(self, draw: st.DrawFn) -> None:
         """A deadline passes, or another controller takes over."""
         rules = self.desk.state.rules
         if rules is not None and draw(st.sampled_from((False, False, True))):
             self.desk = Desk(len(NODES), state=self.desk.state, how=rules.settings)
+            self.desk.survey = None
         else:
             self.desk.wake()
 
@@ -152,6 +194,8 @@ class Story:
 def stories(draw: st.DrawFn) -> Story:
     """A story up to its last free moment."""
     story = Story(draw(st.sampled_from((Role.TRANSIENT, Role.TRANSIENT_CORE))))
+    if draw(st.booleans()):
+        story.grown()
     for _ in range(draw(st.integers(30, 90))):
         story.act(draw)
     return story
@@ -168,7 +212,7 @@ def test_whatever_happens_all_nodes_come_free(story: Story) -> None:
     lives = {node: known.life for node, known in state.nodes.items() if known.life is not NodeLife.FREE}
     assert set(lives.values()) <= {NodeLife.OUT}, lives
     assert {key.partition(":")[0] for key in state.pending} <= {"tick", "back"}
-    # A job of a MR-cluster that is no more gives no answer that counts.
+    # A job of an MR-cluster that is no more gives no answer that counts.
     for number in range(story.jobs):
         story.desk.job(f"a-{number}", Progress.SUCCEEDED)
         assert story.desk.codes() == ["late-answer"]
