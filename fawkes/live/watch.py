@@ -152,12 +152,12 @@ class Watch:
                 self._tell(cluster.id, node, eye.told[node], sights[node])
 
     def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
-        """A member with another goal is told of from the beginning, one that leaves with data with each new list."""
+        """A member with another goal is told of from the beginning, one that leaves with each new list."""
         for node, member in cluster.members.items():
             known = eye.told.get(node)
             if known is None or known.member != member:
                 eye.told[node] = _Told(member, cluster.version)
-            elif known.version != cluster.version and member.goal is Goal.EVACUATING:
+            elif known.version != cluster.version and member.goal is not Goal.SERVING:
                 # A wipe that was not proven, or a lost node that is back: what was told before that is forgotten.
                 known.sight, known.version = None, cluster.version
         for gone in set(eye.told) - set(cluster.members):

@@ -184,7 +184,7 @@ def test_a_tick_in_which_nothing_moved_is_explained(story: Story) -> None:
     )
     text = site.fawkes("explain", str(still[-1]))
     assert text.startswith(f"Tick {still[-1]}, ")
-    assert "The policy TD measures 0 everywhere, so that weights are undefined: all keep what they hold" in text
+    assert "The policy TD measures 0 everywhere, so weights are undefined: all keep their nodes" in text
     assert re.search(r"Policy TD over the last 10 s; 8 nodes in service", text), text
 
 
