@@ -58,7 +58,7 @@ class SimCluster:
         node = self.nodes.get(name)
         if node is not None and node.role is role:
             if node.draining:
-                node.draining = False
+                node.draining = node.stopped = False
                 self._offer(node)
         else:
             self.leave(name)
@@ -85,13 +85,26 @@ class SimCluster:
         self.stored.pop(name, None)
         if node is None:
             return
-        stopped = list(node.attempts)
-        for attempt in stopped:
-            self._stop(attempt)
-        for job in dict.fromkeys([*(attempt.job for attempt in stopped), *node.kept]):
-            self._run_lost_maps(job)
+        self._stop_all(node)
         self._resize()
         self.assign()
+
+    def stop_tasks(self, name: NodeId) -> None:
+        """Nothing computes on a node any more, as when it leaves; what it stores stays until it does."""
+        self.drain(name)
+        node = self.nodes.get(name)
+        if node is not None:
+            node.stopped = True
+            self._stop_all(node)
+            self.assign()
+
+    def _stop_all(self, node: SimNode) -> None:
+        stopped, kept = list(node.attempts), list(node.kept)
+        node.kept.clear()
+        for attempt in stopped:
+            self._stop(attempt)
+        for job in dict.fromkeys([*(attempt.job for attempt in stopped), *kept]):
+            self._run_lost_maps(job)
 
     @property
     def slots_of_a_node(self) -> tuple[int, int]:
@@ -209,7 +222,7 @@ class SimCluster:
             tasks_ready=sum(self._ready(job) for job in self.jobs.values()),
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
             slots_used=running,
-            slots_total=sum(self.slots_of_a_node) * len(self.nodes),
+            slots_total=sum(self.slots_of_a_node) * sum(not node.stopped for node in self.nodes.values()),
             output_bytes=self.output_bytes,
             storage_bytes=storing * NODE_BYTES,
             jobs_done=self.jobs_done,

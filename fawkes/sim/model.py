@@ -83,6 +83,9 @@ class Cluster(Protocol):
     def leave(self, name: NodeId) -> None:
         """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
 
+    def stop_tasks(self, name: NodeId) -> None:
+        """Nothing computes on a node any more, as when it leaves; what it stores stays until it does."""
+
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
 

@@ -36,6 +36,8 @@ class SimNode:
     maps_free: int
     reduces_free: int
     draining: bool = False
+    stopped: bool = False
+    """Nothing computes on it any more; what it stores is there."""
     attempts: dict[TaskAttempt, None] = field(default_factory=dict)
     kept: dict[SimJob, int] = field(default_factory=dict)
     """How many finished maps of each job under way have their output here."""

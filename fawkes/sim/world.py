@@ -399,6 +399,9 @@ class SimWorld:
                 return None
         if member.role is Role.TRANSIENT:
             self._take_off(what.node, cluster)
+        elif cluster in self.clusters:
+            # Its NodeManager ends what still runs, and nobody can fetch from it; its blocks are where they are.
+            self.clusters[cluster].stop_tasks(what.node)
         return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.IN_SERVICE)
 
     def _evacuated(self, cluster: ClusterId, what: Leaves) -> Event | None:

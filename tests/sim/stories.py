@@ -70,6 +70,7 @@ STEPS = st.lists(
                 "join",
                 "leave",
                 "drain",
+                "stop-tasks",
                 "cancel",
                 "load",
                 "save",
@@ -139,10 +140,12 @@ class Run:
                     cluster.leave(name)
             case "drain":
                 cluster.drain(node)
+            case "stop-tasks":
+                cluster.stop_tasks(node)
             case "cancel":
                 self.told.append(cluster.cancel(attempt))
             case "evacuate" if node in cluster.nodes:
-                cluster.drain(node)
+                cluster.stop_tasks(node)
                 cluster.evacuate(node, (step.cluster, node))
 
 

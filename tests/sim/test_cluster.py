@@ -142,6 +142,36 @@ def test_killed_tasks_run_again_elsewhere(role: str) -> None:
     assert bench.cluster.tasks_done == 4
 
 
+def test_tasks_of_a_node_that_computes_no_more_run_again_elsewhere_and_its_data_stays() -> None:
+    bench = Bench(core=1, transient_core=1)
+    bench.submit(maps=4, map_us=10 * SECOND_US)
+    bench.run(until_s=6)
+    bench.flows.now_us = 6 * SECOND_US
+    name = NodeId("transient_core-000")
+    bench.cluster.stored[name] = 10**9
+    before = bench.cluster.read()
+    bench.cluster.stop_tasks(name)
+    after = bench.cluster.read()
+    assert (before.tasks_running, after.tasks_running) == (4, 2)
+    assert (before.slots_total, after.slots_total) == (4, 2)
+    assert after.node_bytes == before.node_bytes == {name: 10**9}
+    assert after.storage_bytes == before.storage_bytes
+    bench.run()
+    assert bench.took_s() == 20
+    assert bench.cluster.tasks_done == 4
+
+
+def test_a_node_that_computes_no_more_computes_again_when_it_is_needed_again() -> None:
+    bench = Bench(core=1, transient_core=1)
+    name = NodeId("transient_core-000")
+    bench.cluster.stop_tasks(name)
+    bench.cluster.join(name, Role.TRANSIENT_CORE)
+    bench.submit(maps=4, map_us=10 * SECOND_US)
+    bench.run()
+    assert bench.took_s() == 10
+    assert bench.cluster.read().slots_total == 4
+
+
 def test_finished_maps_whose_output_left_run_again_while_reduces_need_it() -> None:
     bench = Bench(core=1, transient=1)
     bench.submit(maps=4, map_us=10 * SECOND_US, map_output_bytes=1, reduces=1, reduce_us=5 * SECOND_US)

@@ -295,6 +295,25 @@ def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
     assert unsafe(event.sight.blocks, Proof(()), since_us=24 * SECOND_US) == ""
 
 
+def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> None:
+    """Its NodeManager has left: what still ran there runs again elsewhere, however long its blocks take."""
+    found = world()
+    members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
+    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N1)])
+    answer(found)
+    found.start([job()])
+    assert verdict(answer(found)) == Verdict(Progress.RUNNING)
+    cluster = found.clusters[A]
+    assert cluster.busy_us(N2) > SECOND_US
+    found.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
+    assert isinstance(answer(found), Done)
+    event = answer(found)
+    assert isinstance(event, NodeSeen)
+    assert (event.sight.compute, event.sight.stored) == (Compute.LEFT, Stored.IN_SERVICE)
+    assert cluster.busy_us(N2) == 0
+    assert N2 in cluster.nodes, "its blocks are where they were"
+
+
 def stored(*, power: bool) -> SimWorld:
     """One MR-cluster without replicas: its transient-core node has the only ones, with or without power."""
     found = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))

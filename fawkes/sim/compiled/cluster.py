@@ -58,6 +58,7 @@ class CompiledCluster:
         self._data_bytes = data_bytes
         self._nodes: dict[NodeId, int] = {}
         self._draining: set[NodeId] = set()
+        self._stopped: set[NodeId] = set()
         self._stores: Array | None = None
         self._by_role = [0] * layout.ROLES
         self._sites: dict[int, list[int]] = {}
@@ -120,6 +121,7 @@ class CompiledCluster:
         if node != NONE and _ROLES[self._model.memory.words[node + NODE.ROLE]] is role:
             if name in self._draining:
                 self._draining.remove(name)
+                self._stopped.discard(name)
                 self._call(run.UNDRAIN, self._at, node)
             return
         self.leave(name)
@@ -153,9 +155,18 @@ class CompiledCluster:
             self._make_room()
             del self._nodes[name]
             self._draining.discard(name)
+            self._stopped.discard(name)
             self._count(node, -1)
             self._call(run.LEAVE, self._at, node)
             self._model.slots -= self._slots
+
+    def stop_tasks(self, name: NodeId) -> None:
+        """Nothing computes on a node any more, as when it leaves; what it stores stays until it does."""
+        node = self._nodes.get(name, NONE)
+        if node != NONE:
+            self._draining.add(name)
+            self._stopped.add(name)
+            self._call(run.STOP_TASKS, self._at, node)
 
     def _count(self, node: int, count: int) -> None:
         """What the pools shall have, and what crosses the link, changes with the nodes."""
@@ -312,7 +323,7 @@ class CompiledCluster:
             tasks_ready=row[CLUSTER.TASKS_READY],
             waiting_tags=tuple(self.waiting.values()),
             slots_used=running,
-            slots_total=self._slots * len(self._nodes),
+            slots_total=self._slots * (len(self._nodes) - len(self._stopped)),
             output_bytes=row[CLUSTER.OUTPUT],
             storage_bytes=(row[CLUSTER.NODES + layout.CORE] + row[CLUSTER.NODES + layout.TRANSIENT_CORE]) * NODE_BYTES,
             jobs_done=row[CLUSTER.JOBS_DONE],

@@ -16,7 +16,7 @@ from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Arr
 from fawkes.sim.compiled.lists import free_owner
 
 #: what `call` is asked for
-ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, BUSY_US, COPY_BEGINS, COPY_DROPS, DAEMONS = range(11)
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_BEGINS, COPY_DROPS, DAEMONS = range(12)
 #: answers to ADVANCE
 QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
@@ -76,6 +76,8 @@ def _change(w: Array, f: Array, what: int, a: int, b: int) -> int:
         tasks.drain(w, a, b)
     elif what == LEAVE:
         tasks.leave(w, f, a, b)
+    elif what == STOP_TASKS:
+        tasks.stop_tasks(w, f, a, b)
     elif what == COPY_DROPS:
         drop_legs(w, f, a)
         free_owner(w, a)

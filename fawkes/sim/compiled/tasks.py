@@ -369,6 +369,22 @@ def drain(w: Array, c: int, n: int) -> None:
 @compiled
 def leave(w: Array, f: Array, c: int, n: int) -> None:
     """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
+    stop_all(w, f, c, n)
+    w[n + NODE.STORED] = 0
+    _resize(w, f, c)
+    assign(w, f, c)
+
+
+@compiled
+def stop_tasks(w: Array, f: Array, c: int, n: int) -> None:
+    """Nothing computes on a node any more; what it stores stays."""
+    stop_all(w, f, c, n)
+    assign(w, f, c)
+
+
+@compiled
+def stop_all(w: Array, f: Array, c: int, n: int) -> None:
+    """Its tasks wait again, and so do finished maps whose output was here and is still needed."""
     drain(w, c, n)
     while w[n + NODE.HEAD] != NONE:
         j = w[w[n + NODE.HEAD] + OWNER.JOB]
@@ -379,9 +395,6 @@ def leave(w: Array, f: Array, c: int, n: int) -> None:
         free_cell(w, w[n + NODE.CELLS])
         count_kept(w, j, n, -1)
         _run_lost_maps(w, f, j)
-    w[n + NODE.STORED] = 0
-    _resize(w, f, c)
-    assign(w, f, c)
 
 
 @compiled
