@@ -88,7 +88,7 @@ def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
     assert not any("discrimination" in text for text in _texts(latest))
     moved = explain_last(played)
     assert moved.title == "Tick 7, 2023-11-14T22:15:40.000Z"
-    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.6 GB)"
+    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.8 GB)"
     assert leave in _texts(moved)
 
 
