@@ -108,7 +108,7 @@ def _script() -> list[Event]:
         controller="head:1",
         settings=_SETTINGS,
         nodes=tuple(Node(id=NodeId(f"node{i:02d}"), site="lab") for i in range(1, 11)),
-        policy=policy_text("TD", str(_POLICY), _POLICY.read_text()),
+        policy=policy_text("TD", f"policies/weighting/{_POLICY.name}", _POLICY.read_text()),
     )
     events: list[Event] = [started]
     for name, arrival, growth in (("c-1", 1, None), ("c-2", 41, Role.TRANSIENT_CORE), ("c-3", 81, None)):
