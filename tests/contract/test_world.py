@@ -372,8 +372,8 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
 
 
 def verdict(event: AttemptSeen) -> Verdict | None:
-    """What the core makes of the facts about an attempt that it saw running before."""
-    return judge(event.seen, began=True, cancelling=False, lasted=False)
+    """What the core makes of the facts about an attempt that was just handed over."""
+    return judge(event.seen, began=False, cancelling=False, lasted=False)
 
 
 def over(event: AttemptSeen) -> bool:
