@@ -27,6 +27,13 @@ deploy = "120s"
 membership = "10s"
 transfer = "120s"
 start_job = "60s"
+[patience]
+missing = "6s"
+silent = "20s"
+doubt = "6s"
+held = "4s"
+heard = "5s"
+quiet = "15s"
 [ssh]
 connect_timeout = "5s"
 command_timeout = "60s"

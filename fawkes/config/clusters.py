@@ -73,6 +73,7 @@ class ClusterTable(Strict):
     block_size: SizeBytes = Field(default=128 * 1024 * 1024, description="the size of a block in HDFS")
     data: list[DataTable] = Field(default=[], description="input sets to load")
     outputs: list[OutputTable] = Field(default=[], description="output folders to save")
+    scratch: list[RemoteFolder] = Field(default=[], description="folders whose data is given up with the MR-cluster")
     hadoop_version: Annotated[str, AfterValidator(full_version)] | None = Field(
         default=None, description='a version of `fawkes dist list`, in quotes: "3.5.0"'
     )
@@ -140,6 +141,7 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         title=table.title,
         data=data,
         outputs=tuple(Output(path=one.path, save_to=_place(one.save_to, folder)) for one in table.outputs),
+        scratch=tuple(table.scratch),
         block_size_bytes=table.block_size,
         hadoop_version=table.hadoop_version or ("" if table.release_dir else DEFAULT_VERSION),
         release_dir=table.release_dir or "",
@@ -185,10 +187,11 @@ def _measured(folder: Path) -> tuple[int, int]:
 
 
 def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
-    """Storage policies hang on folders: one inside of another would undo them."""
+    """Storage policies hang on folders, and so does what is kept: one inside of another would undo them."""
     taken: dict[str, str] = {}
     folders = [(f"data[#{index + 1}].to", one.to) for index, one in enumerate(table.data)]
     folders += [(f"outputs[#{index + 1}].path", one.path) for index, one in enumerate(table.outputs)]
+    folders += [(f"scratch[#{index + 1}]", path) for index, path in enumerate(table.scratch)]
     for key, path in folders:
         for other, other_key in taken.items():
             if f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/"):

@@ -45,12 +45,14 @@ class Output:
 class ClusterDetails:
     """How a MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
 
+    ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
     ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.
     """
 
     title: str = ""
     data: tuple[DataSet, ...] = ()
     outputs: tuple[Output, ...] = ()
+    scratch: tuple[str, ...] = ()
     block_size_bytes: int = 128 * 1024 * 1024
     hadoop_version: str = ""
     release_dir: str = ""

@@ -1,6 +1,6 @@
 """What lies in the HDFS of an MR-cluster that nobody declared, and what runs there that is not Fawkes's own.
 
-Whatever is not a declared output, an input as it was loaded, or Hadoop's own bookkeeping is somebody's data. Only facts
+Whatever is not a declared output, an input as it was loaded, scratch or Hadoop's own bookkeeping is somebody's data. Only facts
 are told here; each part is None when its master does not answer, or answers what cannot be understood.
 """
 
@@ -120,7 +120,8 @@ def foreign(masters: MasterAddresses) -> list[dict[str, Plain]]:
 
 def undeclared(hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> list[dict[str, Plain]]:
     """The rows of `survey`; FawkesError when the NameNode does not answer."""
-    declared = [output.path for output in cluster.details.outputs] + [one.to for one in cluster.details.data]
+    details = cluster.details
+    declared = [*(one.path for one in details.outputs), *(one.to for one in details.data), *details.scratch]
     skipped = [*(_parts(escape(path)) for path in declared), *bookkeeping(setup.settings(cluster))]
     left = _Left(bounds, bounds.all_names)
     rows = [_row(hdfs, one, left) for one in cluster.details.data if _changed(hdfs, one)]

@@ -10,8 +10,10 @@ from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.replay.build import CLIENT
 from fawkes.sim.profile import Profile, profile_of
 
-POOL = "/replay/pool"
-OUTPUT = "/replay/output"
+#: where all data of a replay lies in HDFS
+FOLDER = "/replay"
+POOL = f"{FOLDER}/pool"
+OUTPUT = f"{FOLDER}/output"
 #: so long a submitter stays without anything to do
 IDLE_S = 600
 #: files of the pool are so big at most

@@ -13,7 +13,7 @@ from fawkes.core.model import ClusterSpec
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import UserError
 from fawkes.offline.load import Coming, Demand
-from fawkes.replay.load import live_job, pool_bytes, pool_job
+from fawkes.replay.load import FOLDER, live_job, pool_bytes, pool_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,13 @@ def stages(
 
 
 def _live(spec: ClusterSpec) -> ClusterSpec:
-    """Offline a MR-cluster needs no software, and of its data the size alone may be known: such data is not loaded."""
-    if spec.details.get("hadoop_version") or spec.details.get("release_dir"):
-        return spec
-    return replace(spec, details=ClusterDetails(hadoop_version=DEFAULT_VERSION).plain())
+    """As it is requested: what a replay writes is made up, and must not keep an MR-cluster that is to go.
+
+    Offline an MR-cluster needs no software, and of its data the size alone may be known: such data is not loaded.
+    """
+    deployed = spec.details.get("hadoop_version") or spec.details.get("release_dir")
+    details = ClusterDetails.of(spec.details) if deployed else ClusterDetails(hadoop_version=DEFAULT_VERSION)
+    return replace(spec, details=replace(details, scratch=(*details.scratch, FOLDER)).plain())
 
 
 def _pool(name: str, demand: Demand, jar: Path, limit_bytes: int) -> tuple[Submission, ...]:

@@ -160,6 +160,13 @@ def test_a_declared_name_is_no_pattern(site: Site) -> None:
     assert site.undeclared() == {"/out": (1, 1)}
 
 
+def test_scratch_is_nobodys(site: Site) -> None:
+    site.details = ClusterDetails(scratch=("/tmp", "/work/x"))
+    for path in ("/tmp/hive/a", "/work/x/b", "/work/y", "/tmpfile/c"):
+        site.server.put(path, b"12")
+    assert site.undeclared() == {"/tmpfile": (2, 1), "/work": (2, 1)}
+
+
 @pytest.mark.parametrize("change", ["add", "replace", "touch", "remove", "note"])
 def test_an_input_that_is_not_as_it_was_loaded(site: Site, change: str) -> None:
     site.server.put("/in/set/2", b"more!")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fawkes.config.details import ClusterDetails
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterId, ClusterSpec
@@ -71,6 +73,13 @@ def test_the_paper_s_mr_clusters_can_be_deployed(settings: SiteSettings) -> None
     found = staged(settings, *paper("WKLD-A", 1))
     versions = {one.spec.details["hadoop_version"] for one in (*found.before.clusters, *found.jobs.clusters)}
     assert versions == {"3.5.0"}
+
+
+def test_what_a_replay_writes_keeps_no_mr_cluster(settings: SiteSettings) -> None:
+    details = ClusterDetails(hadoop_version="3.4.2", scratch=("/tmp",))
+    own = replace(demand("c-2"), spec=replace(demand("c-2").spec, details=details.plain()))
+    found = staged(settings, demand("c-1"), own).before.clusters
+    assert [one.spec.details["scratch"] for one in found] == [["/replay"], ["/tmp", "/replay"]]
 
 
 def test_names_meet(settings: SiteSettings) -> None:

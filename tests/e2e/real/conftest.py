@@ -36,6 +36,7 @@ max_running_jobs = {BLOCKERS}
 growth = "{{growth}}"
 hadoop_version = "{{version}}"
 data = [{{{{ from = "words", to = "/words" }}}}, {{{{ from = "records", to = "/records" }}}}]
+scratch = ["/replay"]
 outputs = [{{{{ path = "/output", save_to = "../saved/{{name}}" }}}}]
 """
 #: as many map tasks has a Wordcount
