@@ -179,8 +179,12 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     relative_target=Bad(DATA.replace('"/input"', '"input"'), "data[#1].to", "no absolute path"),
     overlap=Bad(DATA + OUTPUT.replace("/output", "/input/out"), "outputs[#1].path", "overlap", "of its own"),
     overlap_above=Bad(DATA.replace("/input", "/output/in") + OUTPUT, "outputs[#1].path", "overlap"),
-    scratch_in_output=Bad('scratch = ["/output/x"]\n' + DATA + OUTPUT, "scratch[#1]", "'/output/x' and '/output' (outputs[#1].path) overlap"),
-    scratch_is_everything=Bad('min_nodes = 3\nscratch = ["/"]', "scratch", "'/' is no folder to work in"),
+    scratch_in_output=Bad(
+        'scratch = ["/output/x"]\n' + DATA + OUTPUT,
+        "scratch[#1]",
+        "'/output/x' and '/output' (outputs[#1].path) overlap",
+    ),
+    scratch_is_everything=Bad('min_nodes = 3\nscratch = ["/"]', "scratch[#1]", "'/' is no folder to work in"),
     saved_twice=Bad(
         DATA + OUTPUT + OUTPUT.replace("/output", "/o2"), "outputs[#2].save_to", "is used twice", "overwrite"
     ),
