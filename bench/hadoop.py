@@ -1,4 +1,4 @@
-"""Real Hadoop on a lab: Fawkes deploys and grows a MR-cluster beside a bare shell script that does the same."""
+"""Real Hadoop on a lab: Fawkes deploys and grows an MR-cluster beside a bare shell script that does the same."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _figures(ours: Sequence[Times], bare: Sequence[Times]) -> list[Figure]:
         )
 
     found = [
-        figure("accepted", "a MR-cluster of 3, from the request to the first job accepted", _TIMES),
+        figure("accepted", "an MR-cluster of 3, from the request to the first job accepted", _TIMES),
         figure("ready", "... of which until all daemons serve"),
         figure("submitting", "... of which until the job is with YARN"),
     ]

@@ -175,7 +175,7 @@ def _removals(constants: Constants, others: int) -> list[float]:
     return found
 
 
-# --- a MR-cluster in the lab
+# --- an MR-cluster in the lab
 
 
 class _Pool:
@@ -188,7 +188,7 @@ class _Pool:
 
     @contextmanager
     def cluster(self, name: str, core: int, most: int, growth: str) -> Iterator[_Cluster]:
-        """A MR-cluster on the first nodes; the others are kept out. It has its data, and goes in the end."""
+        """An MR-cluster on the first nodes; the others are kept out. It has its data, and goes in the end."""
         for node in self.names[core:]:
             self.client.post("drain", {"node": node, "reason": "micro-experiment"})
         self.site.clusters_dir.mkdir(exist_ok=True)

@@ -180,7 +180,7 @@ def _timed(scenario: Scenario) -> float:
 
 
 def size(tasks: int, nodes: int) -> dict[str, float]:
-    """Nanoseconds for each event of a MR-cluster alone, and microseconds for each node that joins."""
+    """Nanoseconds for each event of an MR-cluster alone, and microseconds for each node that joins."""
     _sized(100, 10)
     joined_s, ended_s = _sized(tasks, nodes)
     return {"join_us": 1e6 * joined_s / nodes, "event_ns": 1e9 * ended_s / (2 * tasks)}

@@ -37,7 +37,7 @@ class ExitStatus(IntEnum):
 class FawkesError(Exception):
     """What went wrong in one sentence, where it was, and what to do about it.
 
-    ``what`` is a sentence without a full stop, ``where`` a file with its key, a host or a MR-cluster,
+    ``what`` is a sentence without a full stop, ``where`` a file with its key, a host or an MR-cluster,
     ``hint`` what would be right and the next command. ``str()`` joins the three that are there.
     """
 

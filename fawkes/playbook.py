@@ -46,7 +46,7 @@ class Exit(IntEnum):
     """Exit codes of playbook scripts that mean something of their own (above those of programs, below signals)."""
 
     CLEAN_FAILED = 70
-    """Something of a MR-cluster is still on the node."""
+    """Something of an MR-cluster is still on the node."""
     SUPERSEDED = 71
     """A newer version was written already."""
     EMPTY_INCLUDE = 72
@@ -255,7 +255,7 @@ class Lease:
 # `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
 # would pass for a newer epoch.
-# `marked POOL CLUSTER WORK_DIR`: pids of all processes of a MR-cluster, by inherited environment, and, for containers
+# `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
 _PRELUDE = r"""
 fact() { printf '@%s=%s\n' "$1" "$2"; }

@@ -253,7 +253,7 @@ if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is no NameNode's fold
 
 @dataclass(frozen=True, kw_only=True)
 class Members:
-    """Who belongs to a MR-cluster, by address, as HDFS and YARN are told.
+    """Who belongs to an MR-cluster, by address, as HDFS and YARN are told.
 
     ``leaving_data`` are DataNodes to decommission; ``leaving`` maps a NodeManager to the seconds that its running
     tasks have (0: none; -1: without limit). The ResourceManager looks for time limits under the name by which a node
@@ -389,7 +389,7 @@ exit $end
 
 @task(name="status")
 def status_by_hand(context: Any, work_dir: str, cluster: str) -> None:
-    """Show which daemons of a MR-cluster run on a node."""
+    """Show which daemons of an MR-cluster run on a node."""
     play(context, status(Folders(work_dir=PurePosixPath(work_dir), cluster=cluster), DAEMONS))
 
 
@@ -397,5 +397,5 @@ def status_by_hand(context: Any, work_dir: str, cluster: str) -> None:
 def stop_by_hand(
     context: Any, work_dir: str, pool: str, cluster: str, generation: int, epoch: int, daemon: str
 ) -> None:
-    """Stop one daemon of a MR-cluster on a node."""
+    """Stop one daemon of an MR-cluster on a node."""
     play(context, stop(hand_lease(context, work_dir, pool, cluster, generation, epoch), [daemon]))

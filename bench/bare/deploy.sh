@@ -1,5 +1,5 @@
 #!/bin/sh
-# A MR-cluster of some hosts as an administrator would script it: plain ssh with kept connections, all daemons at once.
+# An MR-cluster of some hosts as an administrator would script it: plain ssh with kept connections, all daemons at once.
 #   deploy.sh FOLDER ROOT MASTER ADDRESS HOST...
 # FOLDER has for each host HOST.tar (configuration, lists of members, start scripts), to be unpacked in ROOT there;
 # ADDRESS is the master's. Prints when it began, when the first job could be submitted, and YARN's time of its arrival.

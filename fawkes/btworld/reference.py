@@ -75,7 +75,7 @@ def results(raw: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def saved(folder: Path, name: str) -> pd.DataFrame:
-    """The rows of a result as a MR-cluster wrote and saved them; UserError when there is no whole result."""
+    """The rows of a result as an MR-cluster wrote and saved them; UserError when there is no whole result."""
     place = folder / name
     if not (place / "_SUCCESS").exists():
         raise UserError("there is no whole result", where=str(place), hint=f"Run the query that writes {name!r}")

@@ -33,7 +33,7 @@ _DATA = "256MiB"
 @click.command()
 @click.argument("scenario")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its journal and report.")
-@click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in a MR-cluster.")
+@click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in an MR-cluster.")
 @click.option("--limit", "limit_us", type=Duration(), help="How long it may take, such as 1h.")
 @click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
 @click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")

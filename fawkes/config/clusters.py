@@ -1,4 +1,4 @@
-"""``clusters/NAME.toml``: a MR-cluster as it is asked for, checked against the inventory."""
+"""``clusters/NAME.toml``: an MR-cluster as it is asked for, checked against the inventory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OutputTable(Strict):
 
 
 class ClusterTable(Strict):
-    """All keys of the file of a MR-cluster."""
+    """All keys of the file of an MR-cluster."""
 
     id: Name | None = Field(default=None, description="the name for good; without it that of the file")
     title: str = Field(default="", description="a line for people")

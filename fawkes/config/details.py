@@ -1,4 +1,4 @@
-"""What a MR-cluster and a job carry for the world alone, as values; the core keeps them as plain data.
+"""What an MR-cluster and a job carry for the world alone, as values; the core keeps them as plain data.
 
 `ClusterSpec.details` and `JobSpec.details` are made by ``plain()`` and read by ``of()``.
 """
@@ -43,7 +43,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterDetails:
-    """How a MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
+    """How an MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
 
     ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
     ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.

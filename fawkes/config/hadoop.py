@@ -1,4 +1,4 @@
-"""Overrides of Hadoop's own configuration files, as administrators write them in the file of a MR-cluster."""
+"""Overrides of Hadoop's own configuration files, as administrators write them in the file of an MR-cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWNED = {
     "yarn.resourcemanager.nodes.exclude-path": "Fawkes writes the list of members that leave",
     "yarn.resourcemanager.nodes.include-path": "Fawkes writes the list of members",
 }
-"""Keys that decide who belongs to a MR-cluster, or that have a key of their own."""
+"""Keys that decide who belongs to an MR-cluster, or that have a key of their own."""
 
 FOLDERS = frozenset(
     {

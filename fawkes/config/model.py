@@ -44,7 +44,7 @@ class ModelTable(Strict):
     )
     streams: Count | None = Field(default=None, description="copies at once from a node that leaves")
     multiplier: Count | None = Field(default=None, description="blocks for each live node and heartbeat")
-    deploy_us: DurationUs | None = Field(default=None, alias="deploy", description="of a MR-cluster, without data")
+    deploy_us: DurationUs | None = Field(default=None, alias="deploy", description="of an MR-cluster, without data")
     join_us: DurationUs | None = Field(default=None, alias="join", description="until a node serves")
     join_cpu_us: DurationUs | None = Field(
         default=None, alias="join_cpu", description="time on shared cores that this takes"

@@ -59,7 +59,7 @@ class Timeouts(Strict):
 
     join_us: PositiveDurationUs = Field(alias="join", description="from the order to join until a node serves")
     clean_us: PositiveDurationUs = Field(alias="clean", description="stopping, wiping and verifying a node")
-    deploy_us: PositiveDurationUs = Field(alias="deploy", description="bringing up a MR-cluster")
+    deploy_us: PositiveDurationUs = Field(alias="deploy", description="bringing up an MR-cluster")
     membership_us: PositiveDurationUs = Field(alias="membership", description="telling the masters who belongs")
     transfer_us: PositiveDurationUs = Field(alias="transfer", description="loading inputs or saving outputs")
     start_job_us: PositiveDurationUs = Field(alias="start_job", description="handing a job to YARN")
@@ -102,7 +102,7 @@ class SettingsFile(Strict):
     discrimination: Literal["raw", "reducible"] = Field(description="which discrimination is held against tau")
     tau: Annotated[float, Field(ge=0)] | None = Field(default=None, description="the threshold, in share^2 s^2")
     share_error: Fraction | None = Field(default=None, description="the threshold as RMS error of shares: sqrt(tau)/T")
-    growth: Growth = Field(description="the role of nodes that a MR-cluster grows by")
+    growth: Growth = Field(description="the role of nodes that an MR-cluster grows by")
     transient_leave_us: LeaveUs = Field(alias="transient_leave", description="time for tasks when a TR node leaves")
     transient_core_leave_us: LeaveUs = Field(
         alias="transient_core_leave", description="time for tasks when a TC node leaves"
@@ -122,9 +122,9 @@ class SettingsFile(Strict):
     )
     max_moves_window_us: PositiveDurationUs = Field(alias="max_moves_window", description="that window")
     idle_time: Annotated[int | str, PlainValidator(_idle)] = Field(
-        description="how long a MR-cluster may do nothing before it is saved and removed"
+        description="how long an MR-cluster may do nothing before it is saved and removed"
     )
-    stale_samples: int = Field(ge=1, description="missed samples after which a MR-cluster is frozen")
+    stale_samples: int = Field(ge=1, description="missed samples after which an MR-cluster is frozen")
     halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
     quarantine_us: PositiveDurationUs = Field(alias="quarantine", description="how long a failed node stays out")
     deploy_attempts: int = Field(ge=1, description="attempts to bring up an MR-cluster")

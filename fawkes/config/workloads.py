@@ -32,7 +32,7 @@ class GenerateTable(Strict):
 
 
 class ClusterArrival(ClusterTable):
-    """``[[cluster]]``: the keys of a MR-cluster file, and when it is requested."""
+    """``[[cluster]]``: the keys of an MR-cluster file, and when it is requested."""
 
     after: Name | None = Field(
         default=None, description="the MR-cluster from whose running at counts, instead of the start of the run"
@@ -81,7 +81,7 @@ class Generated:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A MR-cluster that is requested ``at_us`` after the start of the run, or after the MR-cluster ``after`` runs."""
+    """An MR-cluster that is requested ``at_us`` after the start of the run, or after the MR-cluster ``after`` runs."""
 
     at_us: int
     spec: ClusterSpec

@@ -1,4 +1,4 @@
-"""The life of a MR-cluster after its admission, from deploying to gone."""
+"""The life of an MR-cluster after its admission, from deploying to gone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nodes_changed(draft: Draft) -> None:
 
 
 def answered(draft: Draft, event: Done | Failed) -> None:
-    """An effect of a MR-cluster ended; answers about older versions are history."""
+    """An effect of an MR-cluster ended; answers about older versions are history."""
     pending = draft.pending(event.effect)
     kind, name = split(event.effect)
     cluster = draft.cluster(ClusterId(name))
@@ -131,6 +131,6 @@ def cluster_over_time(draft: Draft, pending: PutPending) -> None:
 
 
 def _has_goal(cluster: ClusterState, pending: PutPending) -> bool:
-    """Whether what is pending is still wanted of a MR-cluster: one that retires has masters no more."""
+    """Whether what is pending is still wanted of an MR-cluster: one that retires has masters no more."""
     retires = cluster.life is ClusterLife.RETIRING and isinstance(pending.effect, Retire)
     return retires or cluster.life in WITH_MASTERS

@@ -96,7 +96,7 @@ class Draft:
         return self._held.keys() | self._clusters.keys()
 
     def cluster(self, cluster: ClusterId) -> ClusterState | None:
-        """A MR-cluster as this decision has it so far; None when it is gone or was never requested."""
+        """An MR-cluster as this decision has it so far; None when it is gone or was never requested."""
         state = self._clusters.get(cluster) or self.view.clusters.get(cluster)
         return None if state is None or state.life is ClusterLife.GONE else state
 
@@ -118,11 +118,11 @@ class Draft:
         return [state for state in map(self.cluster, empty) if state is not None]
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of a MR-cluster are what."""
+        """How many nodes of an MR-cluster are what."""
         return self._held.get(cluster) or self.view.held(cluster)
 
     def nodes_of(self, cluster: ClusterId) -> list[NodeState]:
-        """The nodes that a MR-cluster holds physically, by id."""
+        """The nodes that an MR-cluster holds physically, by id."""
         stored, changed = self.view.nodes, self._nodes
         mine = self._nodes_of.get(cluster)
         if mine is None:
@@ -132,7 +132,7 @@ class Draft:
         return [changed.get(n) or stored[n] for n in sorted(ids)]
 
     def jobs_of(self, cluster: ClusterId) -> list[JobState]:
-        """The jobs of a MR-cluster that have not ended, in the order of their submission."""
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         stored = self.view.jobs_of(cluster)
         if not self._jobs:
             return list(stored.values())
@@ -165,7 +165,7 @@ class Draft:
         return sums
 
     def head_of(self, cluster: ClusterId) -> JobState | None:
-        """The first job in the queue of a MR-cluster; None when no job waits."""
+        """The first job in the queue of an MR-cluster; None when no job waits."""
         stored = self.view.backlog(cluster).head(self._jobs)
         if not self._jobs:
             return stored
@@ -222,7 +222,7 @@ class Draft:
             self._smaller[state.owner] = None
 
     def put_cluster(self, state: ClusterState) -> None:
-        """A MR-cluster is different from now on; a new life begins at the time of the event."""
+        """An MR-cluster is different from now on; a new life begins at the time of the event."""
         old = self.cluster(state.id)
         if old is not None and old.life is not state.life:
             state = replace(state, since_us=self.at_us)

@@ -14,7 +14,7 @@ from fawkes.core.proof import Proof
 
 
 class Goal(StrEnum):
-    """What a member of a MR-cluster should be."""
+    """What a member of an MR-cluster should be."""
 
     SERVING = "serving"
     DRAINING = "draining"
@@ -126,7 +126,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Nothing of a MR-cluster is to be brought up, loaded or saved any more; Done once nothing is under way for that.
+    """Nothing of an MR-cluster is to be brought up, loaded or saved any more; Done once nothing is under way for that.
 
     Its nodes have goals of their own and do not wait for this: a step that comes late finds its node closed.
     """

@@ -82,7 +82,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested:
-    """Somebody asks for a MR-cluster."""
+    """Somebody asks for an MR-cluster."""
 
     at_us: int
     spec: ClusterSpec

@@ -10,7 +10,7 @@ from fawkes.core.model import ClusterLife, JobLife, NodeLife
 NODE_EDGES: Mapping[NodeLife, frozenset[NodeLife]] = {
     NodeLife.FREE: frozenset(
         {
-            NodeLife.JOINING,  # handed to a MR-cluster
+            NodeLife.JOINING,  # handed to an MR-cluster
             NodeLife.OUT,  # drained by an operator, or no longer in the inventory
         }
     ),
@@ -137,11 +137,11 @@ COUNTED = frozenset({NodeLife.JOINING, NodeLife.SERVING, NodeLife.LOST})
 LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
 #: lives that end by themselves
 MOVING = LEAVING | {NodeLife.JOINING}
-#: lives of a MR-cluster in which it waits in the global queue
+#: lives of an MR-cluster in which it waits in the global queue
 QUEUED = frozenset({ClusterLife.WAITING, ClusterLife.ADMITTED})
-#: lives of a MR-cluster in which its masters run
+#: lives of an MR-cluster in which its masters run
 WITH_MASTERS = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
-#: lives of a MR-cluster in which its minimum is promised
+#: lives of an MR-cluster in which its minimum is promised
 PROMISED = WITH_MASTERS | {ClusterLife.ADMITTED}
 
 

@@ -44,7 +44,7 @@ class NodeLife(StrEnum):
 
 
 class ClusterLife(StrEnum):
-    """Where a MR-cluster stands; the edges are in `lifecycle.CLUSTER_EDGES`."""
+    """Where an MR-cluster stands; the edges are in `lifecycle.CLUSTER_EDGES`."""
 
     DORMANT = "dormant"
     WAITING = "waiting"
@@ -58,7 +58,7 @@ class ClusterLife(StrEnum):
 
 
 class JobLife(StrEnum):
-    """Where a MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
+    """Where an MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
 
     QUEUED = "queued"
     STARTING = "starting"
@@ -135,7 +135,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """A MR-cluster as requested. ``details`` is for the world alone: data, outputs, Hadoop version, overrides."""
+    """An MR-cluster as requested. ``details`` is for the world alone: data, outputs, Hadoop version, overrides."""
 
     id: ClusterId
     min_nodes: int
@@ -150,7 +150,7 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """A MR-cluster and what the ledger says about it.
+    """An MR-cluster and what the ledger says about it.
 
     ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
@@ -187,7 +187,7 @@ class ClusterState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """A MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
+    """An MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
 
     ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
     """

@@ -14,12 +14,12 @@ from fawkes.core.lifecycle import LEAVING
 from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import awaits_proof, clean, leaves_while_lost, shrink
 
-#: lives of a MR-cluster that was given back and has nodes
+#: lives of an MR-cluster that was given back and has nodes
 _GOING = frozenset({ClusterLife.SAVING, ClusterLife.RETIRING})
 
 
 def requested(draft: Draft, event: Requested) -> None:
-    """A MR-cluster joins the global FIFO queue, unless it can never be served."""
+    """An MR-cluster joins the global FIFO queue, unless it can never be served."""
     spec = event.spec
     refusal = _never(draft, event)
     if refusal is not None:

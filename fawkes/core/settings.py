@@ -30,7 +30,7 @@ class Settings:
     as running. What failed is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data
     outside of its declared outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable
     nodes may start leaving within
-    ``max_moves_window_us``; None is no bound. A MR-cluster that gives no reading for ``stale_us`` is frozen.
+    ``max_moves_window_us``; None is no bound. An MR-cluster that gives no reading for ``stale_us`` is frozen.
     """
 
     preset: str = "steady"

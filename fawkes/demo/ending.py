@@ -80,9 +80,9 @@ def _missing_moves(moves: Sequence[Move]) -> Iterator[str]:
     """Growing and shrinking are what the story is there to show, on nodes that really came and went."""
     codes = {reason.code for move in moves if move.ended_us is not None for reason in move.reasons}
     if "grow" not in codes:
-        yield "no node joined a MR-cluster that grew"
+        yield "no node joined an MR-cluster that grew"
     if not codes & {"shrink", "shrink-to-admit"}:
-        yield "no node left a MR-cluster that shrank"
+        yield "no node left an MR-cluster that shrank"
 
 
 def _point_row(point: Point, start_us: int) -> Row:

@@ -131,7 +131,7 @@ class PigRelease:
     def argv(
         self, hadoop: Release, *, java_home: str, conf_dir: str, heap_mb: int, extra: Sequence[str] = ()
     ) -> list[str]:
-        """The arguments that start Pig as a client of a MR-cluster; whoever calls appends those of the script.
+        """The arguments that start Pig as a client of an MR-cluster; whoever calls appends those of the script.
 
         Hadoop's own classes come first. What tasks need beyond Hadoop's goes with each job.
         """

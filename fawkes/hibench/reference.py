@@ -1,4 +1,4 @@
-"""The programs once more, by numpy and scipy: what a MR-cluster's results must be.
+"""The programs once more, by numpy and scipy: what an MR-cluster's results must be.
 
 Each function gets the folder of a program's input and that of its output, as they were saved, and returns what is wrong
 with the output in a line, or an empty text.

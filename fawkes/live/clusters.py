@@ -63,7 +63,7 @@ class Clusters:
             self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
 
     def deploying(self, effect: Deploy) -> LiveCluster:
-        """A MR-cluster begins; one that works goes on to work when it is asked for again."""
+        """An MR-cluster begins; one that works goes on to work when it is asked for again."""
         details = ClusterDetails.of(effect.spec.details)
         known = self.get(effect.cluster)
         begun = LiveCluster(effect.spec, details, effect.master, effect.members)
@@ -80,7 +80,7 @@ class Clusters:
         return self._update(cluster, **flags)
 
     def get(self, cluster: ClusterId) -> LiveCluster | None:
-        """A MR-cluster; None when it is not known (any more)."""
+        """An MR-cluster; None when it is not known (any more)."""
         with self._lock:
             return self._known.get(cluster)
 

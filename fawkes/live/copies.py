@@ -1,4 +1,4 @@
-"""Copies between the HDFS of a MR-cluster and another one: DistCp, run by the MR-cluster itself.
+"""Copies between the HDFS of an MR-cluster and another one: DistCp, run by the MR-cluster itself.
 
 A copy is an attempt of the launcher of jobs, as a job is: it outlives the controller, is found again by its tag, and
 what an earlier controller began is waited for. Its name has a dot, which no job of a user may have.

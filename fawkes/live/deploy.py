@@ -1,4 +1,4 @@
-"""Bringing a MR-cluster up: masters on its first node, storage and computing on all, everything started at once."""
+"""Bringing an MR-cluster up: masters on its first node, storage and computing on all, everything started at once."""
 
 from __future__ import annotations
 

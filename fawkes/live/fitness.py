@@ -262,7 +262,7 @@ def _memory(seen: Seen) -> Iterator[Problem]:
 
 
 def _serves(seen: Seen, pool: str) -> bool:
-    """Whether it belongs to a MR-cluster of this pool now."""
+    """Whether it belongs to an MR-cluster of this pool now."""
     lease = seen.facts.under("lease")
     return lease.get("pool") == pool and bool(lease.get("cluster"))
 

@@ -63,7 +63,7 @@ class Ground:
         self._most = threads
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
-        """The right of this controller to change a node for a MR-cluster."""
+        """The right of this controller to change a node for an MR-cluster."""
         return Lease(
             node=node,
             work_dir=PurePosixPath(self.nodes[node].work_dir),
@@ -75,7 +75,7 @@ class Ground:
         )
 
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        """Where the things of a MR-cluster lie on a node."""
+        """Where the things of an MR-cluster lie on a node."""
         return Folders(work_dir=PurePosixPath(self.nodes[node].work_dir), cluster=cluster)
 
     def run(self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None) -> Facts:

@@ -1,7 +1,7 @@
 """Hadoop's configuration files for one node of one MR-cluster, from plain values.
 
-What each setting is there for stands beside it where leaving it out goes wrong. Administrators override any key for a
-MR-cluster and for a role (`overrides`), but not those by which Fawkes decides who belongs to a MR-cluster.
+What each setting is there for stands beside it where leaving it out goes wrong. Administrators override any key for an
+MR-cluster and for a role (`overrides`), but not those by which Fawkes decides who belongs to an MR-cluster.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ def _mapred(conf: NodeConf) -> dict[str, str]:
         "mapreduce.reduce.memory.mb": str(sizes.reduce_mb),
         "mapreduce.reduce.java.opts": _java_opts(sizes.reduce_mb, conf.quick),
         "mapreduce.task.io.sort.mb": str(max(16, min(100, sizes.map_mb // 4))),
-        # Ten copies, the default, would keep DataNodes from ever leaving a MR-cluster of fewer.
+        # Ten copies, the default, would keep DataNodes from ever leaving an MR-cluster of fewer.
         "mapreduce.client.submit.file.replication": str(max(1, conf.core_count)),
         "mapreduce.shuffle.port": str(ports.shuffle),
         "mapreduce.jobhistory.address": f"{conf.master}:{ports.history}",

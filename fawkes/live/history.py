@@ -1,4 +1,4 @@
-"""What the JobHistory server of a MR-cluster says of applications: documents as they are, bounded in time and size."""
+"""What the JobHistory server of an MR-cluster says of applications: documents as they are, bounded in time and size."""
 
 from __future__ import annotations
 

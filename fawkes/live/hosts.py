@@ -141,7 +141,7 @@ class Hosts:
             raise NotProvenError(why)
 
     def _retires(self, cluster: ClusterId, effect: Host) -> None:
-        """A MR-cluster whose master is wiped is asked no more."""
+        """An MR-cluster whose master is wiped is asked no more."""
         known = self._clusters.get(cluster)
         if known is not None and known.master == effect.node:
             self._clusters.remove(cluster)

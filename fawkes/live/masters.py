@@ -1,4 +1,4 @@
-"""What the masters of a MR-cluster say about its nodes and applications.
+"""What the masters of an MR-cluster say about its nodes and applications.
 
 ResourceManager and NameNode are asked over HTTP; each function asks once and returns plain values, or raises
 UnreadableError. Nodes are named by their id in the pool; one that the pool does not know keeps the name that the
@@ -36,7 +36,7 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MasterAddresses:
-    """Where a MR-cluster's masters answer, such as ``http://10.98.1.1:8088``.
+    """Where an MR-cluster's masters answer, such as ``http://10.98.1.1:8088``.
 
     ``history`` is empty without a JobHistory server. ``user`` is HDFS's superuser. ``nodes`` has every name and
     address under which a node may appear in the answers.
@@ -162,7 +162,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether a MR-cluster would take its first job; if not, what it waits for."""
+    """Whether an MR-cluster would take its first job; if not, what it waits for."""
 
     ready: bool
     why: str = ""

@@ -25,7 +25,7 @@ class Reader(Protocol):
 
 
 class Targets(Protocol):
-    """Says where and how to read a MR-cluster; `setup.Setup` is the real one, and asks its nodes the first time."""
+    """Says where and how to read an MR-cluster; `setup.Setup` is the real one, and asks its nodes the first time."""
 
     def target(self, cluster: LiveCluster) -> Target:
         """FawkesError when its nodes do not say."""
@@ -33,7 +33,7 @@ class Targets(Protocol):
 
 
 class Sampling:
-    """Makes `Sampled` events. A MR-cluster whose nodes cannot be asked how to read it is unreadable by itself."""
+    """Makes `Sampled` events. An MR-cluster whose nodes cannot be asked how to read it is unreadable by itself."""
 
     def __init__(self, clusters: Clusters, targets: Targets, reader: Reader, clock: Clock) -> None:
         self._clusters = clusters

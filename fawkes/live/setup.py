@@ -70,7 +70,7 @@ class Command:
 
 
 class Setup:
-    """Answers for a MR-cluster and a node; what was found out about releases and Java is remembered."""
+    """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
     def __init__(self, ground: Ground, shell: RemoteShell) -> None:
         self._ground = ground

@@ -1,7 +1,7 @@
 """What lies in the HDFS of an MR-cluster that nobody declared, and what runs there that is not Fawkes's own.
 
-Whatever is not a declared output, an input as it was loaded, scratch or Hadoop's own bookkeeping is somebody's data. Only facts
-are told here; each part is None when its master does not answer, or answers what cannot be understood.
+Whatever is not a declared output, an input as it was loaded, scratch or Hadoop's own bookkeeping is somebody's data.
+Only facts are told here; each part is None when its master does not answer, or answers what cannot be understood.
 """
 
 from __future__ import annotations

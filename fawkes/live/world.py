@@ -193,7 +193,7 @@ class LiveWorld:
     def _done(self, effect: Deploy | Load | Save | Retire | Survey | Membership, facts: Facts | None) -> None:
         """``facts`` None: the goal was overtaken by a newer one.
 
-        What was reached when nobody wanted it any more is not told: a MR-cluster of the same name, whose versions
+        What was reached when nobody wanted it any more is not told: an MR-cluster of the same name, whose versions
         begin anew, may be under way by then.
         """
         if facts is not None and self.goals.is_current(effect):

@@ -31,7 +31,7 @@ class Coming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """A MR-cluster and its jobs.
+    """An MR-cluster and its jobs.
 
     It is requested ``requested_us`` after the start of the run, or after the MR-cluster ``behind`` runs. Its jobs count
     from the request, those of ``once_running`` from the moment at which it runs, those of ``from_start`` from the start
@@ -63,7 +63,7 @@ class Demand:
 def coming(
     jobs: Iterable[TraceJob], cluster: str, *, begin_us: int = 0, stages: Mapping[str, Stage] = STAGES
 ) -> tuple[Coming, ...]:
-    """The jobs of a trace for a MR-cluster; their times count from ``begin_us``. ``stages``: see `profile_of_job`."""
+    """The jobs of a trace for an MR-cluster; their times count from ``begin_us``. ``stages``: see `profile_of_job`."""
     return tuple(
         Coming(max(0, job.submit_us - begin_us), job_spec_of(job, cluster, stages=stages), job.after, job.think_us)
         for job in jobs
@@ -132,8 +132,8 @@ def referenced(demands: Sequence[Demand], reference_us: Mapping[JobId, int]) -> 
 def wishes(demands: Sequence[Demand], idle_us: int | None) -> tuple[Wish, ...]:
     """What the simulator is asked: every MR-cluster, then every job.
 
-    ``idle_us`` is the site's idle time. A MR-cluster without its own is kept through the longest gap between two of
-    its jobs: its users know that more is to come (RECONSTRUCTION: in the paper a MR-cluster stays until its workload is
+    ``idle_us`` is the site's idle time. An MR-cluster without its own is kept through the longest gap between two of
+    its jobs: its users know that more will come (RECONSTRUCTION: in the paper an MR-cluster stays until its workload is
     done, and T is shorter than the gaps of WKLD-D and E).
     """
     requests = [

@@ -273,7 +273,7 @@ def _generated(
 
 
 def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
-    """The jobs of a trace in any format, and which one it is; a job that names a MR-cluster is for that one."""
+    """The jobs of a trace in any format, and which one it is; a job that names an MR-cluster is for that one."""
     trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
     for job in trace.jobs:
         if job.cluster and job.cluster not in clusters:

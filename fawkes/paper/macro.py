@@ -76,7 +76,7 @@ def _settings(asked: Replay) -> Settings:
         "period": PERIODS[asked.workload],
         "growth": asked.growth,
         "tau": asked.tau,
-        # After T without tasks a MR-cluster is removed (3.1). Over hours with pauses that would be its end.
+        # After T without tasks an MR-cluster is removed (3.1). Over hours with pauses that would be its end.
         "idle_time": "period" if asked.workload in BATCHES else "never",
     }
     return settings_of(table, file="paper", base=Path(), catalog=_OURS).core
@@ -163,7 +163,7 @@ def _of_jobs(jobs: list[JobState]) -> dict[str, Any]:
 
 
 def _movable(store: Reader, cluster: str, from_s: float, to_s: float) -> float:
-    """The part of all nodes above the minimums that a MR-cluster held, on average over that time."""
+    """The part of all nodes above the minimums that an MR-cluster held, on average over that time."""
     curves = held(store)
     most = sum(1 for _ in history.nodes(store)) - MIN_NODES * len(curves.clusters)
     own = [curves.curve(cluster, role) for role in ROLES]

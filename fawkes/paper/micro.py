@@ -40,7 +40,7 @@ def profile(job: TraceJob, model: Model) -> Profile:
 
 
 class Bench:
-    """A MR-cluster and its clock; tasks take their chances from ``seed``."""
+    """An MR-cluster and its clock; tasks take their chances from ``seed``."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ def grown(app: str, role: str, fraction: float) -> Run:
 
 
 def idle(removed: int, together: bool) -> Run:
-    """Removing nodes from a MR-cluster without jobs."""
+    """Removing nodes from an MR-cluster without jobs."""
     return _run("idle", removed=removed, together=together)
 
 

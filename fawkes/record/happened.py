@@ -132,7 +132,7 @@ def _there(state: ClusterState, span: Span) -> bool:
 
 
 def _why_not(store: Reader, state: ClusterState, span: Span) -> str:
-    """Why a MR-cluster without jobs in the span is no part of what happened in it; empty when it is."""
+    """Why an MR-cluster without jobs in the span is no part of what happened in it; empty when it is."""
     if state.failed:
         return f"it failed: {state.failed}"
     before = [entry for entry in history.steps(store, store.mentions(CLUSTER, state.id)) if entry.seq < span.first_seq]
@@ -201,7 +201,7 @@ class _Serving:
         self._of: dict[str, str | None] = {}
 
     def at(self, seq: int, cluster: str) -> int:
-        """The nodes that serve a MR-cluster after a step that is not before the last one asked for."""
+        """The nodes that serve an MR-cluster after a step that is not before the last one asked for."""
         while self._next < len(self._changes) and self._changes[self._next].seq <= seq:
             new = self._changes[self._next].new
             self._of[new.node.id] = new.owner if new.life is NodeLife.SERVING else None

@@ -33,7 +33,7 @@ class Seen:
 def seen_in(store: Reader, span: Span) -> Seen:
     """What the steps of a span show.
 
-    ``join`` is of nodes that come to a MR-cluster that runs, ``drain`` of nodes that had no time to leave in, ``clean``
+    ``join`` is of nodes that come to a running MR-cluster, ``drain`` of nodes that had no time to leave in, ``clean``
     until a node is free.
     """
     times: dict[str, list[int]] = {"join": [], "drain": [], "clean": []}
@@ -60,7 +60,7 @@ def seen_in(store: Reader, span: Span) -> Seen:
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """The time in which a node came to a MR-cluster, in microseconds; ``joined`` when it then served one that ran."""
+    """The time in which a node came to an MR-cluster, in microseconds; ``joined`` when it then served one that ran."""
 
     begin_us: int
     end_us: int

@@ -32,7 +32,7 @@ class NodeChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A node on its way: from a MR-cluster (empty: it was free), to one (empty: it is free, or out of service).
+    """A node on its way: from an MR-cluster (empty: it was free), to one (empty: it is free, or out of service).
 
     ``role`` is the one it gets, or the one it had when it goes to nobody. ``ended_us`` is None while it is under way.
     ``reasons`` are why it left and why it joined, in this order; of one that left again before it served, each.

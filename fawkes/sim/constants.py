@@ -22,7 +22,7 @@ class Constants:
     - ``disk_bytes_s``: 100 MB/s with a dozen streams (assumed: the times of Figure 2 are not in the text)
     - ``network_bytes_s``: QDR InfiniBand by IP, 1.25 GB/s (assumed): never the limit inside a site, as the paper says
     - ``site_bytes_s``: light paths of 10 Gb/s between sites (published, section 5)
-    - ``storage_bytes_s``: what the persistent storage gives and takes, for all together (derived: in section 7.1 a
+    - ``storage_bytes_s``: what the persistent storage gives and takes, for all together (derived: in section 7.1 an
       MR-cluster still loads its 50 GB when the next one comes 100 s later, so it is below 0.57 GB/s)
     - ``cores``: 8 (published)
     - ``remote_read``: a byte read from a node that has it not costs so many (derived: 1.19 from Figure 3a)

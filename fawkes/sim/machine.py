@@ -1,4 +1,4 @@
-"""The machine below a MR-cluster: its pools, and what each phase of a task asks of them."""
+"""The machine below an MR-cluster: its pools, and what each phase of a task asks of them."""
 
 from __future__ import annotations
 

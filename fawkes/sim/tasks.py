@@ -28,7 +28,7 @@ class End:
 
 @dataclass(eq=False, slots=True)
 class SimNode:
-    """A node of a MR-cluster. ``maps_free`` are its free containers when those are for either kind of task."""
+    """A node of an MR-cluster. ``maps_free`` are its free containers when those are for either kind of task."""
 
     name: NodeId
     role: Role

@@ -54,7 +54,7 @@ class Users:
         return [self._due(number, 0) for number, left in self._left.items() if not left]
 
     def cluster_runs(self, cluster: ClusterId, now_us: int) -> list[Requested | Submitted]:
-        """A MR-cluster works: what waited for that."""
+        """An MR-cluster works: what waited for that."""
         if cluster in self._runs:
             return []
         self._runs.add(cluster)

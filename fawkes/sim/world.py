@@ -248,7 +248,7 @@ class SimWorld:
         return self._reach(of) if self._goals.get(of.key) == of else None
 
     def _stop_stage(self, cluster: ClusterId) -> None:
-        """Loads and saves of a MR-cluster end where they are, and nothing of it comes up.
+        """Loads and saves of an MR-cluster end where they are, and nothing of it comes up.
 
         Off the heap as well: a later MR-cluster of the name may have a goal that is equal.
         """
@@ -432,7 +432,7 @@ class SimWorld:
         return NodeSeen(at_us=self.now_us, cluster=cluster, node=node, generation=generation, sight=sight)
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
-        """A node does nothing for a MR-cluster any more; that is gone with its last node."""
+        """A node does nothing for an MR-cluster any more; that is gone with its last node."""
         found = self.clusters.get(cluster)
         if found is None:
             return

@@ -195,7 +195,7 @@ class Reconstruction:
     """
 
     reduces: int = 20
-    """Of a job: one wave on the reduce slots of a MR-cluster's 10 core nodes."""
+    """Of a job: one wave on the reduce slots of an MR-cluster's 10 core nodes."""
     span_us: int = 2 * 3600 * SECOND_US
     """In which the jobs of average and bursty arrivals come."""
     counts_d: tuple[tuple[str, int], ...] = (("small", 170), ("medium", 8), ("large", 10))

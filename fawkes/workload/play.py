@@ -149,7 +149,7 @@ def play(
     off, goes on where the last of ``earlier`` was asked for; these are not asked for again. ``note`` gets each that is,
     before it is sent and at once after the controller took it: what was sent and not yet noted when a run was broken
     off is found there by the next. The MR-clusters in ``there`` run already. While no controller answers it is tried
-    again, for ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when a
+    again, for ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when an
     MR-cluster goes before all of its jobs could be submitted; DeadlineError after ``limit_us``.
     """
     player = _Player(workload, controller, say, clock or SystemClock(), limit_us, patience_us, note)
@@ -158,7 +158,7 @@ def play(
 
 @dataclass
 class _Item:
-    """What is still to be asked for: a MR-cluster, or a job."""
+    """What is still to be asked for: an MR-cluster, or a job."""
 
     of: Arrival | Submission
     order: int

@@ -75,7 +75,7 @@ class Moment:
         ]
 
     def life(self, cluster: str) -> ClusterLife | None:
-        """Where a MR-cluster stood; None before its request."""
+        """Where an MR-cluster stood; None before its request."""
         return self.lives.get(cluster)
 
 
@@ -110,7 +110,7 @@ class _Standing:
 
 
 def moments(entries: Iterable[Entry]) -> Iterator[Moment]:
-    """The moments of a ledger at which a node or a MR-cluster changed, or a reason was given, oldest first."""
+    """The moments of a ledger at which a node or an MR-cluster changed, or a reason was given, oldest first."""
     standing = _Standing()
     for entry in entries:
         news = standing.take(entry.decision.changes)

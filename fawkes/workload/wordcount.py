@@ -1,4 +1,4 @@
-"""Wordcount without Hadoop: what a Wordcount that a MR-cluster ran and saved must have come out as."""
+"""Wordcount without Hadoop: what a Wordcount that an MR-cluster ran and saved must have come out as."""
 
 from __future__ import annotations
 

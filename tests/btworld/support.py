@@ -9,7 +9,7 @@ from fawkes.btworld.definition import folder
 
 
 def program(name: str) -> ModuleType:
-    """A program that goes to a MR-cluster, as a module."""
+    """A program that goes to an MR-cluster, as a module."""
     spec = importlib.util.spec_from_file_location(f"programs.{name}", folder() / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,6 +1,6 @@
 """What both worlds promise (fawkes.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
 
-The cases of one world share a MR-cluster `c` that has `node01` for its core. Each node goes through its hand-overs
+The cases of one world share an MR-cluster `c` that has `node01` for its core. Each node goes through its hand-overs
 with generations of its own, as the core would count them.
 """
 
@@ -53,7 +53,7 @@ from tests.support.far_world import FarWorld
 
 LIMIT_S = 300.0
 C = ClusterId("c")
-#: a MR-cluster that somebody gives back before it works
+#: an MR-cluster that somebody gives back before it works
 D = ClusterId("d")
 INPUT_BYTES = 1 << 30
 CORE = NodeId("node01")

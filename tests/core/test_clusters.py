@@ -1,4 +1,4 @@
-"""The life of a MR-cluster: its stages and their answers, failures, members, readings, idleness, release."""
+"""The life of an MR-cluster: its stages and their answers, failures, members, readings, idleness, release."""
 
 from __future__ import annotations
 

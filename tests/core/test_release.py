@@ -1,4 +1,4 @@
-"""A MR-cluster is given back while it comes up: what was begun stops, its nodes are wiped, nothing is saved."""
+"""An MR-cluster is given back while it comes up: what was begun stops, its nodes are wiped, nothing is saved."""
 
 from __future__ import annotations
 

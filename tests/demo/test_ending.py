@@ -86,7 +86,7 @@ def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
 def test_a_missing_point_is_a_problem(workload: Workload) -> None:
     found = problems(played(Plan(policy="none")), workload)
     assert found["B"].startswith("point B is missing (c-1 works while c-2 still loads")
-    assert found["node"] == "no node left a MR-cluster that shrank"
+    assert found["node"] == "no node left an MR-cluster that shrank"
 
 
 def test_a_failed_job_is_a_problem(workload: Workload) -> None:

@@ -46,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
 
 @pytest.fixture(scope="module")
 def far(site: RealSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
-    """A MR-cluster ``far`` whose input came from a storage that is still there."""
+    """An MR-cluster ``far`` whose input came from a storage that is still there."""
     with storage(site, tmp_path_factory.mktemp("storage") / "hdfs") as place:
         for n in range(FILES):
             place.ask("write", f"{SETS}/{n % 2}/part-{n}", place.datanode, str(SIZE), "1")

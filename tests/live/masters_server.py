@@ -1,4 +1,4 @@
-"""A server that answers as the masters of a MR-cluster do, from recorded answers, and fails as it is told to."""
+"""A server that answers as the masters of an MR-cluster do, from recorded answers, and fails as it is told to."""
 
 from __future__ import annotations
 

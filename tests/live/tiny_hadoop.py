@@ -1,4 +1,4 @@
-"""A MR-cluster of a few daemons on this machine alone, without hosts of its own: for what needs real answers only.
+"""An MR-cluster of a few daemons on this machine alone, without hosts of its own: for what needs real answers only.
 
 Its DataNodes are told apart by loopback names; for HDFS they are all the same host, so it shows nothing of placement.
 """

@@ -80,7 +80,7 @@ def test_a_mr_cluster_is_kept_until_its_last_job_has_come() -> None:
 @pytest.mark.parametrize(
     ("demands", "error", "says"),
     [
-        # 6 + 6 core nodes never fit into 8, and a MR-cluster that is kept for ever does not make room.
+        # 6 + 6 core nodes never fit into 8, and an MR-cluster that is kept for ever does not make room.
         (
             (demand("a", 6, come=jobs("a", 1)), demand("b", 6, come=jobs("b", 1))),
             DeadlineError,

@@ -45,7 +45,7 @@ def sleep_job(
 
 
 def demand(name: str, jobs: Sequence[JobSpec], *, at_s: float = 0, every_s: float = 5, data_bytes: int = 0) -> Demand:
-    """A MR-cluster of two core nodes whose jobs come one after another."""
+    """An MR-cluster of two core nodes whose jobs come one after another."""
     data = (DataSet(source="/in", to="/in", size_bytes=data_bytes),) if data_bytes else ()
     spec = ClusterSpec(
         id=ClusterId(name),
@@ -58,7 +58,7 @@ def demand(name: str, jobs: Sequence[JobSpec], *, at_s: float = 0, every_s: floa
 
 
 def two() -> tuple[Demand, ...]:
-    """A MR-cluster with short jobs, and one with three times as much to do."""
+    """An MR-cluster with short jobs, and one with three times as much to do."""
     return (
         demand("a", [sleep_job(f"a-{n}", "a") for n in range(3)], data_bytes=10**9),
         demand("b", [sleep_job(f"b-{n}", "b", maps=12, reduces=1) for n in range(6)], at_s=10),

@@ -1,4 +1,4 @@
-"""The model of a MR-cluster: waves, phases, what a leaving node costs, and the paper's figures for Sort."""
+"""The model of an MR-cluster: waves, phases, what a leaving node costs, and the paper's figures for Sort."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SORT_MAPS = 1_491
 
 
 class Bench:
-    """A MR-cluster with nodes, its clock, and a count of what it did."""
+    """An MR-cluster with nodes, its clock, and a count of what it did."""
 
     def __init__(self, constants: Constants = PLAIN, /, **nodes: int) -> None:
         self.flows: Flows[Owner] = Flows()

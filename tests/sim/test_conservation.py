@@ -26,7 +26,7 @@ NODE = NodeId("n1")
 
 
 def busy() -> SimCluster:
-    """A MR-cluster in the middle of a job with reduces: on one node both run, the other one drains."""
+    """An MR-cluster in the middle of a job with reduces: on one node both run, the other one drains."""
     model = ReadableModel(replace(DAS4, map_slots=2, reduce_slots=1, spread=0.0), check=True)
     cluster = model.cluster(ClusterId("c"))
     for number in (1, 2):

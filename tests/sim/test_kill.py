@@ -204,7 +204,7 @@ def test_a_new_engine_in_what_a_dead_controller_left(role: Role, told: bool) -> 
 
 
 def called_off(at_s: int) -> Mortal:
-    """A MR-cluster with a job that waits is given back; another waits for its nodes."""
+    """An MR-cluster with a job that waits is given back; another waits for its nodes."""
     new = SimWorld(300 * SECOND_US)
     story: list[Event] = [started(3), request("a", 1, 2), submit("a", 1, 2), request("b", 3, 3)]
     story.append(ReleaseAsked(at_us=at_s * SECOND_US, cluster=ClusterId("a"), force=True))

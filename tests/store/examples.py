@@ -1,4 +1,4 @@
-"""Steps of a small ledger: two starts, a MR-cluster, a job, moves, ticks, samples."""
+"""Steps of a small ledger: two starts, an MR-cluster, a job, moves, ticks, samples."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Desk:
         return self.last
 
     def request(self, name: str, minimum: int = 2, **facts: object) -> Decision:
-        """Somebody asks for a MR-cluster."""
+        """Somebody asks for an MR-cluster."""
         return self.tell(request(name, self.now_s, minimum, **facts))
 
     def submit(self, name: str, number: int, **facts: object) -> Decision:
@@ -124,7 +124,7 @@ class Desk:
         return self.tell(submit(name, number, self.now_s, **facts))  # type: ignore[arg-type]
 
     def up(self, name: str, minimum: int = 2, **facts: object) -> None:
-        """A MR-cluster from its request to running."""
+        """An MR-cluster from its request to running."""
         self.request(name, minimum, **facts)
         self.done(f"cluster:{name}")
         self.done(f"cluster:{name}")
@@ -277,7 +277,7 @@ class Desk:
         return self.state.nodes[NodeId(node)]
 
     def lives(self, name: str) -> dict[str, str]:
-        """The lives of the nodes of a MR-cluster."""
+        """The lives of the nodes of an MR-cluster."""
         return {n: self.state.nodes[n].life.value for n in sorted(self.state.nodes_of(ClusterId(name)))}
 
     def sizes(self) -> dict[str, int]:

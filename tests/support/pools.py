@@ -67,7 +67,7 @@ def started(count: int = 10, at_s: float = 0, *, how: Settings | None = None, **
 
 
 def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Requested:
-    """A request for a MR-cluster."""
+    """A request for an MR-cluster."""
     spec = ClusterSpec(id=ClusterId(name), min_nodes=minimum, replication=1, **facts)  # type: ignore[arg-type]
     return Requested(at_us=int(at_s * SECOND_US), spec=spec, by="test", ask=f"request-{name}")
 
@@ -142,7 +142,7 @@ def sizes(view: View) -> dict[str, int]:
 
 
 def roles(view: View, cluster: str) -> dict[Role | None, int]:
-    """How many nodes of each role a MR-cluster holds."""
+    """How many nodes of each role an MR-cluster holds."""
     found: dict[Role | None, int] = {}
     for node in view.nodes_of(ClusterId(cluster)):
         role = view.nodes[node].role

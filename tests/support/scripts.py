@@ -122,7 +122,7 @@ def nodes_of(draw: st.DrawFn) -> tuple[Node, ...]:
 
 
 def spec_of(draw: st.DrawFn, name: str) -> ClusterSpec:
-    """A MR-cluster as somebody might ask for it."""
+    """An MR-cluster as somebody might ask for it."""
     minimum = draw(st.integers(1, 3))
     most = draw(st.sampled_from((None, None, minimum, minimum + 2)))
     return ClusterSpec(

@@ -45,7 +45,7 @@ PROJECT = Path(__file__).parents[2]
 FAWKES = (sys.executable, "-m", "fawkes")
 #: generous: the machine may be busy with other things; nothing that works takes half of it
 LIMIT_S = 300.0
-#: the jobs that a MR-cluster of these tests may run at once (max_running_jobs)
+#: the jobs that an MR-cluster of these tests may run at once (max_running_jobs)
 BLOCKERS = 2
 _LOOK_EVERY_S = 0.2
 _NODE_FACTS = r"""
@@ -266,7 +266,7 @@ class RealSite:
         return self.state.nodes[NodeId(name)]
 
     def nodes_of(self, cluster: str) -> list[NodeState]:
-        """The nodes of a MR-cluster as of the last look, by name."""
+        """The nodes of an MR-cluster as of the last look, by name."""
         return [self.state.nodes[n] for n in sorted(self.state.nodes_of(ClusterId(cluster)))]
 
     def request(self, *names: str) -> None:
@@ -296,11 +296,11 @@ class RealSite:
         return self.until(f"the end of {', '.join(jobs)}", ended)
 
     def serving(self, cluster: str, role: Role) -> list[str]:
-        """The nodes that serve a MR-cluster in a role, as of the last look."""
+        """The nodes that serve an MR-cluster in a role, as of the last look."""
         return [n.node.id for n in self.nodes_of(cluster) if n.role is role and n.life is NodeLife.SERVING]
 
     def until_serving(self, cluster: str, role: Role, count: int) -> list[str]:
-        """Wait until that many nodes serve a MR-cluster in a role, and no others are on their way to it."""
+        """Wait until that many nodes serve an MR-cluster in a role, and no others are on their way to it."""
 
         def there() -> list[str] | None:
             found = self.serving(cluster, role)
@@ -322,7 +322,7 @@ class RealSite:
 
     @contextmanager
     def demand(self, cluster: str) -> Iterator[None]:
-        """While the block lasts a MR-cluster has a long queue: scripts that only wait, and more behind them."""
+        """While the block lasts an MR-cluster has a long queue: scripts that only wait, and more behind them."""
         self._queues += 1
         waiting = [f"waits-{self._queues}-{n}" for n in range(BLOCKERS)]
         ballast = f"ballast-{self._queues}"
@@ -344,7 +344,7 @@ class RealSite:
         return json.loads(done.stdout)
 
     def master(self, cluster: str) -> str:
-        """The address of a MR-cluster's masters."""
+        """The address of an MR-cluster's masters."""
         node = self.ledger.clusters[cluster].master
         assert node is not None
         return self.hosts[node]
@@ -360,7 +360,7 @@ class RealSite:
         return rows
 
     def hdfs(self, cluster: str, command: str, *words: str) -> Any:
-        """The answer of a command of `tests.support.inside` about the HDFS of a MR-cluster."""
+        """The answer of a command of `tests.support.inside` about the HDFS of an MR-cluster."""
         return self.inside(command, f"http://{self.master(cluster)}:9870", "root", *words)
 
     def on(self, host: str, script: str) -> str:

@@ -5,7 +5,7 @@ or ``None``. What is drawn (RECONSTRUCTION, the published traces being elsewhere
 that a few trackers have most swarms and a few swarms most users; one tracker in 32 answers with invented counts; and
 the dirt of such data: counts that are missing, scrapes that were written twice, lines that were cut off.
 
-This file stands alone: it goes to a MR-cluster's master as it is and makes the data there,
+This file stands alone: it goes to an MR-cluster's master as it is and makes the data there,
 ``python3 scrapes.py --size 1000000 --out FOLDER``. The same bytes for the same seed: whole-number arithmetic alone.
 """
 

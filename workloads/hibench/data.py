@@ -1,6 +1,6 @@
 """Input of the HiBench programs: words, records, links and samples, the same bytes for the same seed.
 
-This file stands alone: it goes to a MR-cluster's master as it is and makes the data there, for instance
+This file stands alone: it goes to an MR-cluster's master as it is and makes the data there, for instance
 ``python3 data.py words --size 1000000 --out FOLDER``. It prints the bytes written. Whole-number arithmetic alone, so
 that no machine rounds anything anew.
 

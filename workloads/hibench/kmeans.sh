@@ -1,5 +1,5 @@
 #!/bin/sh
-# kmeans.sh INPUT OUTPUT ITERATIONS COMMAND...: K-Means by Hadoop Streaming, a MR-job for each iteration and one without
+# kmeans.sh INPUT OUTPUT ITERATIONS COMMAND...: K-Means by Hadoop Streaming, an MR-job for each iteration and one without
 # reduces that assigns the samples. COMMAND makes the first centres as `--out first` says. OUTPUT/centres-N and
 # OUTPUT/samples are the results.
 set -eu

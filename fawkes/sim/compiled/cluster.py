@@ -1,4 +1,4 @@
-"""A MR-cluster of the compiled model: its names for addresses, and the room that it needs."""
+"""An MR-cluster of the compiled model: its names for addresses, and the room that it needs."""
 
 from __future__ import annotations
 

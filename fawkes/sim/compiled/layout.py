@@ -20,10 +20,10 @@ MAP, FETCH, WAIT, FETCH_REST, REDUCE, STEP, COPY = range(7)
 #: roles of nodes, in the order of Role
 CORE, TRANSIENT, TRANSIENT_CORE = range(3)
 ROLES = 3
-#: pools of a MR-cluster from its first one: disks by role, then these
+#: pools of an MR-cluster from its first one: disks by role, then these
 CORES, NETWORK, COPIES, TIME = range(3, 7)
 POOLS = 7
-#: lists of jobs of a MR-cluster in the order of submission: all, with maps to start, with reduces to start
+#: lists of jobs of an MR-cluster in the order of submission: all, with maps to start, with reduces to start
 ALL, MAPS, REDUCES = range(3)
 LISTS = 3
 #: what is told of an attempt in the log

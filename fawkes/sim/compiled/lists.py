@@ -19,7 +19,7 @@ from fawkes.sim.compiled.layout import (
     Array,
 )
 
-# --- jobs of a MR-cluster
+# --- jobs of an MR-cluster
 
 
 @compiled

@@ -60,7 +60,7 @@ class Story:
         return self.site.ledger.jobs[name]
 
     def moves_during(self, job: str, cluster: str, code: str) -> set[str]:
-        """The nodes that a MR-cluster got or gave while a job ran."""
+        """The nodes that an MR-cluster got or gave while a job ran."""
         began, ended = self.job(job).started_us or 0, self.job(job).finished_us or 0
         return {
             str(reason.facts["node"])
@@ -167,7 +167,7 @@ def test_a_move_is_explained(story: Story) -> None:
 
 
 def _unread(tick: Reason) -> bool:
-    """Whether a MR-cluster had not been measured: one that runs since a moment ago."""
+    """Whether an MR-cluster had not been measured: one that runs since a moment ago."""
     clusters = cast(dict[str, dict[str, object]], tick.facts["clusters"])
     return any(figures["unreadable"] for figures in clusters.values())
 

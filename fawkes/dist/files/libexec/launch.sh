@@ -34,7 +34,7 @@ shift
 case $wanted in
     version | classpath) ;;
     *)
-        [ -n "${HADOOP_CONF_DIR-}" ] || fail 'HADOOP_CONF_DIR is not set; `fawkes env` prints it for a MR-cluster'
+        [ -n "${HADOOP_CONF_DIR-}" ] || fail 'HADOOP_CONF_DIR is not set; `fawkes env` prints it for an MR-cluster'
         [ -d "$HADOOP_CONF_DIR" ] || fail "HADOOP_CONF_DIR is $HADOOP_CONF_DIR, which is no folder"
         ;;
 esac
