@@ -1,0 +1,40 @@
+"""Exit codes, and the kinds of errors that end with them."""
+
+from __future__ import annotations
+
+from docs.make.table import table
+from fawkes import errors
+from fawkes.cli.main import INTERRUPTED
+from fawkes.errors import ExitStatus, FawkesError
+
+MEANINGS = {
+    ExitStatus.DONE: "Done.",
+    ExitStatus.FAILED: "Failed. The message says why.",
+    ExitStatus.USAGE: "The command line or a file is wrong. Nothing was done.",
+    ExitStatus.CHANGES: "`fawkes verify` alone: another version of Fawkes decided some steps in another way.",
+    ExitStatus.PARTIAL: "Some of it was done and some was not. Both are listed.",
+    ExitStatus.TIMED_OUT: "It took longer than its deadline.",
+    ExitStatus.REFUSED: "Refused for safety. Nothing was done.",
+    ExitStatus.ANOTHER_CONTROLLER: "Another controller is in charge.",
+    INTERRUPTED: "Interrupted by Ctrl-C.",
+}
+
+
+def exit_codes() -> str:
+    """Each exit code and its meaning."""
+    return table(["code", "meaning"], [(str(int(status)), meaning) for status, meaning in MEANINGS.items()])
+
+
+def errors_of() -> list[type[FawkesError]]:
+    """All kinds of errors, in the order in which they are written."""
+    found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FawkesError)]
+    return found
+
+
+def errors_table() -> str:
+    """Each kind of error, its exit code and the first line of its docstring."""
+    rows = [
+        (f"`{kind.__name__}`", str(int(kind.exit_status)), (kind.__doc__ or "").split("\n")[0].replace("``", "`"))
+        for kind in errors_of()
+    ]
+    return table(["error", "code", "what it says"], rows)

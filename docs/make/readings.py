@@ -1,0 +1,65 @@
+"""What is measured: the readings of an MR-cluster, and the figures of a run."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from docs.make.table import code, table
+from fawkes.core.model import Sample
+from fawkes.offline.outcome import ClusterOutcome, Outcome
+
+READINGS = {
+    "at_us": "When it was read, in microseconds since 1970.",
+    "jobs_waiting": "Jobs of which no task has started, those in Fawkes's own queue included.",
+    "jobs_running": "Jobs under way.",
+    "tasks_waiting": "Tasks that have not started, of waiting and of running jobs.",
+    "tasks_running": "Tasks that run.",
+    "bytes_waiting": "Input of the waiting jobs, in bytes. Unknown while a job waits that users gave to YARN themselves.",
+    "slots_used": "Containers in use.",
+    "slots_total": "Containers that could be in use at once.",
+    "output_bytes": "Output written since activation, in bytes.",
+    "storage_bytes": "Storage of core and transient-core nodes, in bytes.",
+    "jobs_done": "Jobs that ended since deployment.",
+    "tasks_done": "Tasks that ended since deployment.",
+    "hdfs_ops": "Operations of HDFS since its NameNode started.",
+    "job_slowdown": "Mean of elapsed time over reference time, over running and waiting jobs with a reference time.",
+    "without_reference": "Jobs without a reference time. `job_slowdown` leaves them out.",
+}
+FIGURES = {
+    "cluster": "The MR-cluster.",
+    "clusters": "The same figures for each MR-cluster.",
+    "jobs": "Jobs in all.",
+    "failed": "Jobs that did not succeed.",
+    "slowdown_mean": "Mean slowdown of the jobs that succeeded.",
+    "slowdown_median": "Median slowdown of the jobs that succeeded.",
+    "slowdown_least": "The smallest of the MR-clusters' mean slowdowns.",
+    "slowdown_middle": "The median of the MR-clusters' mean slowdowns.",
+    "slowdown_most": "The largest of the MR-clusters' mean slowdowns.",
+    "response_mean_s": "Mean time from submission to the end of a job, in seconds.",
+    "response_median_s": "Median time from submission to the end of a job, in seconds.",
+    "makespan_s": "From the start of the run to the end of its last job, in seconds.",
+    "node_s": "Nodes held, times seconds.",
+    "max_nodes": "The most nodes that it held at any time.",
+    "finished_s": "The end of its last job, in seconds from the start of the run.",
+    "reconfigurations": "How often nodes moved.",
+    "steps": "Steps in the ledger.",
+}
+
+
+def readings() -> str:
+    """Each reading that a weighting policy gets."""
+    return table(["reading", "meaning"], [(code(each.name), READINGS[each.name]) for each in fields(Sample)])
+
+
+def figures() -> str:
+    """Each figure of a run offline, and where it stands."""
+    of_cluster = {each.name for each in fields(ClusterOutcome)}
+    of_run = {each.name for each in fields(Outcome)}
+    rows = []
+    for name in [name for name in FIGURES if name in of_cluster | of_run]:
+        places = [place for place, names in (("MR-cluster", of_cluster), ("run", of_run)) if name in names]
+        rows.append((code(name), ", ".join(places), FIGURES[name]))
+    missing = (of_cluster | of_run) - set(FIGURES)
+    if missing:
+        raise KeyError(", ".join(sorted(missing)))
+    return table(["figure", "of each", "meaning"], rows)
