@@ -1,11 +1,11 @@
-# demo, test, test-fast, check, bench, drills, shows: each brings what it needs into .venv and the cache first.
+# demo, test, test-fast, check, docs, bench, drills, shows: each brings what it needs into .venv and the cache first.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests start Python some hundred times: with nothing compiled kept, half of their time goes into compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast check bench drills shows format ready clean
+.PHONY: demo test test-fast check docs bench drills shows format ready clean
 
 demo: ready
 	@$(BIN)/fawkes demo
@@ -24,6 +24,12 @@ check: $(VENV)/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site: build/site/index.html. What is made from the code is made anew first.
+docs: $(VENV)/ready
+	@$(BIN)/python -m docs.make
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html is the site; any browser shows it, searching included"
 
 bench: ready
 	$(BIN)/python -m bench

@@ -27,8 +27,7 @@ def exit_codes() -> str:
 
 def errors_of() -> list[type[FawkesError]]:
     """All kinds of errors, in the order in which they are written."""
-    found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FawkesError)]
-    return found
+    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FawkesError)]
 
 
 def errors_table() -> str:

@@ -173,7 +173,9 @@ def _written(value: Any, words: str) -> str:
     if words.startswith("duration"):
         return code("0s" if value == 0 else show_duration(value).replace(" ", ""))
     if words == "size":
-        return code(f"{value / _MIB:.0f}MiB" if value % _MIB == 0 else show_bytes(value).replace(" ", "").replace(".0", ""))
+        return code(
+            f"{value / _MIB:.0f}MiB" if value % _MIB == 0 else show_bytes(value).replace(" ", "").replace(".0", "")
+        )
     return code(", ".join(value) if isinstance(value, list) else _shown(value))
 
 

@@ -6,19 +6,23 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docs.make import codes, commands, keys, ports, readings, reasons, rooms, rows
+from docs.make import codes, commands, keys, needs, readings, reasons, rooms, rows
 
 Maker = Callable[..., str]
 
 MAKERS: Mapping[str, Maker] = {
     "commands": commands.commands,
+    "containers": needs.containers,
+    "daemons": needs.daemons,
+    "errors": codes.errors_table,
     "exit-codes": codes.exit_codes,
     "figures": readings.figures,
-    "errors": codes.errors_table,
+    "java": needs.java,
     "keys": keys.keys,
     "more-keys": keys.more_keys,
-    "ports": ports.ports,
+    "ports": needs.ports,
     "presets": keys.presets,
+    "programs": needs.programs,
     "readings": readings.readings,
     "reasons": reasons.reasons,
     "rooms": rooms.table_of_rooms,

@@ -14,7 +14,7 @@ READINGS = {
     "jobs_running": "Jobs under way.",
     "tasks_waiting": "Tasks that have not started, of waiting and of running jobs.",
     "tasks_running": "Tasks that run.",
-    "bytes_waiting": "Input of the waiting jobs, in bytes. Unknown while a job waits that users gave to YARN themselves.",
+    "bytes_waiting": "Input of the waiting jobs, in bytes. Unknown while jobs wait that Fawkes was not given.",
     "slots_used": "Containers in use.",
     "slots_total": "Containers that could be in use at once.",
     "output_bytes": "Output written since activation, in bytes.",

@@ -1,4 +1,4 @@
-"""The rooms of the house: what each folder is for, how large it is, and what it may import by import-linter's contracts."""
+"""The rooms of the code: what each folder is for, how large it is, and what its contracts let it import."""
 
 from __future__ import annotations
 

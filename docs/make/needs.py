@@ -1,0 +1,59 @@
+"""What nodes need: ports, programs, Java; and how large daemons and containers are."""
+
+from __future__ import annotations
+
+from docs.make.table import code, table
+from fawkes.core.model import Role
+from fawkes.dist.pins import PINS
+from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, MASTERS_BYTES
+from fawkes.live.hadoop_conf import Ports, TaskSizes
+from fawkes.units import show_bytes
+from playbooks.node import TOOLS
+
+_GIB_MB = 1024
+
+
+def ports() -> str:
+    """Each port, its daemon, and the nodes that listen on it."""
+    listening = Ports()
+    transient = set(listening.of(Role.TRANSIENT, master=False))
+    storing = set(listening.of(Role.CORE, master=False))
+    rows = []
+    for name, port in sorted(vars(listening).items(), key=lambda item: item[1]):
+        where = (
+            "all nodes" if port in transient else "nodes that store data" if port in storing else "the masters' node"
+        )
+        rows.append((str(port), name.replace("_", " "), where))
+    return table(["port", "daemon or service", "listens on"], rows)
+
+
+def programs() -> str:
+    """The programs that a node must have."""
+    return ", ".join(code(tool) for tool in TOOLS)
+
+
+def java() -> str:
+    """Each release that Fawkes fetches, and the versions of Java that it runs on."""
+    rows = [
+        (version, f"{pin.min_java} to {pin.max_java}" if pin.max_java else f"{pin.min_java} or later")
+        for version, pin in PINS.items()
+    ]
+    return table(["Hadoop", "Java on the nodes"], rows)
+
+
+def containers() -> str:
+    """The sizes of containers for small and for large nodes, as Fawkes configures them."""
+    rows = []
+    for offered, nodes in ((_GIB_MB, "below 4 GiB"), (4 * _GIB_MB, "4 GiB or more")):
+        sizes = TaskSizes.for_nodes(offered)
+        rows.append((nodes, *(f"{each} MiB" for each in (sizes.master_mb, sizes.map_mb, sizes.reduce_mb))))
+    return table(["`memory` of the node", "ApplicationMaster", "map", "reduce"], rows)
+
+
+def daemons() -> str:
+    """The memory of daemons with Hadoop's default heaps, as measured."""
+    rows = [
+        ("NodeManager and DataNode", "each node", show_bytes(DAEMONS_OF_HOST_BYTES)),
+        ("NameNode, ResourceManager, JobHistory server", "the masters' node", show_bytes(MASTERS_BYTES)),
+    ]
+    return table(["daemons", "on", "memory"], rows)
