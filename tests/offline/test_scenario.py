@@ -36,7 +36,7 @@ def text_of(store: Reader) -> str:
 )
 def test_a_policy_without_a_usable_answer_ends_the_run(answer: str) -> None:
     written = policy_text("mine", "mine.py", f"NAME = 'mine'\ndef measure(window):\n    return {answer}\n")
-    with pytest.raises(ConfigError, match="policy mine gave no usable answer at tick 1, .* after the start") as error:
+    with pytest.raises(ConfigError, match=r"policy mine gave no usable answer at tick 1, .* after the start") as error:
         simulate(replace(ready(two()), policy=written))
     assert error.value.where.startswith("mine.py")
 
