@@ -12,19 +12,23 @@ from fawkes.core.model import Facts
 from fawkes.report import sentences
 from fawkes.report.sentences import SENTENCES, VERDICTS, Template
 
-#: facts that are lists or tables: those whose rows stand in the sentence, and those that only add to it
-_LISTS = frozenset({"undeclared", "applications"})
-_NONE = frozenset({"sets", "outputs", "clusters"})
+#: facts that are no texts: the least that makes their sentence whole
+_EXAMPLES: Mapping[str, object] = {
+    "undeclared": ["UNDECLARED"],
+    "applications": ["APPLICATIONS"],
+    "refusals": [{"code": "REFUSALS", "facts": {}}],
+    "sets": (),
+    "outputs": (),
+    "clusters": {},
+}
 _HEADING = re.compile(r'^    # (?P<heading>.+)$|^    "(?P<code>[a-z-]+)":', re.MULTILINE)
 
 
 class _Names(dict[str, Any]):
-    """Facts that answer with their own names in capitals: every fact is there, every list is empty."""
+    """Facts that answer with their own names in capitals: every fact is there."""
 
     def __missing__(self, key: str) -> object:
-        if key in _NONE:
-            return {}
-        return [_name(key)] if key in _LISTS else _name(key)
+        return _EXAMPLES.get(key, _name(key))
 
     def get(self, key: str, default: object = None) -> object:
         return self[key]
@@ -32,7 +36,7 @@ class _Names(dict[str, Any]):
 
 def reasons() -> str:
     """A section for each group of reasons, with the codes and sentences of the group."""
-    texts = {name: _sentence(template) for name, template in SENTENCES.items() if name != "tick"}
+    texts = {name: _sentence(name, template) for name, template in SENTENCES.items() if name != "tick"}
     sections = []
     for heading, names in _groups().items():
         rows = [(code(name), texts[name]) for name in names if name in texts]
@@ -42,12 +46,17 @@ def reasons() -> str:
 
 def verdicts() -> str:
     """The verdicts on a tick: their codes and their sentences."""
-    return table(["verdict", "sentence"], [(code(name), _sentence(template)) for name, template in VERDICTS.items()])
+    return table(
+        ["verdict", "sentence"], [(code(name), _sentence(name, template)) for name, template in VERDICTS.items()]
+    )
 
 
-def _sentence(template: Template) -> str:
+def _sentence(name: str, template: Template) -> str:
     """The longest sentence of a template, with the names of facts in capitals instead of facts."""
-    text = template if isinstance(template, str) else template(cast(Facts, _Names()))
+    try:
+        text = template if isinstance(template, str) else template(cast(Facts, _Names()))
+    except (TypeError, AttributeError) as error:
+        raise TypeError(f"{name}: give an example of its facts in _EXAMPLES of {__name__}") from error
     shown = re.sub(r"\{(\w+)\}", lambda found: "s" if found[1] == "s" else _name(found[1]), text)
     return shown + "."
 
