@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from docs.make.table import code, table
 from fawkes.core.model import Facts
-from fawkes.report import sentences
-from fawkes.report.sentences import SENTENCES, VERDICTS, Template
+from fawkes.report.sentences import SENTENCES, VERDICTS
 
 #: facts that are no texts: the least that makes their sentence whole
 _EXAMPLES: Mapping[str, object] = {
@@ -21,7 +19,6 @@ _EXAMPLES: Mapping[str, object] = {
     "outputs": (),
     "clusters": {},
 }
-_HEADING = re.compile(r'^    # (?P<heading>.+)$|^    "(?P<code>[a-z-]+)":', re.MULTILINE)
 
 
 class _Names(dict[str, Any]):
@@ -35,23 +32,18 @@ class _Names(dict[str, Any]):
 
 
 def reasons() -> str:
-    """A section for each group of reasons, with the codes and sentences of the group."""
-    texts = {name: _sentence(name, template) for name, template in SENTENCES.items() if name != "tick"}
-    sections = []
-    for heading, names in _groups().items():
-        rows = [(code(name), texts[name]) for name in names if name in texts]
-        sections.append(f"## {heading[0].upper()}{heading[1:]}\n\n{table(['code', 'sentence'], rows)}")
-    return "\n\n".join(sections)
+    """Each code and its sentence, by the alphabet; a tick has a sentence for each verdict instead."""
+    rows = [(code(name), _sentence(name, SENTENCES[name])) for name in sorted(SENTENCES) if name != "tick"]
+    return table(["code", "sentence"], rows)
 
 
 def verdicts() -> str:
     """The verdicts on a tick: their codes and their sentences."""
-    return table(
-        ["verdict", "sentence"], [(code(name), _sentence(name, template)) for name, template in VERDICTS.items()]
-    )
+    rows = [(code(name), _sentence(name, template)) for name, template in VERDICTS.items()]
+    return table(["verdict", "sentence"], rows)
 
 
-def _sentence(name: str, template: Template) -> str:
+def _sentence(name: str, template: str | Callable[[Facts], str]) -> str:
     """The longest sentence of a template, with the names of facts in capitals instead of facts."""
     try:
         text = template if isinstance(template, str) else template(cast(Facts, _Names()))
@@ -63,15 +55,3 @@ def _sentence(name: str, template: Template) -> str:
 
 def _name(fact: str) -> str:
     return re.sub(r"_(us|bytes)$", "", fact).upper()
-
-
-def _groups() -> Mapping[str, list[str]]:
-    """The codes below the comments that group them in the source."""
-    source = inspect.getsource(sentences).partition("\nSENTENCES")[2]
-    groups: dict[str, list[str]] = {}
-    for found in _HEADING.finditer(source):
-        if found["heading"]:
-            groups[found["heading"]] = []
-        elif found["code"] in SENTENCES:
-            groups.setdefault(next(reversed(groups), "reasons"), []).append(found["code"])
-    return groups
