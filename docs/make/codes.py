@@ -12,7 +12,9 @@ MEANINGS = {
     ExitStatus.FAILED: "Failed. The message says why.",
     ExitStatus.USAGE: "The command line or a file is wrong. Nothing was done.",
     ExitStatus.CHANGES: "`fawkes verify` alone: another version of Fawkes decided some steps in another way.",
-    ExitStatus.PARTIAL: "Some of it was done and some was not. Both are listed.",
+    ExitStatus.PARTIAL: "Some of it was done and some was not. Both are listed. `fawkes record`: some jobs have no "
+    "history. `fawkes whatif`: policies are ranked, but the model does not reproduce the record. `fawkes replay`: some "
+    "jobs did not succeed.",
     ExitStatus.TIMED_OUT: "It took longer than its deadline.",
     ExitStatus.REFUSED: "Refused for safety. Nothing was done.",
     ExitStatus.ANOTHER_CONTROLLER: "Another controller is in charge.",
