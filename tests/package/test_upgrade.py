@@ -1,7 +1,7 @@
 """A pool that Fawkes 0.1.0 controlled goes on under this version.
 
 ``pool-0.1.0`` is a site with the ledger that 0.1.0 wrote, in format 1, until a controller of 0.1.0 was stopped in the
-middle of a run: three MR-clusters work, jobs run and wait, four nodes are leaving. It is never made anew.
+middle of a run: three MR-clusters work, jobs run and wait, three nodes are leaving. It is never made anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -23,12 +24,15 @@ from fawkes import __version__
 from fawkes.core.events import Started
 from fawkes.core.model import NodeLife
 from fawkes.live.controller import remembered
+from fawkes.playbook import Exit, Lease
 from fawkes.store.schema import FORMAT, file_format
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from playbooks import lease as leases
 from tests.package.running import ROOT, fawkes
+from tests.playbooks.conftest import ok, sh
 
 KEPT = Path(__file__).parent / "pool-0.1.0"
-STEPS = 194
+STEPS = 145
 
 
 @pytest.fixture
@@ -90,7 +94,7 @@ def test_the_state_is_as_it_was(site: Path) -> None:
     assert pictured == 0
     assert sorted(state.clusters) == ["c-1", "c-2", "c-3"]
     leaving = sorted(name for name, node in state.nodes.items() if node.life is NodeLife.DRAINING)
-    assert leaving == ["node05", "node06", "node07", "node08"]
+    assert leaving == ["node05", "node06", "node07"]
     assert format_of(site) == FORMAT
 
 
@@ -123,3 +127,27 @@ def test_steps_of_this_version_are_decided_again_as_they_were(site: Path) -> Non
     ended = fawkes("verify", "-o", "csv", folder=site)
     assert ended.returncode == 3
     assert "0 of them decided by this version" in ended.stderr
+
+
+# --- a node of the version before -----------------------------------------------------------------------------------
+
+_TAKEN = "node=node01\npool=lab\ncluster=c-1\ngeneration=3\nepoch=1\ncontroller=0123456789abcdef\nclosed=0\n"
+_FREE = "node=node01\npool=lab\ncluster=\ngeneration=\nepoch=1\ncontroller=0123456789abcdef\nclosed=0\n"
+
+
+@pytest.mark.parametrize(("written", "answer"), [(_TAKEN, "kept"), (_FREE, "taken")])
+def test_a_lease_that_the_version_before_wrote_is_kept(written: str, answer: str, tmp_path: Path) -> None:
+    """Leases as 0.1.0 wrote them for a node that is held and for one that is free."""
+    (tmp_path / "lease").write_text(written)
+    new = Lease(
+        node="node01",
+        work_dir=PurePosixPath(tmp_path),
+        pool="lab",
+        cluster="c-1",
+        generation=3,
+        epoch=2,
+        controller="fedcba9876543210",
+    )
+    assert ok(leases.take(new))["lease"] == answer
+    # The controller of before, should it still be there, is refused from now on.
+    assert sh(leases.take(replace(new, epoch=1, controller="0123456789abcdef"))).exit == Exit.FENCED
