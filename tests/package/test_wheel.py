@@ -127,6 +127,13 @@ def test_the_papers_are_of_this_version() -> None:
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
 
 
+@pytest.mark.parametrize("paper", ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_the_links_of_the_papers_lead_somewhere(paper: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / paper).read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 def test_the_licence_of_each_foreign_file_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(project["license-files"]) == {"LICENSE", *(name for name in files("workloads", "LICENSE*"))}
