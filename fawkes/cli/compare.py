@@ -13,6 +13,7 @@ from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number, plan_of
 from fawkes.config.site import Site
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
@@ -40,6 +41,7 @@ ALL = "all"
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 @output_option
 @click.pass_obj
+@needs("fawkes compare", "offline")
 def compare(
     site: Site,
     scenario: str,
