@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
 from fawkes.errors import UserError
 
 if TYPE_CHECKING:
@@ -88,17 +89,19 @@ def calibrate(
 
 def _tell(fits: tuple[Fit, ...], found: Validation | None, output: str) -> None:
     if output == JSON:
-        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [asdict(one) for one in fits]}
+        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [_plain(one) for one in fits]}
         if found is not None:
             said["validation"] = found.plain()
         click.echo(json.dumps(said, indent=2, allow_nan=False))
         return
     if found is None or output != CSV:
-        show([_row(one) for one in fits], _FITS, output)
+        show([_row(one) for one in fits], TABLES["calibrate"], output)
     if found is not None:
-        show([asdict(one) for one in found.jobs], _JOBS, output)
+        show([asdict(one) for one in found.jobs], TABLES["calibrate, jobs"], output)
         if output != CSV:
-            show([asdict(one) for one in found.summaries()], _SUMMARIES, output, title="Absolute errors")
+            show(
+                [asdict(one) for one in found.summaries()], TABLES["calibrate, errors"], output, title="Absolute errors"
+            )
             for name, recorded, simulated in found.makespans:
                 click.echo(f"makespan of {name}: {recorded:.0f} s recorded, {simulated:.0f} s simulated")
         goal = "reached" if found.reached else "not reached"
@@ -112,37 +115,10 @@ def _row(one: Fit) -> dict[str, Any]:
     return {"constant": one.name, "method": one.method, "n": one.n, **figures}
 
 
+def _plain(one: Fit) -> dict[str, Any]:
+    plain = asdict(one)
+    return {"constant": plain.pop("name"), **plain}
+
+
 def _figures(one: Fit) -> dict[str, float | None]:
     return {"value": one.value, "low": one.low, "high": one.high}
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+.1f} %"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f}"
-
-
-_FITS = (
-    Column("constant"),
-    Column("value", right=True),
-    Column("low", "5 %", right=True),
-    Column("high", "95 %", right=True),
-    Column("n", right=True),
-    Column("method"),
-)
-_JOBS = (
-    Column("record"),
-    Column("job"),
-    Column("kind"),
-    Column("recorded_s", "recorded (s)", _seconds, right=True),
-    Column("simulated_s", "simulated (s)", _seconds, right=True),
-    Column("error", text=_percent, right=True),
-)
-_SUMMARIES = (
-    Column("kind"),
-    Column("n", right=True),
-    Column("median", text=lambda share: f"{share:.1%}", right=True),
-    Column("q90", "90 %", lambda share: f"{share:.1%}", right=True),
-)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.drain import NODES
+from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, RefusedError
@@ -59,9 +59,7 @@ def down(
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
-        from fawkes.cli.release import AT_STAKE
-
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
         return
     pool = site.inventory(need_keys=False).pool
     tell_at_stake(clusters, outputs, discard_data)
@@ -77,8 +75,8 @@ def down(
 
 def _there(client: Client) -> list[dict[str, Any]]:
     """The MR-clusters that are there, those without nodes first."""
-    rows = [row for row in client.rows("clusters") if row["life"] != GONE]
-    return sorted(rows, key=lambda row: (row["life"] not in _WITHOUT_NODES, row["cluster"]))
+    rows = [row for row in client.rows("clusters") if row["state"] != GONE]
+    return sorted(rows, key=lambda row: (row["state"] not in _WITHOUT_NODES, row["cluster"]))
 
 
 def _check_jobs(clusters: list[dict[str, Any]]) -> None:
@@ -155,7 +153,7 @@ def _release_all(client: Client, discard: bool, force: bool, limit_us: int | Non
 
 def _can_be_released(row: dict[str, Any], discard: bool) -> bool:
     """Not when it goes already; only its saving can still be given up."""
-    return row["life"] != "retiring" and (discard or row["life"] != "saving")
+    return row["state"] != "retiring" and (discard or row["state"] != "saving")
 
 
 def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
@@ -164,10 +162,10 @@ def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
 
     def look() -> list[dict[str, Any]] | None:
         rows = client.rows("nodes")
-        return None if any(row["life"] == "cleaning" for row in rows) else rows
+        return None if any(row["state"] == "cleaning" for row in rows) else rows
 
     rows = client.wait(look, "the wiping of all nodes", limit_us=limit_us)
-    lost = {row["node"]: row["alert"] or "does not answer" for row in rows if row["life"] == "lost"}
+    lost = {row["node"]: row["alert"] or "does not answer" for row in rows if row["state"] == "lost"}
     if lost:
         raise PartialError(
             "wiped",
@@ -199,4 +197,4 @@ def _stop(client: Client, why: str, output: str, *, for_good: bool) -> None:
     client.wait(look, "the controller's end")
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
-        show(nodes, NODES, output)
+        show(nodes, TABLES["drain"], output)

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from fawkes.cli.acting import GONE, Duration, fate, size
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.acting import GONE, Duration, fate
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
@@ -47,7 +48,7 @@ def release(
     row = the_cluster(client, cluster)
     outputs = client.rows("at-stake", cluster=cluster)
     if dry_run:
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
         return
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
@@ -56,21 +57,9 @@ def release(
     if wait:
         wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
     if output != TABLE:
-        show(client.rows("clusters", cluster=cluster), CLUSTERS, output)
+        show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
     """Whether the controller is done with an MR-cluster."""
-    return bool(row["life"] == GONE)
-
-
-CLUSTERS = (Column("cluster", "MR-cluster"), Column("life"), Column("nodes"))
-AT_STAKE = (
-    Column("cluster", "MR-cluster"),
-    Column("path", "folder"),
-    Column("bytes", "size", size),
-    Column("files"),
-    Column("owner"),
-    Column("save_to", "saved to"),
-    Column("fate", "what happens"),
-)
+    return bool(row["state"] == GONE)

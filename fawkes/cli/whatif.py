@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.compare import AGAINST, COMPARED, chosen
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number
+from fawkes.cli.compare import chosen
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, progress, show
+from fawkes.cli.simulate import Setting
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -89,22 +90,7 @@ def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
         note(verdict.line())
     else:
         click.echo(f"{verdict.line()}\n")
-    show(rows, _COLUMNS, output)
+    show(rows, TABLES["whatif"], output)
     if output == TABLE:
         against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {against}, paired")
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
-
-
-_COLUMNS = (
-    Column("rank", right=True),
-    *COMPARED,
-    Column("slowdown_median", "median slowdown", number, right=True),
-    Column("makespan_s", "makespan (s)", _whole, right=True),
-    Column("makespan_s_low", "5 %", _whole, right=True),
-    Column("makespan_s_high", "95 %", _whole, right=True),
-    *AGAINST,
-)

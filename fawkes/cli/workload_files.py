@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fawkes.cli.show import Column, note, show
-from fawkes.units import SECOND_US, show_duration
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, show
+from fawkes.units import SECOND_US
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
@@ -108,21 +109,11 @@ def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
         "format": to,
         "jobs": len(trace.jobs),
         "span_s": span_us / SECOND_US,
-        "left_out": trace.dropped.total,
-        "lost": list(lost),
+        "skipped": trace.dropped.total,
+        "not_written": list(lost),
     }
 
 
 def tell(row: dict[str, Any], output: str) -> None:
     """The row of what was written, on stdout."""
-    show([row], _COLUMNS, output)
-
-
-_COLUMNS = (
-    Column("file"),
-    Column("format"),
-    Column("jobs", right=True),
-    Column("span_s", "span", lambda value: show_duration(round(value * SECOND_US)), right=True),
-    Column("left_out", "lines left out", right=True),
-    Column("lost", "lost", lambda value: "; ".join(value) or "-"),
-)
+    show([row], TABLES["workload"], output)

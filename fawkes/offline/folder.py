@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUN_FILE = "run.json"
-FORMAT = 1
+FORMAT = 2
 """Of run.json and grid.json; another number is another layout of the folder."""
 
 

@@ -20,6 +20,8 @@ from fawkes.units import show_duration, show_time
 #: facts that differ between nodes for which the same reason holds
 _OF_ONE_NODE = frozenset({"node", "held", "data_bytes"})
 _LATEST = 12
+#: keys of rows for the names that the facts of a tick have
+_KEYS = {"share": "mean_share", "held": "nodes", "min": "min_nodes"}
 
 Row = Mapping[str, object]
 
@@ -140,7 +142,10 @@ def _leaving_order(settings: Settings) -> list[str]:
 
 def _rows(found: Tick) -> list[Row]:
     """The figures of a tick for each MR-cluster."""
-    return [{"cluster": name, **figures} for name, figures in found.clusters.items()]
+    return [
+        {"cluster": name, **{_KEYS.get(key, key): value for key, value in figures.items()}}
+        for name, figures in found.clusters.items()
+    ]
 
 
 def _followed(store: Reader, found: Tick) -> list[Line]:
@@ -271,7 +276,13 @@ def as_plain(explanation: Explanation) -> dict[str, Any]:
     return {
         "title": explanation.title,
         "lines": [
-            {"text": line.text, "at_us": line.at_us, "seq": line.seq, "code": line.code, "facts": dict(line.facts)}
+            {
+                "step": line.seq,
+                "time": None if line.at_us is None else show_time(line.at_us),
+                "text": line.text,
+                "code": line.code,
+                "facts": dict(line.facts),
+            }
             for line in explanation.lines
         ],
         "figures": [dict(row) for row in explanation.figures],

@@ -21,6 +21,10 @@ LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
 UNOWNED = frozenset({NodeLife.FREE, NodeLife.OUT})
 
 
+#: the controller's name in the ledger of a simulated run
+SIMULATED = "simulated"
+
+
 class NodeChange(NamedTuple):
     """A node before and after one change; ``old`` is None the first time."""
 
@@ -232,6 +236,12 @@ def rules(store: Reader) -> PutRules | None:
     """Which engine was in charge last, and by which settings; None before the first start."""
     found = _latest(store, PutRules.__name__, PutRules)
     return found[0] if found else None
+
+
+def simulated(store: Reader) -> bool:
+    """Whether a simulation wrote the store: its times count from the start of the run."""
+    found = rules(store)
+    return found is not None and found.controller == SIMULATED
 
 
 def started_before(store: Reader, seq: int) -> Started | None:

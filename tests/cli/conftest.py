@@ -89,13 +89,13 @@ class World:
         if refused or (isinstance(event, ReleaseAsked) and event.dry_run):
             return
         if isinstance(event, Requested):
-            self.clusters[event.spec.id] = cluster(event.spec.id, life="waiting", nodes=0)
+            self.clusters[event.spec.id] = cluster(event.spec.id, state="waiting", nodes=0)
         elif isinstance(event, Submitted):
             self.jobs[event.spec.id] = job(event.spec.id, cluster=event.spec.cluster)
         elif isinstance(event, ReleaseAsked) and event.cluster not in self.then:
-            self.clusters[event.cluster]["life"] = "gone"
+            self.clusters[event.cluster]["state"] = "gone"
         elif isinstance(event, DrainAsked) and event.node not in self.then:
-            self.nodes[event.node]["life"] = "out"
+            self.nodes[event.node]["state"] = "out"
 
     def _seen(self, rows: Mapping[str, dict[str, Any]], only: str | None) -> list[dict[str, Any]]:
         names = [name for name in rows if only in (None, name)]
@@ -114,17 +114,17 @@ class World:
 
 
 def cluster(name: str, **facts: Any) -> dict[str, Any]:
-    row = {"cluster": name, "life": "running", "failed": "", "alert": "", "nodes": 3}
+    row = {"cluster": name, "state": "running", "failed": "", "alert": "", "nodes": 3}
     return row | {"jobs_started": 0, "jobs_queued": 0} | facts
 
 
 def job(name: str, **facts: Any) -> dict[str, Any]:
-    row = {"job": name, "cluster": "c-1", "life": "queued", "attempt": 1, "why": "", "log": ""}
-    return row | {"wait_us": None, "run_us": None} | facts
+    row = {"job": name, "cluster": "c-1", "state": "queued", "attempt": 1, "why": "", "log": ""}
+    return row | {"wait_s": None, "run_s": None} | facts
 
 
 def node(name: str, **facts: Any) -> dict[str, Any]:
-    return {"node": name, "life": "free", "cluster": None, "role": None, "alert": "", "keep_out": ""} | facts
+    return {"node": name, "state": "free", "cluster": None, "role": None, "alert": "", "keep_out": ""} | facts
 
 
 def output(name: str, path: str, **facts: Any) -> dict[str, Any]:

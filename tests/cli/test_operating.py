@@ -32,7 +32,7 @@ def test_pause_needs_a_reason_and_names_the_way_back(run: Run, world: World) -> 
 
 
 def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient")
     result = run("drain", "node[01-02]", "--reason", "new fans")
     assert result.exit_code == 0
     assert "node01 goes out of service\n" in result.stdout
@@ -43,14 +43,14 @@ def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
 
 
 def test_drain_of_a_core_node_says_what_comes_first(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="core")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
     result = run("drain", "node02", "--reason", "new fans")
     assert "node02 leaves c-1 once another core node serves in its place, and then goes out of service" in result.stdout
 
 
 def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient-core")
-    world.later("node02", {"life": "evacuating", "alert": "3 blocks are not safe"}, {"life": "out", "alert": ""})
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient-core")
+    world.later("node02", {"state": "evacuating", "alert": "3 blocks are not safe"}, {"state": "out", "alert": ""})
     result = run("drain", "node02", "--reason", "new fans", "--wait")
     assert result.exit_code == 0
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
@@ -71,7 +71,7 @@ def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
 
 
 def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path, loaded: World) -> None:
-    loaded.clusters["c-9"] = cluster("c-9", life="waiting", nodes=0)
+    loaded.clusters["c-9"] = cluster("c-9", state="waiting", nodes=0)
     result = run("down", answers="pool-1\n")
     assert result.exit_code == 0, result.stderr
     assert [(event.cluster, event.dry_run) for event in loaded.events] == [
@@ -85,10 +85,10 @@ def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path,
 
 
 def test_down_calls_off_what_is_coming_up_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
-    loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
-    loaded.later("c-1", {}, {}, {"life": "retiring"}, {}, {"life": "gone"})
-    loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {"life": "free"})
+    loaded.clusters = {"c-1": cluster("c-1", state="deploying")}
+    loaded.later("c-1", {}, {}, {"state": "retiring"}, {}, {"state": "gone"})
+    loaded.nodes["node01"].update(state="cleaning")
+    loaded.later("node01", {}, {"state": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
     assert [(type(event), event.dry_run) for event in loaded.events] == [(ReleaseAsked, True), (ReleaseAsked, False)]
@@ -132,20 +132,20 @@ def test_down_stays_when_something_came_up_after_the_check(run: Run, loaded: Wor
     result = run("down", "--yes")
     assert result.exit_code == 4
     assert "c-2: c-2 has data in HDFS" in result.stderr
-    assert (loaded.clusters["c-1"]["life"], loaded.clusters["c-2"]["life"]) == ("gone", "running")
+    assert (loaded.clusters["c-1"]["state"], loaded.clusters["c-2"]["state"]) == ("gone", "running")
     assert loaded.stopped_by == []
 
 
 def test_down_goes_on_with_one_that_is_leaving_already(run: Run, loaded: World) -> None:
     loaded.refusals = {"c-2": Reason("overtaken", {"cluster": "c-2"})}
-    loaded.later("c-2", {}, {}, {"life": "saving"}, {"life": "gone"})
+    loaded.later("c-2", {}, {}, {"state": "saving"}, {"state": "gone"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
     assert [for_good for _, for_good in loaded.stopped_by] == [True]
 
 
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
-    loaded.nodes["node04"].update(life="lost", alert="does not answer since noon")
+    loaded.nodes["node04"].update(state="lost", alert="does not answer since noon")
     result = run("down", "--yes")
     assert result.exit_code == 4
     assert "node04: does not answer since noon" in result.stderr
@@ -198,12 +198,12 @@ def test_retry_of_what_is_not_there(run: Run, loaded: World, name: str, says: st
 
 
 def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
-    loaded.clusters["c-1"]["life"] = "gone"
+    loaded.clusters["c-1"]["state"] = "gone"
     assert run("retry", "c-1").exit_code == 2
 
 
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
-    loaded.nodes["node01"].update(life="lost", alert="no route to host")
+    loaded.nodes["node01"].update(state="lost", alert="no route to host")
     result = run("retry", "node01", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines() == ["subject,life,alert", "node01,lost,no route to host"]
     assert loaded.events == []
@@ -224,8 +224,8 @@ def test_completion_knows_retry(run: Run) -> None:
 def held(loaded: World) -> World:
     """node02 is lost with data, node03 is held while it leaves."""
     at_risk = {"at_risk": ["/user/ann/x", "/user/ann/y"], "at_risk_files": 7, "missing": [], "missing_files": 0}
-    loaded.nodes["node02"].update(life="lost", cluster="c-1", role="core", alert="its DataNode is dead")
-    loaded.nodes["node03"].update(life="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
+    loaded.nodes["node02"].update(state="lost", cluster="c-1", role="core", alert="its DataNode is dead")
+    loaded.nodes["node03"].update(state="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
     return loaded
 
 
@@ -255,7 +255,7 @@ def test_discarding_data_with_yes_does_not_ask(run: Run, held: World) -> None:
 
 
 def test_discarding_data_of_a_node_that_holds_nothing_up_is_refused(run: Run, held: World) -> None:
-    held.nodes["node04"].update(life="serving", cluster="c-1", role="core")
+    held.nodes["node04"].update(state="serving", cluster="c-1", role="core")
     for nodes in ("node01", "node04", "node[02,04]"):
         result = run("drain", nodes, "--discard-data", "--reason", "r", "--yes")
         assert result.exit_code == 6
@@ -379,10 +379,10 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     [
         (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
-        (("drain", "node01", "--reason", "r"), node("node01", life="out")),
+        (("drain", "node01", "--reason", "r"), node("node01", state="out")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
-        (("release", "c-2", "--yes"), cluster("c-2", life="gone")),
+        (("release", "c-2", "--yes"), cluster("c-2", state="gone")),
         (("cancel", "j-1"), job("j-1")),
         (("down", "--keep"), node("node01")),
     ],
