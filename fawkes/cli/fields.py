@@ -409,7 +409,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "workload plot": Table(("file",)),
     "workload make": Table(("maker", "makes", "keys")),
     "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
-    "calibrate, jobs": Table(("record", "job", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
+    "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
     "calibrate, errors": Table(("kind", "n", "median", "q90")),
     "replay": Table(
         ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")

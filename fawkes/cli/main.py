@@ -178,7 +178,7 @@ CONTEXT = {"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on standard error; errors are shown.")
 @click.version_option(__version__, prog_name="fawkes")
 @click.pass_context
-def cli(ctx: click.Context, site: Path, quiet: bool) -> None:  # noqa: ARG001 - read by fawkes.cli.show
+def cli(ctx: click.Context, site: Path, quiet: bool) -> None:
     """Balance several MapReduce clusters on one pool of nodes.
 
     Each option can also be set by the environment: FAWKES_SITE, FAWKES_RUN_SHADOW and so on.

@@ -66,7 +66,7 @@ def test_drain_of_nodes_that_are_not_there(run: Run, world: World, nodes: str, s
 
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["node,life,cluster,role,keep_out", "node01,free,,,"]
+    assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
     assert world.events == []
 
 
@@ -205,7 +205,7 @@ def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
     loaded.nodes["node01"].update(state="lost", alert="no route to host")
     result = run("retry", "node01", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["subject,life,alert", "node01,lost,no route to host"]
+    assert result.stdout.splitlines() == ["subject,state,alert", "node01,lost,no route to host"]
     assert loaded.events == []
 
 

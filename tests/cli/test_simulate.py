@@ -53,12 +53,12 @@ def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "-o", "json")
     assert said.exit_code == 0, said.stderr
     told = json.loads(said.stdout)
-    assert [(row["cluster"], row["jobs"], row["failed"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
+    assert [(row["cluster"], row["jobs"], row["failed_jobs"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
     total = told["total"]
     means = [row["slowdown_mean"] for row in told["rows"]]
     assert (total["slowdown_least"], total["slowdown_most"]) == (min(means), max(means))
     assert total["makespan_s"] == max(row["finished_s"] for row in told["rows"])
-    assert all(row["max_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
+    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
     assert "simulate 2/2: TD" in said.stderr
     rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
     assert [row["cluster"] for row in rows] == ["c-1", "c-2", "all"]
@@ -75,7 +75,7 @@ def test_checking_at_every_event_changes_nothing(scenario: Path) -> None:
 def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> None:
     none = json.loads(fawkes("simulate", scenario, "--policy", "None", "-o", "json").stdout)
     assert none["total"]["reconfigurations"] == 0
-    assert [row["max_nodes"] for row in none["rows"]] == [3, 3]
+    assert [row["most_nodes"] for row in none["rows"]] == [3, 3]
     strict = json.loads(fawkes("simulate", scenario, "--set", "tau=1e9", "-o", "json").stdout)
     assert strict["total"]["reconfigurations"] == 0
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0

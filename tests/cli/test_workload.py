@@ -32,11 +32,11 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
     assert "20, 1.06 a minute, over 18m56s" in said.stdout
     told = json.loads(fawkes("show", SWIM, "-o", "json").stdout)
     assert told["workload"]["map_only"] == 4 / 20
-    rows = {row["what"]: row for row in told["rows"]}
+    rows = {row["quantity"]: row for row in told["rows"]}
     assert rows["maps"]["total"] == 131
     assert rows["input_bytes"]["max"] == 10_274_791_099
     lines = list(csv.DictReader(StringIO(fawkes("show", SWIM, "-o", "csv").stdout)))
-    assert [line["what"] for line in lines] == list(rows)
+    assert [line["quantity"] for line in lines] == list(rows)
 
 
 def test_show_tells_what_was_left_out() -> None:
@@ -53,7 +53,7 @@ def test_convert_to_a_table_and_back(file: Path, to: str, tmp_path: Path) -> Non
     said = fawkes("convert", file, "--out", table, "-o", "json")
     assert said.exit_code == 0, said.stderr
     row = json.loads(said.stdout)["rows"][0]
-    assert (row["format"], row["lost"]) == ("table", [])
+    assert (row["format"], row["not_written"]) == ("table", [])
     assert fawkes("convert", table, "--out", back, "--to", to).exit_code == 0
     assert fawkes("convert", back, "--out", again).exit_code == 0
     assert _jobs(again) == _jobs(table)
@@ -194,7 +194,7 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
     assert said.exit_code == 0
     assert "left out 1 line with a negative size (first: line 2); 1 line with a wrong number of columns" in said.stderr
     assert "mended 1 line whose time goes back (first: line 3)" in said.stderr
-    assert json.loads(said.stdout)["rows"][0]["left_out"] == 2
+    assert json.loads(said.stdout)["rows"][0]["skipped"] == 2
 
 
 @pytest.mark.parametrize(
