@@ -60,13 +60,14 @@ def calibrate(
     from fawkes.calibrate.validate import validated
     from fawkes.config.model import read_model
     from fawkes.record.folder import open_record
+    from fawkes.writing import refuse_there
 
     if (model is None) == (not records):
         raise UserError("records to fit and --model are a choice of one", where="calibrate", hint="Name a record")
     if model is not None and not judged:
         raise UserError("there is nothing to judge", where="--model", hint="Give --validate RECORD as well")
-    if model is None and not force and (out.exists() or out.is_symlink()):
-        raise UserError("is there already", where=str(out), hint="Give another name by --out, or --force to replace it")
+    if model is None:
+        refuse_there(out, force=force)
     opened = [open_record(record) for record in records]
     tested = [open_record(record) for record in judged]
     used, names = ([use_of(one) for one in opened], [str(one) for one in records])

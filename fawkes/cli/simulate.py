@@ -10,6 +10,7 @@ import click
 
 from fawkes.cli.fields import NOTHING, TABLES
 from fawkes.cli.show import JSON, TABLE, note, output_option, progress, show
+from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def simulate(
     check: bool,
     output: str,
 ) -> None:
-    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
+    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, a file, or - for standard input.
 
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
     `explain`, `status` and `verify` tell what happened in it.
@@ -107,7 +108,7 @@ def simulate(
 
 
 def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
-    """The scenario of that name: a workload of the paper, else a file."""
+    """The scenario of that name: a workload of the paper, else a file; ``-`` is standard input."""
     from fawkes.offline.plan import paper_plan
     from fawkes.workload.classes import NAMES
 
@@ -115,7 +116,11 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
         return paper_plan(name.upper(), seed)
     from fawkes.offline.read import read_plan
 
-    return read_plan(site, catalog, name, seed)
+    if name != STREAM:
+        return read_plan(site, catalog, name, seed)
+    # The file stays until the command ends: parts of a plan are read when they are needed.
+    path = click.get_current_context().with_resource(from_stdin(name, "stdin.toml"))
+    return read_plan(site, catalog, str(path), seed)
 
 
 def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:

@@ -72,8 +72,9 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
     """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
     from fawkes.report.figures import rendered
-    from fawkes.workload.files import refuse_there, whole
+    from fawkes.workload.files import whole
     from fawkes.workload.pictures import workload_picture
+    from fawkes.writing import refuse_there
 
     out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
     pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
@@ -108,7 +109,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
             facts.append((name, _names(counts)))
     if summary.users:
         facts.append(("users", f"{summary.users}"))
-    for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
+    for name, found in (("skipped", summary.dropped), ("mended", summary.mended)):
         facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
     return facts
 

@@ -41,7 +41,7 @@ def test_constants_are_fitted_and_written(fit: Path, tmp_path: Path) -> None:
     assert rows["job_begin"]["value"] is None
     assert read_model(out).job_start_us == 5 * SECOND_US
     again = fawkes("calibrate", fit, "--out", out)
-    assert (again.exit_code, "is there already" in again.stderr) == (2, True)
+    assert (again.exit_code, "is there already" in again.stderr) == (6, True)
     assert fawkes("calibrate", fit, "--out", out, "--force").exit_code == 0
 
 

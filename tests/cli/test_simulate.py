@@ -88,7 +88,7 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert [path.name for path in out.parent.iterdir()] == ["run"]
     for words, says in (
         (("verify",), "every decision is the stored one"),
-        (("events", "-o", "json"), '"Started"'),
+        (("events", "--limit", "all", "-o", "json"), '"Started"'),
         (("explain",), "Policy TD"),
         (("status", "--all"), "c-2"),
     ):
@@ -189,3 +189,24 @@ def test_a_wrong_command_says_what_is_wrong(scenario: Path, words: tuple[str, ..
     said = fawkes("simulate", *(str(scenario) if word == "small.toml" else word for word in words))
     assert (said.exit_code, said.stdout) == (code, "")
     assert says in said.stderr
+
+
+def test_a_scenario_comes_from_standard_input(scenario: Path) -> None:
+    piped = CliRunner().invoke(cli, ["simulate", "-", "-o", "json"], input=scenario.read_text())
+    assert piped.exit_code == 0, piped.stderr
+    assert json.loads(piped.stdout) == json.loads(fawkes("simulate", scenario, "-o", "json").stdout)
+
+
+@pytest.mark.slow
+def test_a_simulated_site_says_so_and_counts_times_from_its_start(scenario: Path, tmp_path: Path) -> None:
+    assert fawkes("simulate", scenario, "--out", tmp_path / "run").exit_code == 0
+    site = ("--site", tmp_path / "run")
+    said = fawkes(*site, "status", "--all")
+    assert "a simulated run of" in said.stderr
+    assert "no controller" not in said.stderr
+    assert "a simulated run, Fawkes" in said.stdout
+    assert ", as of +00:" in said.stdout
+    for words in (["status", "--all"], ["events", "--limit", "all"], ["nodes", "-o", "wide"], ["explain"]):
+        assert "1970" not in fawkes(*site, *words).output
+    rows = json.loads(fawkes(*site, "events", "--since", "+00:00:05", "-o", "json").stdout)["rows"]
+    assert rows[0]["time"] == "+00:00:05.000"
