@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
@@ -11,7 +12,7 @@ from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completion.jobs)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, note, output_option, progress, show
@@ -25,7 +26,13 @@ ALL = "all"
 
 @click.command()
 @click.argument("scenario")
-@click.option("--policies", default="TD,EQ,None", show_default=True, help="Names or files, with commas; or all.")
+@click.option(
+    "--policies",
+    default="TD,EQ,None",
+    show_default=True,
+    help="Names or files, with commas; or all.",
+    shell_complete=completion.policies,
+)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
 @click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
 @click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
@@ -24,7 +25,7 @@ CORE = "core"
 
 
 @click.command()
-@click.argument("nodes", metavar="NODE")
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
 @click.option("--reason", required=True, help="Why, for whoever looks at the node later.")
 @click.option("--discard-data", is_flag=True, help="Give up the data on a node that an MR-cluster waits for.")
 @click.option("--yes", is_flag=True, help="With --discard-data: do not ask for the name to be typed.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES, clock
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, output_option
 from fawkes.config.site import Site
@@ -32,8 +33,10 @@ class _TickNumber(click.ParamType[int]):
 
 @click.command()
 @click.argument("tick", required=False, type=_TickNumber())
-@click.option("--node", help="The latest move of this node, step by step.")
-@click.option("--cluster", help="How this MR-cluster stands, and what happened to it lately.")
+@click.option("--node", help="The latest move of this node, step by step.", shell_complete=completion.nodes)
+@click.option(
+    "--cluster", help="How this MR-cluster stands, and what happened to it lately.", shell_complete=completion.clusters
+)
 @click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
 @output_option
 @click.pass_obj

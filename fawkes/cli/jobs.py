@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import JSON, TABLE, output_option
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("cluster", required=False)
+@click.argument("cluster", required=False, shell_complete=completion.clusters)
 @click.option(
     "-s", "--state", "states", multiple=True, type=click.Choice(STATES), help="Only jobs in this state; repeatable."
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option
 from fawkes.config.site import Site
@@ -17,7 +18,7 @@ STATES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "l
 @click.option(
     "-s", "--state", "states", multiple=True, type=click.Choice(STATES), help="Only nodes in this state; repeatable."
 )
-@click.option("--cluster", help="Only nodes of this MR-cluster.")
+@click.option("--cluster", help="Only nodes of this MR-cluster.", shell_complete=completion.clusters)
 @click.option("--fold", "folded", is_flag=True, help="Nodes that stand alike in one row, as a node set.")
 @output_option
 @click.pass_obj

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import GONE, Duration, fate
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
@@ -14,7 +15,7 @@ from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
 @click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running; kill what users run.")
 @click.option("--wait", is_flag=True, help="Return only when its nodes are free again.")

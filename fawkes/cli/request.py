@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import GONE, Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
@@ -20,7 +21,7 @@ RUNNING = "running"
 
 
 @click.command()
-@click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True, shell_complete=completion.cluster_files)
 @click.option("--wait", is_flag=True, help="Return only when the MR-clusters run.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
 @click.option("--dry-run", is_flag=True, help="Check the files and show what would be asked for.")

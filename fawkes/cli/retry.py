@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="NODE|CLUSTER")
+@click.argument("name", metavar="NODE|CLUSTER", shell_complete=completion.nodes_and_clusters)
 @click.option("--dry-run", is_flag=True, help="Only show how it stands now.")
 @output_option
 @click.pass_obj

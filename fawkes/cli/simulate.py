@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import NOTHING, TABLES
 from fawkes.cli.show import JSON, TABLE, note, output_option, progress, show
 from fawkes.cli.streams import STREAM, from_stdin
@@ -38,7 +39,9 @@ class Setting(click.ParamType[tuple[str, str]]):
 
 @click.command()
 @click.argument("scenario")
-@click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
+@click.option(
+    "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
+)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="A key of fawkes.toml; repeatable.")
 @click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
 @click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES, clock
 from fawkes.cli.show import JSON, TABLE, Wide, output_option, say, show
 from fawkes.config.site import Site
@@ -25,7 +26,7 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("cluster", required=False)
+@click.argument("cluster", required=False, shell_complete=completion.clusters)
 @click.option("--all", "everything", is_flag=True, help="Also MR-clusters that are gone.")
 @click.option("--watch", is_flag=True, help="Stay and show every change, until interrupted.")
 @output_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
@@ -25,7 +26,7 @@ _LONGEST_NAME = 63 - 8
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.argument("words", metavar="[FILE | -- ARGUMENTS...]", nargs=-1)
 @click.option("--jar", metavar="FILE|NAME", help="A jar, or the release's own: examples, streaming, jobclient-tests.")
 @click.option("--class", "main_class", metavar="CLASS", help="The class with main(), of the jar or of Hadoop itself.")

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("nodes", metavar="NODE")
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.compare import chosen
 from fawkes.cli.fields import TABLES
@@ -25,7 +26,13 @@ Share = click.FloatRange(min=0)
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.option("--policies", default="all", show_default=True, help="Names or files, with commas; or all.")
+@click.option(
+    "--policies",
+    default="all",
+    show_default=True,
+    help="Names or files, with commas; or all.",
+    shell_complete=completion.policies,
+)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
 @click.option("--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Shaken runs of each.")
 @click.option("--spread", type=Duration(), default="10s", show_default=True, help="How far arrivals are shaken.")
