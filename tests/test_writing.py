@@ -34,7 +34,7 @@ def write(path: Path, then: Callable[[], object]) -> None:
         then()
 
 
-SPECIAL = {
+SPECIAL: dict[str, Callable[[Path], object]] = {
     "a device": device,
     "a named pipe": os.mkfifo,
     "a socket": listening,

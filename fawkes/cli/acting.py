@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import TABLE, note
+from fawkes.cli.show import TABLE, note, warn
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.units import duration_us, show_bytes
 
@@ -78,12 +78,12 @@ def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mappi
     """List on stderr what a release does to the data and the jobs of these MR-clusters."""
     for cluster in clusters:
         jobs = f"{cluster['jobs_started']} jobs running, {cluster['jobs_queued']} waiting"
-        note(f"{cluster['cluster']} is {cluster['state']}: {cluster['nodes']} nodes, {jobs}")
+        warn(f"{cluster['cluster']} is {cluster['state']}: {cluster['nodes']} nodes, {jobs}")
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:
-            note(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
+            warn(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
         if not rows:
-            note("  no data")
+            warn("  no data")
 
 
 def size(count: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import TABLE, note, output_option, progress
+from fawkes.cli.show import TABLE, note, output_option, progress, warn
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -95,7 +95,7 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) ->
         note("there is no host whose key is unknown")
         return False
     for name, key in shown.items():
-        note(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
+        warn(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
     confirm("yes", what=f"These keys go into {inventory.known_hosts}. Are they those of your hosts?", yes=yes)
     for name, key in shown.items():
         fleet.trust(name, key)

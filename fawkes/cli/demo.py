@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, show
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, show, warn
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.units import SECOND_US
 
@@ -187,7 +187,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) 
     if keep:
         note(f"left running; to end it: fawkes lab down --site {site.root}")
     for problem in ended.problems:
-        note(f"NOT AS IT SHOULD BE: {problem}")
+        warn(f"NOT AS IT SHOULD BE: {problem}")
     note("the demo " + ("failed" if ended.problems else "succeeded"))
 
 

@@ -92,7 +92,7 @@ def _check_jobs(clusters: list[dict[str, Any]]) -> None:
 def _check_releases(client: Client, clusters: list[dict[str, Any]], discard: bool, force: bool) -> None:
     """All or nothing: RefusedError when the controller would refuse to release one; each refusal is told on stderr."""
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
 
     refused = []
     for row in clusters:
@@ -103,7 +103,7 @@ def _check_releases(client: Client, clusters: list[dict[str, Any]], discard: boo
         except TurnedDownError as error:
             if error.reason.code not in _LEAVING_ANYWAY:
                 refused.append(row["cluster"])
-                note(f"{row['cluster']}: {error}")
+                warn(f"{row['cluster']}: {error}")
     if refused:
         raise RefusedError(
             f"{', '.join(refused)} must not be released: nothing was done",

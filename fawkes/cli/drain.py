@@ -110,16 +110,16 @@ def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: boo
     """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
     from fawkes.cli.acting import confirm
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
     from fawkes.core.model import Reason
 
     for name, row in rows.items():
         if row["state"] not in _HOLDING:
             raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["state"]}))
     for name, row in rows.items():
-        note(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
+        warn(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
         for line in _at_risk(row):
-            note(f"  {line}")
+            warn(f"  {line}")
     confirm(nodes, what="This gives up the data on it: blocks that are nowhere else are lost.", yes=yes)
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LOOK_S = 0.5
 #: how many steps are read at first when the newest ones are looked for, and at most at once
 _PIECE, _LARGEST_PIECE = 256, 65_536
+#: how many older steps are looked at to tell people how many there are
+_COUNTED = 10_000
 
 Row = dict[str, Any]
 
@@ -133,9 +135,9 @@ class _Wanted:
         rows = map(step_row, ledger.entries(after, kinds=self.kinds, last=last))
         return (row for row in rows if self.everything or row["decided"])
 
-    def count(self, ledger: LedgerReader, last: int) -> int:
-        """How many rows there are up to a step."""
-        return ledger.count(last, after=self.after, kinds=self.kinds, deciding=not self.everything)
+    def count(self, ledger: LedgerReader, last: int, after: int) -> int:
+        """How many rows there are up to a step, of those after another."""
+        return ledger.count(last, after=max(self.after, after), kinds=self.kinds, deciding=not self.everything)
 
 
 def _newest(ledger: LedgerReader, wanted: _Wanted, limit: int, last: int) -> tuple[list[Row], int]:
@@ -159,10 +161,12 @@ def _stored(ledger: LedgerReader, wanted: _Wanted, limit: int, output: str) -> N
         _write(wanted.rows(ledger, wanted.after, last), output)
         return
     rows, before = _newest(ledger, wanted, limit, last)
-    total = len(rows) + wanted.count(ledger, before)
+    # Counting a month takes seconds: people learn in time that there are many, programs how many.
+    uncounted = 0 if output == JSON else max(wanted.after, before - _COUNTED)
+    total = len(rows) + wanted.count(ledger, before, uncounted)
     rows = rows[-limit:]
     _write(rows, output, total)
-    tell_omitted(len(rows), total, "steps")
+    tell_omitted(len(rows), total, "steps", more=uncounted > wanted.after)
 
 
 def _follow(ledger: LedgerReader, wanted: _Wanted, limit: int, output: str) -> None:

@@ -171,6 +171,8 @@ _ALL: Final = (
     Field("mean_share", "mean share", "Its mean share over the period before the tick (c).", SHARE),
     Field("y", "y", "What the policy measured for it.", FIGURE),
     Field("discrimination", "D", "Its discrimination, (c - w) T: below 0 it had less than its weight.", SIGNED),
+    Field("pinned", "pinned", "Whether its target is its minimum, whatever the weights say.", YES),
+    Field("unreadable", "unreadable", "Whether its masters gave no measurements.", YES),
     Field("growth", "grows by", "The role of the nodes by which it grows.", NAME),
     Field("replication", "replication", "HDFS's replication.", COUNT),
     Field("hadoop", "Hadoop", "The Hadoop version, or the folder of the release.", NAME),
@@ -356,7 +358,9 @@ TABLES: Final[Mapping[str, Table]] = {
     "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
     "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
     "explain": Table(
-        ("cluster", "y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes"), drop=("min_nodes",)
+        ("cluster", "y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes"),
+        ("pinned", "unreadable"),
+        drop=("min_nodes",),
     ),
     "explain, lines": Table(("step", "time", "text"), ("code",)),
     "verify": Table(("step", "time", "kind", "decided_by", "differs")),

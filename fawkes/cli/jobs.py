@@ -12,7 +12,7 @@ import click
 from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
-from fawkes.cli.show import JSON, TABLE, output_option
+from fawkes.cli.show import JSON, TABLE, note, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def jobs(
         rows = _rows(ledger, cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
-    show(newest, TABLES["jobs"], output, **({"total": len(rows)} if output == JSON else {}))
+    show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
     tell_omitted(len(newest), len(rows), "jobs")
 
 
@@ -71,6 +71,7 @@ def _follow(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...], 
     """A line for each job that has changed its state, for ever."""
     step = ledger.last_seq()
     seen = {row["job"]: (row["state"], row["attempt"]) for row in _rows(ledger, cluster, ())}
+    note(f"following {len(seen)} jobs from step {step} on; Ctrl-C ends it")
     while True:
         sys.stdout.flush()
         time.sleep(_LOOK_S)

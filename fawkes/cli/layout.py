@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -124,7 +125,7 @@ def _grid(columns: Sequence[_Column], table: Table, width: int) -> Grid:
     return grid
 
 
-def _side(column: _Column) -> str:
+def _side(column: _Column) -> Literal["left", "right"]:
     return "right" if FIELDS[column.key].shape.right else "left"
 
 

@@ -180,7 +180,7 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
     total = summary(rows)
     write_json(folder / "replay.json", {"jobs": plain(rows), "total": total})
-    show(plain(rows), TABLES["replay"], output, total=total)
+    show(plain(rows), TABLES["replay"], output, envelope={"total": total})
     if rows:
         note(
             f"{total['launched_within_1s']:.0%} of {total['jobs']} jobs were launched within 1 s of their time (median "

@@ -44,14 +44,21 @@ def output_option(function: F) -> F:
     )(function)
 
 
-def show(rows: Sequence[Row], table: Table, output: str, title: str | None = None, **envelope: object) -> None:
+def show(
+    rows: Sequence[Row],
+    table: Table,
+    output: str,
+    title: str | None = None,
+    *,
+    envelope: Mapping[str, object] | None = None,
+) -> None:
     """Rows on stdout: a table for people; CSV of all columns with plain values; JSON with the whole rows.
 
-    JSON is ``{"version": 2, "rows": [...]}`` and what ``envelope`` has. The version grows when a key changes its
-    meaning or goes away.
+    JSON is ``{"version": 2, "rows": [...]}`` and what ``envelope`` has besides. The version grows when a key changes
+    its meaning or goes away.
     """
     if output == JSON:
-        shown = {"version": JSON_VERSION, "rows": list(rows), **envelope}
+        shown = {"version": JSON_VERSION, "rows": list(rows), **(envelope or {})}
         click.echo(json.dumps(shown, indent=2, allow_nan=False, default=dict))
     elif output == CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")

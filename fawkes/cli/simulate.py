@@ -131,7 +131,7 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
     if output == JSON:
         beside = {} if both is None else {"beside": both.plain()}
-        show(rows, TABLES["simulate"], output, total=total, **beside)
+        show(rows, TABLES["simulate"], output, envelope={"total": total, **beside})
         return
     everything = {
         "cluster": ALL,

@@ -10,7 +10,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import TABLES, clock
-from fawkes.cli.show import JSON, TABLE, Wide, output_option, say, show
+from fawkes.cli.show import TABLE, Wide, output_option, say, show
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
@@ -46,7 +46,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         for line in headlines(pool):
             say(line, "  ")
         click.echo()
-    show(rows, TABLES["status"], output, **({"pool": pool} if output == JSON else {}))
+    show(rows, TABLES["status"], output, envelope={"pool": pool})
     if output == TABLE and not isinstance(output, Wide):
         for line in trouble_lines(rows):
             say(line, "  ")

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
-
 from fawkes.errors import UserError
 
 STREAM = "-"
@@ -30,7 +28,7 @@ def from_stdin(name: str, file: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="fawkes-") as folder:
         path = Path(folder) / file
         with path.open("wb") as copy:
-            shutil.copyfileobj(click.get_binary_stream("stdin"), copy)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         yield path
 
 
@@ -44,4 +42,4 @@ def to_stdout(out: Path) -> Iterator[Path]:
         path = Path(folder) / "out"
         yield path
         with path.open("rb") as whole:
-            shutil.copyfileobj(whole, click.get_binary_stream("stdout"))
+            shutil.copyfileobj(whole, sys.stdout.buffer)

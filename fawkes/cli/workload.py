@@ -40,7 +40,7 @@ def show_(file: str, form: str | None, output: str) -> None:
     summary = summary_of(opened(file, form, quiet=True))
     rows = [_row(asdict(sizes)) for sizes in summary.sizes]
     if output == JSON:
-        show(rows, TABLES["workload show"], output, workload=summary.plain())
+        show(rows, TABLES["workload show"], output, envelope={"workload": summary.plain()})
         return
     if output == TABLE:
         for name, value in _facts(summary):

@@ -21,10 +21,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes import __version__
+from fawkes.cli.fields import FIELDS
 from fawkes.cli.main import cli
-from fawkes.core.decision import Decision, PutPause, PutRules
+from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.events import PauseAsked, Requested, Started
-from fawkes.core.model import Reason
+from fawkes.core.model import JobLife, Reason
 from fawkes.ports import Entry
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
@@ -379,6 +380,64 @@ def test_events_by_kind_and_time(run: Run) -> None:
     assert _rows(run("events", "--since", "10m", "-o", "json")) == []
 
 
+def test_events_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
+    every = json.loads(run("events", "--limit", "all", "-o", "json").stdout)
+    assert every["total"] == len(every["rows"]) == 156
+    usual = run("events", "-o", "json")
+    told = json.loads(usual.stdout)
+    assert (told["total"], told["rows"]) == (156, every["rows"][-50:])
+    assert "the newest 50 of 156 steps; --limit all shows every one" in usual.stderr
+    few = run("events", "--kind", "requested", "--limit", "2", "-o", "json")
+    requests = [row for row in every["rows"] if row["kind"] == "Requested"]
+    assert json.loads(few.stdout)["rows"] == requests[-2:]
+    assert json.loads(few.stdout)["total"] == len(requests)
+    assert "of 3 steps" in few.stderr
+    raw = run("events", "--all", "--limit", "3", "-o", "json")
+    assert [row["step"] for row in json.loads(raw.stdout)["rows"]] == [349, 350, 351]
+    assert json.loads(raw.stdout)["total"] == 351
+    enough = run("events", "--limit", "1000", "-o", "json")
+    assert (json.loads(enough.stdout), "newest" in enough.stderr) == (every, False)
+
+
+def test_jobs_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
+    every = json.loads(run("jobs", "-o", "json").stdout)
+    assert every["total"] == len(every["rows"]) == 24
+    last = run("jobs", "--limit", "5", "-o", "json")
+    assert json.loads(last.stdout) == {**every, "rows": every["rows"][-5:]}
+    assert "the newest 5 of 24 jobs; --limit all shows every one" in last.stderr
+    assert len(_rows(run("jobs", "--limit", "0", "-o", "json"))) == 24
+    assert "the newest" not in run("-q", "jobs", "--limit", "5").stderr
+
+
+@pytest.mark.parametrize("limit", ["-1", "few", "1.5", ""])
+def test_a_limit_that_is_no_number(run: Run, limit: str) -> None:
+    result = run("events", "--limit", limit)
+    assert (result.exit_code, "write 50, or all" in result.stderr) == (2, True)
+
+
+def test_quiet_leaves_results_and_errors(run: Run) -> None:
+    result = run("-q", "status")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "c-3" in result.stdout
+    wrong = run("-q", "status", "c-4")
+    assert (wrong.exit_code, "there is no MR-cluster 'c-4'" in wrong.stderr) == (2, True)
+
+
+def test_wide_has_more_columns(run: Run) -> None:
+    usual, wide = run("nodes"), run("nodes", "-o", "wide")
+    assert "since" not in usual.stdout.splitlines()[0]
+    assert {"masters", "since", "alert"} <= set(wide.stdout.splitlines()[0].split())
+    assert "tr-core" in run("status", "-o", "wide").stdout
+
+
+def test_every_key_of_a_row_is_in_the_list(run: Run) -> None:
+    for words in (["status", "--all"], ["nodes"], ["nodes", "--fold"], ["jobs"], ["events"], ["events", "--verify"]):
+        for row in _rows(run(*words, "-o", "json")):
+            assert row.keys() <= FIELDS.keys(), words
+    for row in json.loads(run("explain", "3", "-o", "json").stdout)["figures"]:
+        assert row.keys() <= FIELDS.keys()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -405,6 +464,31 @@ def test_events_as_table_and_csv(run: Run) -> None:
 def test_events_verified(run: Run, site: Path) -> None:
     (row,) = _rows(run("events", "--verify", "-o", "json"))
     assert (row["steps"], row["sound"], row["ledger"]) == (351, True, str(site / "state" / LEDGER_FILE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_jobs_followed(site: Path, output: str) -> None:
+    ledger = Ledger(site / "state")
+    command = [sys.executable, "-m", "fawkes", "--site", str(site), "jobs", "--follow", "-o", output]
+    follower = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert follower.stderr is not None
+    assert follower.stdout is not None
+    assert "following" in follower.stderr.readline()
+    (last,) = [found.change for found in ledger.latest("job") if found.subject == "c-3-job8"]
+    assert isinstance(last, PutJob)
+    again = replace(last.state, life=JobLife.QUEUED, attempt=2)
+    ledger.append(PauseAsked(at_us=at(400), reason="a visit"), Decision((PutJob(again),)))
+    line = follower.stdout.readline()
+    if output == "json":
+        assert (json.loads(line)["job"], json.loads(line)["state"]) == ("c-3-job8", "queued")
+    else:
+        assert line == "c-3-job8 of c-3, attempt 2: queued\n"
+    follower.send_signal(signal.SIGINT)
+    assert follower.wait(timeout=20) == 130
+    follower.stdout.close()
+    follower.stderr.close()
+    ledger.close()
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_wide_shows_every_column_unbroken(capsys: pytest.CaptureFixture[str], mo
 
 
 def test_json_has_a_version_and_the_whole_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    show(ROWS, TABLE, "json", total=7)
+    show(ROWS, TABLE, "json", envelope={"total": 7})
     assert json.loads(capsys.readouterr().out) == {"version": 2, "rows": ROWS, "total": 7}
 
 
