@@ -37,7 +37,7 @@ def limit_option(shown_default: str) -> Callable[[F], F]:
 
 
 def tell_omitted(shown: int, total: int, what: str, *, more: bool = False) -> None:
-    """Say on stderr how many rows there are when older ones are not shown; ``more``: there may be more than ``total``."""
+    """Say on stderr how many rows there are when older ones are not shown; ``more``: there may be further ones."""
     if shown < total or more:
         over = "more than " if more else ""
         note(f"the newest {shown:,} of {over}{total:,} {what}; --limit all shows every one")
