@@ -142,7 +142,7 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     import pandas as pd
 
     from fawkes.offline.folder import write_frame, write_picture
-    from fawkes.offline.statistics import frame_of, table_of
+    from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of
     from fawkes.report.panels import slowdowns
 
     table = table_of(rows, baseline)
@@ -156,4 +156,10 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     show(table, TABLES["compare"], output)
     if output == TABLE:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        replays = max((row["replays"] for row in table), default=0)
+        if least_p(replays) >= SIGNIFICANT:
+            click.echo(
+                f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
+                "Give --replays 6 or more"
+            )
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from fawkes.cli.acting import GONE, Duration, fate
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.cli.client import Client
 
 
 @click.command()
@@ -50,6 +53,7 @@ def release(
     outputs = client.rows("at-stake", cluster=cluster)
     if dry_run:
         show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
+        _would_go(client, cluster, discard_data, force)
         return
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
@@ -59,6 +63,19 @@ def release(
         wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
     if output != TABLE:
         show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
+
+
+def _would_go(client: Client, cluster: str, discard: bool, force: bool) -> None:
+    """What the controller would answer, on stderr."""
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.cli.show import warn
+
+    try:
+        client.post("release", {"cluster": cluster, "discard": discard, "force": force, "dry_run": True})
+    except TurnedDownError as error:
+        warn(f"{cluster} must not be released: {error}")
+    else:
+        warn(f"`fawkes release {cluster}` would release it")
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
