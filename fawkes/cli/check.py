@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, note, output_option, progress, warn
 from fawkes.config.site import Site
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("nodes", required=False, metavar="[NODES]")
+@click.argument("nodes", required=False, metavar="[NODES]", shell_complete=completion.nodes)
 @click.option("--trust", is_flag=True, help="Show the host keys that are not known yet, and accept them.")
 @click.option("--yes", is_flag=True, help="With --trust: do not ask.")
 @output_option

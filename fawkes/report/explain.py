@@ -20,8 +20,6 @@ from fawkes.units import show_duration, show_time
 #: facts that differ between nodes for which the same reason holds
 _OF_ONE_NODE = frozenset({"node", "held", "data_bytes"})
 _LATEST = 12
-#: keys of rows for the names that the facts of a tick have
-_KEYS = {"share": "mean_share", "held": "nodes", "min": "min_nodes"}
 
 Row = Mapping[str, object]
 
@@ -106,7 +104,7 @@ def _tick(store: Reader, found: Tick) -> Explanation:
     if started is not None and started.shadow:
         lines.append(Line("The controller runs in shadow: this is what it would do, and nothing was done"))
     lines += _followed(store, found)
-    return Explanation(title, tuple(lines), tuple(_rows(found)))
+    return Explanation(title, tuple(lines), tuple(found.rows))
 
 
 def _figures_in_words(found: Tick) -> list[Line]:
@@ -140,14 +138,6 @@ def _leaving_order(settings: Settings) -> list[str]:
     return [*order, "by name"]
 
 
-def _rows(found: Tick) -> list[Row]:
-    """The figures of a tick for each MR-cluster."""
-    return [
-        {"cluster": name, **{_KEYS.get(key, key): value for key, value in figures.items()}}
-        for name, figures in found.clusters.items()
-    ]
-
-
 def _followed(store: Reader, found: Tick) -> list[Line]:
     """Nodes that joined until the next tick: they had to be left, wiped and verified first."""
     joined: list[Reason] = []
@@ -178,7 +168,7 @@ def explain_node(store: Reader, name: str) -> Explanation:
     if behind is None:
         return Explanation(f"Node {name}", tuple(lines))
     lines += [Line(f"It was decided at tick {behind.number}, {show_time(behind.at_us)}"), *_figures_in_words(behind)]
-    return Explanation(f"Node {name}", tuple(lines), tuple(_rows(behind)))
+    return Explanation(f"Node {name}", tuple(lines), tuple(behind.rows))
 
 
 def _between(numbers: Iterable[int], steps: tuple[int, int]) -> list[int]:
@@ -220,7 +210,7 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
         return Explanation(f"MR-cluster {name}", (*lines, *recent))
     at = [Line(f"At the latest tick, {found.number} ({show_time(found.at_us)}):"), *_figures_in_words(found)]
     verdict = lines_of([reason for reason in found.reasons if reason.code == "tick"])
-    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(_rows(found)))
+    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(found.rows))
 
 
 def node_in_words(state: NodeState) -> str:

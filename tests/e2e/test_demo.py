@@ -80,11 +80,11 @@ def test_each_change_was_told(played: Played) -> None:
 
 
 def test_the_ledger_tells_the_same_story_and_decides_the_same_again(played: Played) -> None:
-    command = [*FAWKES, "--site", str(played.site.root), "events", "-o", "json"]
+    command = [*FAWKES, "--site", str(played.site.root), "events", "--limit", "all", "-o", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     stored: dict[str, list[Reason]] = {}
     for row in json.loads(done.stdout)["rows"]:
-        stored.setdefault(row["at"], []).extend(Reason(one["code"], one["facts"]) for one in row["reasons"])
+        stored.setdefault(row["time"], []).extend(Reason(one["code"], one["facts"]) for one in row["reasons"])
     for move in played.told["moves"]:
         nodes = set(expand(move["node_set"]))
         # Nodes that leave together may go on to different MR-clusters: then the ledger tells of more than the move.
