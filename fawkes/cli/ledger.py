@@ -28,7 +28,7 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
         if holder(site.state_dir) is None:
             end_us = last_us(reader)
             if simulated(reader):
-                note(f"a simulated run of {show_duration(end_us)}: times are those since its start")
+                note(f"this is a simulated run of {show_duration(end_us)}; times count from its start")
                 yield reader
                 return
             since = f"the last one stopped after {show_time(end_us)}" if end_us else "none ever did"

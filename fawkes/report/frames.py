@@ -30,7 +30,7 @@ def nodes(store: Reader) -> pd.DataFrame:
 
 
 def clusters(store: Reader) -> pd.DataFrame:
-    """MR-clusters by arrival: state, min_nodes, requested_s, and in seconds w^C, deployment, l^D, b^D (NaN: not yet)."""
+    """MR-clusters by arrival: state, min_nodes, requested_s; in seconds w^C, deployment, l^D, b^D (NaN: not yet)."""
     start_us = history.first_us(store)
     rows = [
         {
@@ -88,8 +88,9 @@ def ticks(store: Reader) -> pd.DataFrame:
 
 
 def moves(store: Reader) -> pd.DataFrame:
-    """Moves by their beginning: node, from_cluster, to_cluster (empty: nobody), role, begun_s, ended_s (NaN: under way), and the
-    codes and sentences of why it left and why it joined.
+    """Moves by their beginning: node, from_cluster, to_cluster (empty: nobody), role, begun_s, ended_s, and why.
+
+    ``ended_s`` is NaN while a move is under way. ``codes`` and ``why`` say why the node left and why it joined.
     """
     start_us = history.first_us(store)
     rows = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fawkes.cli
 from fawkes.cli.fields import COMBINED, FIELDS, TABLES, Shape, Table
 from fawkes.cli.show import console, show
 
@@ -194,3 +196,11 @@ def test_keys_that_put_others_together_are_for_tables_only() -> None:
     for table in TABLES.values():
         assert not COMBINED & set(table.all_keys)
     assert isinstance(FIELDS["story"].shape, Shape)
+
+
+def test_every_table_is_shown_by_a_verb_and_every_verb_shows_one_of_them() -> None:
+    folder = Path(fawkes.cli.__file__).parent
+    shown = {
+        name for file in folder.glob("*.py") for name in re.findall(r'TABLES\["([^"]+)"\]', file.read_text("utf-8"))
+    }
+    assert shown == TABLES.keys()

@@ -202,7 +202,7 @@ def test_a_simulated_site_says_so_and_counts_times_from_its_start(scenario: Path
     assert fawkes("simulate", scenario, "--out", tmp_path / "run").exit_code == 0
     site = ("--site", tmp_path / "run")
     said = fawkes(*site, "status", "--all")
-    assert "a simulated run of" in said.stderr
+    assert "this is a simulated run of" in said.stderr
     assert "no controller" not in said.stderr
     assert "a simulated run, Fawkes" in said.stdout
     assert ", as of +00:" in said.stdout
