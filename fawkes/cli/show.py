@@ -119,7 +119,7 @@ def line_limit() -> int | None:
 
 
 def quiet() -> bool:
-    """Whether the user wants no progress and no notes (`fawkes --quiet`)."""
+    """Whether the user wants no progress and no notes (`fawkes --quiet`), asked in the thread of the command."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.find_root().params.get("quiet"))
 

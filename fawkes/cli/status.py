@@ -114,7 +114,7 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
             time.sleep(_LOOK_S)
 
 
-def board(pool: Row, rows: Sequence[Row], width: int | None = None) -> RenderableType:
+def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     """Headlines and the table of MR-clusters within ``width``, to be drawn again and again."""
     from rich.console import Group
     from rich.text import Text
