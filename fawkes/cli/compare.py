@@ -12,7 +12,7 @@ import click
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import TABLE, note, output_option, progress, show
+from fawkes.cli.show import TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
 
@@ -155,10 +155,11 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
         write_picture(folder / "slowdowns", slowdowns(names, *means))
     show(table, TABLES["compare"], output)
     if output == TABLE:
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
-            click.echo(
+            say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )

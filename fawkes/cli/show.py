@@ -105,7 +105,11 @@ def say(text: str, indent: str = "") -> None:
         return
     import textwrap
 
-    lines = textwrap.wrap(text, limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    lines = (
+        [""]
+        if not text
+        else textwrap.wrap(text, limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    )
     click.echo("\n".join(lines))
 
 

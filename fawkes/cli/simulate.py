@@ -10,7 +10,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import NOTHING, TABLES
-from fawkes.cli.show import JSON, TABLE, note, output_option, progress, show
+from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
 
@@ -144,8 +144,9 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     }
     show([*rows, everything], TABLES["simulate"], output)
     if output == TABLE:
-        click.echo(
-            f"\nmean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
+        say("")
+        say(
+            f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
             f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}; makespan "
             f"{outcome.makespan_s:.0f} s; {outcome.reconfigurations} reconfigurations"
         )
@@ -154,12 +155,15 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
 
 
 def _tell_beside(both: Beside, output: str) -> None:
-    click.echo("\nDecisions in their order, recorded and simulated:")
+    say("")
+    say("Decisions in their order, recorded and simulated:")
     show([asdict(row) for row in both.turns], TABLES["simulate --beside, decisions"], output)
-    click.echo("\nTimes of jobs, recorded and simulated:")
+    say("")
+    say("Times of jobs, recorded and simulated:")
     show([{**asdict(row), "error": row.error} for row in both.jobs], TABLES["simulate --beside, jobs"], output)
-    click.echo(
-        f"\n{both.likeness:.0%} of the decisions stand in the same order; median error of the jobs' times "
+    say("")
+    say(
+        f"{both.likeness:.0%} of the decisions stand in the same order; median error of the jobs' times "
         f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
         f"{both.simulated_makespan_s:.0f} s simulated"
     )

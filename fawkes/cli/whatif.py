@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.compare import chosen
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, progress, show
+from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
@@ -90,14 +89,15 @@ def whatif(
 
 def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
     if output == JSON:
-        said = {"version": JSON_VERSION, "line": verdict.line(), "recorded": verdict.plain(), "rows": rows}
-        click.echo(json.dumps(said, indent=2, allow_nan=False))
+        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
         return
     if output == CSV:
         note(verdict.line())
     else:
-        click.echo(f"{verdict.line()}\n")
+        say(verdict.line())
+        say("")
     show(rows, TABLES["whatif"], output)
     if output == TABLE:
         against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {against}, paired")
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {against}, paired")

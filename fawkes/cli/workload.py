@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import JSON, TABLE, output_option, show
+from fawkes.cli.show import JSON, TABLE, output_option, say, show
 from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
 from fawkes.units import SECOND_US, show_bytes, show_duration
@@ -34,7 +34,7 @@ def workload() -> None:
 @FORMAT
 @output_option
 def show_(file: str, form: str | None, output: str) -> None:
-    """Show what is in FILE: jobs, arrivals, sizes, and what was left out and why."""
+    """Show what is in FILE: jobs, arrivals, sizes, and what was skipped and why."""
     from fawkes.workload.statistics import summary_of
 
     summary = summary_of(opened(file, form, quiet=True))
@@ -44,8 +44,8 @@ def show_(file: str, form: str | None, output: str) -> None:
         return
     if output == TABLE:
         for name, value in _facts(summary):
-            click.echo(f"{name:<14}{value}")
-        click.echo()
+            say(f"{name:<14}{value}", " " * 14)
+        say("")
         rows = [_readable(row) for row in rows]
     show(rows, TABLES["workload show"], output)
 

@@ -11,7 +11,7 @@ import click
 
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, show
-from fawkes.cli.streams import STREAM, from_stdin, to_stdout
+from fawkes.cli.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
 from fawkes.units import SECOND_US
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:
         with from_stdin(file, "workload") as path:
             trace = read_workload(path, format=form)
         if file == STREAM:
-            trace = replace(trace, source="standard input")
+            trace = replace(trace, source=STANDARD_INPUT)
     if not quiet:
         for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)):
             if lines.total:

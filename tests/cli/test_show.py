@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from fawkes.cli.fields import FIELDS, TABLES, Table
 from fawkes.cli.main import cli
-from fawkes.cli.show import Wide, console, note, output_option, progress, show, warn
+from fawkes.cli.show import Wide, console, note, output_option, progress, say, show, warn
 
 ROWS: list[dict[str, object]] = [
     {"node": "node[01-03]", "wait_s": 1.5, "why": None, "details": {"a": [1]}},
@@ -172,3 +172,20 @@ def test_quiet_leaves_results_and_warnings() -> None:
 
 def test_fawkes_has_the_option() -> None:
     assert "-q, --quiet" in CliRunner().invoke(cli, ["--help"]).stdout
+
+
+def test_a_sentence_goes_on_behind_its_indent_and_no_word_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    say("jobs          4 and node[01-03] go on", " " * 14)
+    say("")
+    assert capsys.readouterr().out.splitlines() == [
+        "jobs          4 and",
+        "              node[01-03]",
+        "              go on",
+        "",
+    ]
+    monkeypatch.delenv("COLUMNS")
+    say("long " * 30)
+    assert len(capsys.readouterr().out.splitlines()) == 1

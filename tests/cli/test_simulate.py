@@ -210,3 +210,9 @@ def test_a_simulated_site_says_so_and_counts_times_from_its_start(scenario: Path
         assert "1970" not in fawkes(*site, *words).output
     rows = json.loads(fawkes(*site, "events", "--since", "+00:00:05", "-o", "json").stdout)["rows"]
     assert rows[0]["time"] == "+00:00:05.000"
+
+
+def test_what_is_wrong_in_standard_input_names_it() -> None:
+    piped = CliRunner().invoke(cli, ["simulate", "-"], input=SCENARIO.replace("min_nodes = 3", "min_nodes = 0", 1))
+    assert piped.exit_code == 2
+    assert piped.stderr.startswith("fawkes: standard input: cluster")
