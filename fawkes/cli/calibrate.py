@@ -12,6 +12,7 @@ import click
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
 from fawkes.errors import UserError
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.calibrate.fit import Fit
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     help="Predict this record and show the errors; repeatable.",
 )
 @output_option
+@needs("fawkes calibrate", "offline")
 def calibrate(
     records: tuple[Path, ...], out: Path, force: bool, model: Path | None, judged: tuple[Path, ...], output: str
 ) -> None:

@@ -15,6 +15,7 @@ from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
@@ -48,6 +49,7 @@ ALL = "all"
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 @output_option
 @click.pass_obj
+@needs("fawkes compare", "offline")
 def compare(
     site: Site,
     scenario: str,

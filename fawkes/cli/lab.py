@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, output_option, show
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.lab import HostStatus, Lab
@@ -65,6 +66,7 @@ def lab() -> None:
 )
 @click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
 @click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes a second.")
+@needs("fawkes lab up", "lab")
 def up(
     hosts: int,
     site: Path | None,

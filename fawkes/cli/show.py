@@ -105,12 +105,8 @@ def say(text: str, indent: str = "") -> None:
         return
     import textwrap
 
-    lines = (
-        [""]
-        if not text
-        else textwrap.wrap(text, limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    )
-    click.echo("\n".join(lines))
+    wrapper = textwrap.TextWrapper(limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    click.echo(wrapper.fill(text))
 
 
 def line_limit() -> int | None:

@@ -13,6 +13,7 @@ from fawkes.cli.fields import NOTHING, TABLES
 from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.offline.beside import Beside
@@ -64,6 +65,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 )
 @output_option
 @click.pass_obj
+@needs("fawkes simulate", "offline")
 def simulate(
     site: Site,
     scenario: str,

@@ -16,6 +16,7 @@ from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say
 from fawkes.cli.simulate import Setting
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.record.verdict import Verdict
@@ -46,6 +47,7 @@ Share = click.FloatRange(min=0)
 )
 @output_option
 @click.pass_obj
+@needs("fawkes whatif", "offline")
 def whatif(
     site: Site,
     record: Path,
