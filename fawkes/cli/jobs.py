@@ -12,7 +12,7 @@ import click
 from fawkes.cli import completion
 from fawkes.cli.fields import TABLES
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
-from fawkes.cli.show import JSON, TABLE, note, output_option
+from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 STATES = ("queued", "starting", "running", "cancelling", "succeeded", "failed", "cancelled")
 _LOOK_S = 0.5
+#: of how many failed jobs the place of the log is shown below the table
+_LOGS = 3
 
 Row = dict[str, Any]
 
@@ -39,10 +41,10 @@ def jobs(
     """Show every job, of one MR-cluster or of all, the newest last; jobs that have ended are included.
 
     Jobs stand in the order of their submission. In JSON, "total" says how many rows there are in all. With --follow,
-    there is one line for each change, in JSON one object.
+    there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
+    `-o wide` has every log.
     """
     from fawkes.cli.ledger import known, ledger_of
-    from fawkes.cli.show import show
     from fawkes.report import history
 
     if follow and output not in (TABLE, JSON):
@@ -56,6 +58,9 @@ def jobs(
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
     show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
+    if output == TABLE and not isinstance(output, Wide):
+        for row in [row for row in newest if row["log"]][-_LOGS:]:
+            say(f"log of {row['job']}: {row['log']}", "  ")
     tell_omitted(len(newest), len(rows), "jobs")
 
 

@@ -207,8 +207,9 @@ def test_jobs(run: Run) -> None:
     assert len(_rows(run("jobs", "c-2", "-o", "json"))) == 8
     (failed,) = _rows(run("jobs", "-s", "failed", "-o", "json"))
     assert (failed["job"], failed["why"]) == ("c-2-job3", "exit code 1")
-    (line,) = [line.split() for line in run("jobs", "c-2").stdout.splitlines() if "c-2-job3" in line]
+    (line,) = [line.split() for line in run("jobs", "c-2").stdout.splitlines() if line.startswith("c-2-job3")]
     assert line[:3] == ["c-2-job3", "c-2", "failed"]
+    assert run("jobs", "c-2").stdout.splitlines()[-1] == "log of c-2-job3: fawkes logs c-2 --job c-2-job3"
     assert run("jobs", "c-9").exit_code == 2
 
 
