@@ -27,6 +27,7 @@ MAKERS: Mapping[str, Maker] = {
     "reasons": reasons.reasons,
     "rooms": rooms.table_of_rooms,
     "rows": rows.rows,
+    "tables": rows.tables,
     "verdicts": reasons.verdicts,
 }
 """The parts by their names; the words behind a name in a page are the arguments of its function."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from docs.make.table import code, table
+from fawkes.cli.fields import FIELDS
 from fawkes.core.model import Sample
 from fawkes.offline.outcome import ClusterOutcome, Outcome
 
@@ -25,25 +26,6 @@ READINGS = {
     "job_slowdown": "Mean of elapsed time over reference time, over running and waiting jobs with a reference time.",
     "without_reference": "Jobs without a reference time. `job_slowdown` leaves them out.",
 }
-FIGURES = {
-    "cluster": "The MR-cluster.",
-    "clusters": "The same figures for each MR-cluster.",
-    "jobs": "Jobs in all.",
-    "failed": "Jobs that did not succeed.",
-    "slowdown_mean": "Mean slowdown of the jobs that succeeded.",
-    "slowdown_median": "Median slowdown of the jobs that succeeded.",
-    "slowdown_least": "The smallest of the MR-clusters' mean slowdowns.",
-    "slowdown_middle": "The median of the MR-clusters' mean slowdowns.",
-    "slowdown_most": "The largest of the MR-clusters' mean slowdowns.",
-    "response_mean_s": "Mean time from submission to the end of a job, in seconds.",
-    "response_median_s": "Median time from submission to the end of a job, in seconds.",
-    "makespan_s": "From the start of the run to the end of its last job, in seconds.",
-    "node_s": "Nodes held, times seconds.",
-    "max_nodes": "The most nodes that it held at any time.",
-    "finished_s": "The end of its last job, in seconds from the start of the run.",
-    "reconfigurations": "How often nodes moved.",
-    "steps": "Steps in the ledger.",
-}
 
 
 def readings() -> str:
@@ -54,12 +36,9 @@ def readings() -> str:
 def figures() -> str:
     """Each figure of a run offline, and where it stands."""
     of_cluster = {each.name for each in fields(ClusterOutcome)}
-    of_run = {each.name for each in fields(Outcome)}
+    of_run = {each.name for each in fields(Outcome)} - {"clusters"}
     rows = []
-    for name in [name for name in FIGURES if name in of_cluster | of_run]:
+    for name in sorted(of_cluster | of_run):
         places = [place for place, names in (("MR-cluster", of_cluster), ("run", of_run)) if name in names]
-        rows.append((code(name), ", ".join(places), FIGURES[name]))
-    missing = (of_cluster | of_run) - set(FIGURES)
-    if missing:
-        raise KeyError(", ".join(sorted(missing)))
+        rows.append((code(name), ", ".join(places), FIELDS[name].about))
     return table(["figure", "of each", "meaning"], rows)

@@ -1,35 +1,29 @@
-"""Columns of tables and keys of JSON."""
+"""Columns of tables and keys of JSON, from the one list of what rows have."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
-
-import fawkes.cli
 from docs.make.table import code, table
-from fawkes.cli.show import Column
+from fawkes.cli.fields import COMBINED, FIELDS, TABLES
+
+
+def tables() -> str:
+    """The columns of each table: those that are shown, and those that ``-o wide`` shows besides."""
+    rows = [(_name(name), _keys(each.keys), _keys(each.wide)) for name, each in TABLES.items()]
+    return table(["table", "columns", "further ones of `-o wide`"], rows)
 
 
 def rows() -> str:
-    """For each verb that shows rows: the headings of its tables, and the keys of CSV and JSON."""
-    sections = []
-    for verb, tables in _verbs():
-        columns = {column.key: column for each in tables for column in each}
-        lines = [(code(key), column.title or key.replace("_", " ")) for key, column in columns.items()]
-        sections.append(f"## `fawkes {verb}`\n\n{table(['key', 'heading'], lines)}")
-    return "\n\n".join(sections)
+    """Each key: its heading in tables, the kind of its values, and what it says."""
+    fields = sorted(FIELDS.values(), key=lambda field: field.key)
+    shown = [(code(each.key), each.heading, each.shape.name, each.about) for each in fields if each.key not in COMBINED]
+    return table(["key", "heading", "value", "meaning"], shown)
 
 
-def _verbs() -> Iterator[tuple[str, list[Sequence[Column]]]]:
-    for module in pkgutil.iter_modules(fawkes.cli.__path__):
-        found = vars(importlib.import_module(f"fawkes.cli.{module.name}"))
-        tables = list(_tables(found))
-        if tables:
-            yield module.name.removesuffix("_files").removesuffix("_change"), tables
+def _keys(keys: tuple[str, ...]) -> str:
+    return ", ".join(FIELDS[key].heading if key in COMBINED else code(key) for key in keys)
 
 
-def _tables(names: Mapping[str, object]) -> Iterator[Sequence[Column]]:
-    for value in names.values():
-        if isinstance(value, list | tuple) and value and all(isinstance(each, Column) for each in value):
-            yield value
+def _name(name: str) -> str:
+    """The command, and which of its tables it is when it has several."""
+    command, _, part = name.partition(", ")
+    return code(f"fawkes {command}") + (f", {part}" if part else "")
