@@ -105,7 +105,7 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, f"{cluster.id} could not be brought up: {error}")
+        jobs.cancel(draft, job, f"{cluster.id} could not be deployed: {error}")
     draft.say("gave-up", cluster=cluster.id, error=error)
     release.retire(draft, replace(cluster, failed=error))
 

@@ -21,7 +21,7 @@ _RELEASE, _IDLE = "release", "idle"
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
     "foreign-applications": "it runs applications that were not submitted to Fawkes",
-    "survey-failed": "it is not known what lies in its HDFS and what runs on it",
+    "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
 _NAMED = 5
@@ -82,7 +82,7 @@ def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
 
 def unanswered(draft: Draft, cluster: ClusterState, effect: Survey) -> None:
     """Nothing was heard of a survey in time."""
-    error = "the masters did not say in time what is in HDFS and what runs"
+    error = "its masters did not report its data and applications in time"
     surveyed(draft, cluster, effect, Failed(at_us=draft.at_us, effect=effect.key, version=effect.version, error=error))
 
 
@@ -137,7 +137,7 @@ def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
 
 def _give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -> None:
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, "its MR-cluster is given back")
+        jobs.cancel(draft, job, "its MR-cluster is being released")
     draft.say("released", cluster=cluster.id, by=by, discard=discard)
     save(draft, replace(cluster, discard=discard, alert=""))
 

@@ -70,7 +70,7 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
         draft.reply(event.ask, cluster=cluster.id)
         return
     for job in unfinished:
-        jobs.cancel(draft, job, "its MR-cluster is given back")
+        jobs.cancel(draft, job, "its MR-cluster is being released")
     draft.say("released", cluster=cluster.id, by=event.by, discard=event.discard)
     draft.reply(event.ask, cluster=cluster.id)
     match cluster.life:

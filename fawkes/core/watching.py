@@ -52,7 +52,7 @@ def silent_for_long(draft: Draft, name: str) -> None:
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None:
         return
-    draft.put_cluster(replace(cluster, alert=f"{SILENT}: they are started again as soon as their node answers"))
+    draft.put_cluster(replace(cluster, alert=f"{SILENT}: they will be restarted as soon as their node answers"))
     master = draft.node(cluster.master)
     if master.life is NodeLife.SERVING:
         lost(draft, master, SILENT)
@@ -154,7 +154,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
 def _not_safe(state: NodeState, sight: Sight) -> str:
     """Why a leaving node must keep its data; empty when it was proven to be elsewhere."""
     if sight.stored is Stored.IN_SERVICE:
-        return "the NameNode does not know yet that it leaves"
+        return "the NameNode does not know yet that it is leaving"
     return not_proven(sight, Proof(state.missing_before), since_us=state.since_us - 1)
 
 
@@ -240,7 +240,7 @@ def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
         _told_again(draft, state, "is not evacuating")
     elif sight.stored in UNHEARD:
         why = _not_safe(state, sight)
-        gone = lost(draft, state, f"it died while it left, and {why}")
+        gone = lost(draft, state, f"it died while it was leaving, and {why}")
         _cluster_alert(draft, gone, gone.alert)
     else:
         _held(draft, state, _why_held(draft, state, sight))

@@ -285,7 +285,7 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
     if "damage" in lease:
         yield Problem(
             "left",
-            f"the file {seen.node.work_dir}/lease is no lease: {lease['damage']}",
+            f"the file {seen.node.work_dir}/lease is not a valid lease: {lease['damage']}",
             'docs/operations.md, "A node that is refused", says how to repair it',
         )
     elif owner != pool:

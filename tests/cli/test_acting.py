@@ -307,7 +307,7 @@ def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World
         (("--jar", "/no/such.jar"), "there is no file '/no/such.jar'"),
         (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
         (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
-        (("--class", "org.x.M", "--time-limit", "5"), "is no duration"),
+        (("--class", "org.x.M", "--time-limit", "5"), "is not a duration"),
         (("--script", "x", "--jar", "examples"), "means nothing for a job of kind 'script'"),
         (("--mapper", "cat"), "is missing"),
         (("/no/such.toml",), "there is no such file"),

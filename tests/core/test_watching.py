@@ -457,7 +457,7 @@ def test_a_drain_that_can_never_end_says_so_until_that_has_changed() -> None:
     figures: dict[str, Any] = {"listed": 9, "too_few": 3, "only_here": 2, "staying": 0}
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     desk.wait(HELD_S)
-    assert desk.node(NODE).alert == "this drain cannot end: 0 DataNodes stay for 1 replicas of each block"
+    assert desk.node(NODE).alert == "this drain cannot end: the replication is 1, but only 0 DataNodes stay"
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     assert desk.node(NODE).alert.startswith("this drain cannot end")
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **{**figures, "staying": 2})

@@ -189,7 +189,7 @@ def test_the_lease_of_another_node() -> None:
 
 def test_a_damaged_lease() -> None:
     found = only(seen(lease__damage="it is empty"))
-    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is no lease: it is empty")
+    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is not a valid lease: it is empty")
 
 
 def test_processes_that_nobody_ended() -> None:

@@ -166,10 +166,10 @@ def test_hdfs_is_asked_right_before_a_wipe(stored: Stored) -> None:
 @pytest.mark.parametrize(
     ("sight", "why"),
     [
-        (seen(at_risk=("/out/a",), at_risk_files=1), "too few replicas elsewhere of /out/a"),
+        (seen(at_risk=("/out/a",), at_risk_files=1), "too few replicas on other nodes: /out/a"),
         (seen(missing=("/out/b",), missing_files=1), "all blocks of /out/b"),
         (seen(known=False, why="HDFS is in safe mode"), "HDFS is in safe mode"),
-        (seen(asked_us=4), "has not been asked about its blocks since"),
+        (seen(asked_us=4), "no newer report of the NameNode on its blocks"),
         (Sight(asked_us=5, stored=Stored.LEFT), "what is on it is not known"),
         *((seen(stored), "not") for stored in (Stored.IN_SERVICE, Stored.LEAVING, Stored.OTHER, Stored.NOT_KNOWN)),
     ],

@@ -385,7 +385,7 @@ def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Pat
 
 def test_a_result_turns_into_facts_or_an_error(fleet: Fleet) -> None:
     assert dict(fleet.run("node01", Script("echo @a=1"), AMPLE).check("looking")) == {"a": "1"}
-    with pytest.raises(HostError, match=r"node01: looking failed, exit code 3: no such thing"):
+    with pytest.raises(HostError, match=r"node01: looking failed: exit code 3: no such thing"):
         fleet.run("node01", Script("echo no such thing >&2; exit 3"), AMPLE).check("looking")
 
 

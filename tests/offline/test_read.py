@@ -173,7 +173,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
 
 @cases(
     unknown_application=Bad(LOAD + 'apps = ["WX"]\njobs = { small = 3 }', "load[#1].apps", "no application 'WX'", "WC"),
-    unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is no size", "small"),
+    unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is not a size", "small"),
     unknown_arrivals=Bad(APPS + 'arrivals = "poison"', "load[#1].arrivals", "no arrivals 'poison'", "average"),
     negative_rate=Bad(APPS + 'arrivals = "average"\nper_hour = -3', "load[#1].per_hour", "-3", ""),
     unknown_workload=Bad(LOAD + 'paper = "WKLD-F"', "load[#1].paper", "no workload 'WKLD-F'", "WKLD-"),
@@ -186,8 +186,8 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     more_core_nodes=Bad(
         HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"
     ),
-    before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is no duration", ""),
-    fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is no duration", ""),
+    before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is not a duration", ""),
+    fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is not a duration", ""),
     back_too_soon=Bad(
         HEAD + '[[fault]]\nnode = "node01"\nat = "9s"\nback = "8s"',
         "fault[#1].back",
@@ -197,7 +197,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),
     negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
     unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),
-    negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is no size", ""),
+    negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is not a size", ""),
     sites=Bad(HEAD.replace('"x", "y"', '"x", "x"'), "pool.sites", "named twice", "once"),
 )
 def test_bad_scenarios_are_refused(tmp_path: Path, bad: Bad) -> None:

@@ -72,7 +72,7 @@ def test_a_held_node_shows_what_is_at_risk_and_what_to_type(desk: Desk) -> None:
     assert (row["at_risk"], row["at_risk_files"]) == (["/user/ann/x", "/user/ann/y"], 2)
     assert row["waited_since"] is not None
     assert row["seen"] == "DataNode has left, 2 files at risk"
-    assert _health(desk) == ("yellow", "node03: too few replicas elsewhere of /user/ann/x, /user/ann/y")
+    assert _health(desk) == ("yellow", "node03: too few replicas on other nodes: /user/ann/x, /user/ann/y")
     said = "\n".join(_why(desk))
     assert "Too few replicas elsewhere: /user/ann/x, /user/ann/y\n" in said
     assert "`fawkes retry node03`" in said

@@ -146,7 +146,7 @@ SAID = [
     ),
     (
         Reason("waits-infeasible", {"cluster": "c", "minimum": 5, "promised": 6, "usable": 10}),
-        "c waits: it needs 5 nodes, and 6 of the 10 in service are promised to others",
+        "c waits: it needs 5 nodes, but 6 of the 10 nodes in service are promised to other MR-clusters",
     ),
     (
         Reason("waits-for-nodes", {"cluster": "c", "lacking": 2, "paused": "a visit"}),
@@ -257,7 +257,7 @@ SAID = [
     ),
     (
         Reason("survey-failed", {"cluster": "c", "error": "no answer"}),
-        "c stays: it is not known what lies in its HDFS and what runs on it (no answer); try again, or give up "
+        "c stays: its data and applications are not known (no answer); try again, or give up "
         "everything on it with `fawkes release c --discard-data --force`",
     ),
     (Reason("undeclared-data", UNDECLARED), f"c has {DATA_IN_WORDS}"),

@@ -156,7 +156,7 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     # What lay on the core node alone is missing as well, as long as it is cut off.
     unsafe = (
         "too few replicas elsewhere",
-        "has not looked through its",
+        "has not checked its",
         "missing in HDFS",
         "1 DataNodes stay for 2 replicas",
     )
