@@ -84,7 +84,11 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.CLEAN_FAILED: (HostError, "the node is not clean", "Remove what is listed; until then the node stays taken"),
     Exit.SUPERSEDED: (HostError, "the node already has a newer version", ""),
     Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
-    Exit.CANNOT_WRITE: (HostError, "the work folder cannot be written to", "Check that the disk is not full and who owns the folder"),
+    Exit.CANNOT_WRITE: (
+        HostError,
+        "the work folder cannot be written to",
+        "Check that the disk is not full and who owns the folder",
+    ),
     Exit.SHARED_FOLDER: (
         NodeRefusedError,
         "the work folder belongs to another node",
@@ -136,7 +140,9 @@ class Folders:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.cluster):
-            raise UserError(f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -")
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
 
     @property
     def root(self) -> PurePosixPath:
@@ -232,7 +238,9 @@ class Lease:
             if not _NAME.fullmatch(name):
                 raise UserError(f"{name!r} is not a valid name", where=key, hint="Use letters, digits and . _ -")
         if self.cluster and not _NAME.fullmatch(self.cluster):
-            raise UserError(f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -")
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
         if not self.work_dir.is_absolute():
             raise UserError("the work folder must be an absolute path", where=f"work_dir of {self.node}")
 

@@ -80,7 +80,9 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
     measure = module.get("measure")
     if not callable(measure) or not isinstance(module.get("NAME"), str):
         raise ConfigError(
-            "this file is not a policy", file=policy.origin, hint='A policy has NAME = "..." and def measure(window): ...'
+            "this file is not a policy",
+            file=policy.origin,
+            hint='A policy has NAME = "..." and def measure(window): ...',
         )
     return _call(policy, code, measure, _parameters(policy, measure, settings.policy_parameters))
 

@@ -122,7 +122,7 @@ def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: boo
 
 
 def _at_risk(row: Mapping[str, Any]) -> list[str]:
-    from fawkes.report.sentences import named_files
+    from fawkes.report.facts import named_files
 
     if row.get("at_risk_files") is None:
         return ["which files are at risk is not known"]

@@ -45,7 +45,7 @@ def nodes(site: Site, lives: tuple[str, ...], cluster: str | None, folded: bool,
 
 def _folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row for nodes with the same site, owner, role, life, code and reason to be kept out; the oldest since."""
-    from fawkes.report.sentences import fold
+    from fawkes.report.facts import fold
 
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:

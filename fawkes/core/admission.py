@@ -132,7 +132,9 @@ def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
     """An MR-cluster is admitted and waits for its nodes; the alert says how many are not even on their way."""
     alert = ""
     if lacking > 0:
-        alert = f"waits for {lacking} more nodes" + (f"; voluntary moves are stopped: {draft.paused}" if draft.paused else "")
+        alert = f"waits for {lacking} more nodes" + (
+            f"; voluntary moves are stopped: {draft.paused}" if draft.paused else ""
+        )
         if state.alert != alert:
             draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
     if not _is_admitted(state) or state.alert != alert:

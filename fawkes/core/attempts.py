@@ -80,7 +80,9 @@ def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bo
     if _all_succeeded(applications):
         if not seen.own:
             return Verdict(Progress.SUCCEEDED)
-        return Verdict(Progress.FAILED, f"{_LAUNCHER_GONE}; the {len(applications)} applications that it ran have ended")
+        return Verdict(
+            Progress.FAILED, f"{_LAUNCHER_GONE}; the {len(applications)} applications that it ran have ended"
+        )
     return Verdict(Progress.FAILED, seen.words or applications[-1].said or _LAUNCHER_GONE)
 
 

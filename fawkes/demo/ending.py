@@ -13,8 +13,9 @@ from fawkes.demo.results import Compared
 from fawkes.demo.results import compared as compared_of
 from fawkes.report import history
 from fawkes.report.explain import grouped
+from fawkes.report.facts import fold
 from fawkes.report.history import Move
-from fawkes.report.sentences import fold, sentence
+from fawkes.report.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 from fawkes.workload.story import Point, points

@@ -14,8 +14,8 @@ from fawkes.ports import Entry
 from fawkes.report import history
 from fawkes.report.event_words import event_in_words
 from fawkes.report.explain import lines_of
+from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
-from fawkes.report.sentences import fold, named_files
 from fawkes.store.base import Reader
 from fawkes.units import show_time
 

@@ -138,7 +138,7 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     no_minimum=Bad('title = "x"', "min_nodes", "is missing", "the core nodes"),
     minimum_text=Bad('min_nodes = "many"', "min_nodes", "'many' is no number of nodes", '"auto"'),
     minimum_zero=Bad("min_nodes = 0", "min_nodes", "0 is no number of nodes"),
-    minimum_true=Bad("min_nodes = true", "min_nodes", "True is not a number of nodes"),
+    minimum_true=Bad("min_nodes = true", "min_nodes", "True is no number of nodes"),
     above_the_pool=Bad(
         "min_nodes = 9",
         "min_nodes",

@@ -44,7 +44,10 @@ def lie(state: State, node: NodeId, **facts: object) -> None:
         (lambda s: setattr(s, "promised", 3), "the sum of promises is wrong"),
         (lambda s: s.queue.update({A: None}), "the queue is wrong"),
         (lambda s: s.free_at[("delft", True)].discard(N9), "the index of free nodes is wrong"),
-        (lambda s: s.clusters.update({A: replace(s.clusters[A], master=N9)}), "its master node09 does not belong to it"),
+        (
+            lambda s: s.clusters.update({A: replace(s.clusters[A], master=N9)}),
+            "its master node09 does not belong to it",
+        ),
         (lambda s: setattr(s, "last_tick", replace(NO_TICK, weights={A: 0.5})), "the weights sum to 0.5"),
         (lambda s: setattr(s, "now_us", 10**15), "has passed"),
         (lambda s: s.clusters.pop(A), "a-1 belongs to a, which is gone"),

@@ -185,9 +185,17 @@ NONE, OLD = Proof(None), Proof(("/old",))
 UNSAFE: dict[str, tuple[Blocks | None, Proof, str]] = {
     "no report": (None, NONE, "there is no report of the NameNode yet"),
     "why there is none": (Blocks(asked_us=ASKED_US, why="fsck timed out"), NONE, "fsck timed out"),
-    "figures are no report": (Blocks(asked_us=ASKED_US, listed=0, too_few=0, only_here=0), NONE, "HDFS has not checked its"),
+    "figures are no report": (
+        Blocks(asked_us=ASKED_US, listed=0, too_few=0, only_here=0),
+        NONE,
+        "HDFS has not checked its",
+    ),
     "asked before": (replace(GOOD, asked_us=ASKED_US - 1), NONE, "no newer report of the NameNode on its blocks"),
-    "asked at that moment": (replace(GOOD, asked_us=ASKED_US - 1), OLD, "no newer report of the NameNode on its blocks"),
+    "asked at that moment": (
+        replace(GOOD, asked_us=ASKED_US - 1),
+        OLD,
+        "no newer report of the NameNode on its blocks",
+    ),
     "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "too few replicas on other nodes: /x"),
     "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "too few replicas on other nodes:"),
     "newly missing": (
@@ -315,7 +323,7 @@ def test_progress_says_what_is_known_and_never_that_it_is_safe(blocks: Blocks | 
         (None, 3, ""),
         (Blocks(), 3, ""),
         (Blocks(staying=3), 3, ""),
-        (Blocks(staying=2), 3, "2 DataNodes stay for 3 replicas"),
+        (Blocks(staying=2), 3, "the replication is 3, but only 2 DataNodes stay"),
         (Blocks(staying=3, stored_bytes=2000), 3, ""),
         (Blocks(staying=3, stored_bytes=2000, free_bytes=2000), 3, ""),
         (Blocks(staying=3, stored_bytes=2001, free_bytes=2000), 3, "the node stores"),

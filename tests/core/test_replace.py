@@ -128,7 +128,10 @@ def test_without_a_free_node_its_own_transient_node_becomes_one_first() -> None:
     drain(desk, "node02")
     (why,) = desk.said("shrink-to-replace")
     assert (why["node"], why["cluster"], why["receiver"], why["instead_of"]) == ("node03", "a", "a", ["node02"])
-    assert desk.node("node02").alert == "leaves once a has another core node, but no node that may be a core node is free yet"
+    assert (
+        desk.node("node02").alert
+        == "leaves once a has another core node, but no node that may be a core node is free yet"
+    )
     desk.see("node03", Condition.DRAINED)
     desk.see("node03", Condition.CLEAN)
     assert (desk.node("node03").life, desk.node("node03").role) == (NodeLife.JOINING, Role.CORE)

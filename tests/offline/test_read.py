@@ -187,7 +187,9 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
         HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"
     ),
     before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is not a duration", ""),
-    fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is not a duration", ""),
+    fault_before_zero=Bad(
+        HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is not a duration", ""
+    ),
     back_too_soon=Bad(
         HEAD + '[[fault]]\nnode = "node01"\nat = "9s"\nback = "8s"',
         "fault[#1].back",

@@ -163,11 +163,11 @@ WORDS: list[tuple[Event, str]] = [
     (DrainAsked(at_us=1, node=NodeId("n1"), reason="new disk", by="bob"), "n1: new disk (by bob)"),
     (
         DrainAsked(at_us=1, node=NodeId("n1"), reason="dead disk", discard=True, by="bob"),
-        "n1: dead disk, its data is given up (by bob)",
+        "n1: dead disk, its data is discarded (by bob)",
     ),
     (UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
     (RetryAsked(at_us=1, subject="n1", by="bob"), "n1 (by bob)"),
-    (_seen(Sight(asked_us=1)), "n1: its masters say nothing about it"),
+    (_seen(Sight(asked_us=1)), "n1: its masters do not report it"),
     (_seen(Sight(asked_us=1, compute=Compute.LOST, stored=Stored.DEAD)), "n1: NodeManager lost, DataNode dead"),
     (
         _seen(Sight(asked_us=1, stored=Stored.LEFT, blocks=Blocks(known=True, at_risk_files=2))),

@@ -158,7 +158,7 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
         "too few replicas elsewhere",
         "has not checked its",
         "missing in HDFS",
-        "1 DataNodes stay for 2 replicas",
+        "the replication is 2, but only 1 DataNodes stay",
     )
     assert any(why in str(held[0].facts["error"]) for why in unsafe)
     node = str(held[0].facts["node"])
