@@ -86,7 +86,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
     Exit.CANNOT_WRITE: (
         HostError,
-        "the work folder cannot be written to",
+        "the folder cannot be written to",
         "Check that the disk is not full and who owns the folder",
     ),
     Exit.SHARED_FOLDER: (

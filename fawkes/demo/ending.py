@@ -70,7 +70,7 @@ def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]
     ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
     found: dict[str, list[str]] = {}
     for name in (one.spec.id for one in workload.jobs):
-        way = ways.get(name, "not there: never submitted")
+        way = ways.get(name, "missing: never submitted")
         if way != JobLife.SUCCEEDED:
             found.setdefault(way, []).append(name)
     for way, names in found.items():

@@ -16,7 +16,7 @@ from fawkes.errors import RefusedError, UserError
 def refuse_there(path: Path, *, force: bool) -> None:
     """RefusedError when something is at a place that is to be written, unless it may be replaced."""
     if not force and (path.exists() or path.is_symlink()):
-        raise RefusedError("is there already", where=str(path), hint="Give another name, or --force to replace it")
+        raise RefusedError("exists already", where=str(path), hint="Give another name, or --force to replace it")
 
 
 @contextlib.contextmanager

@@ -183,7 +183,7 @@ def test_retry_of_what_waits_for_nothing_is_refused(run: Run, loaded: World) -> 
     loaded.refuse = Reason("nothing-to-retry", {"subject": "node01"})
     result = run("retry", "node01")
     assert result.exit_code == 6
-    assert "Nothing of node01 waits for another attempt: `fawkes status` shows how it stands" in result.stderr
+    assert "Nothing of node01 waits for another attempt: `fawkes status` shows its state" in result.stderr
 
 
 @pytest.mark.parametrize(

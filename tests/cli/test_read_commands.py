@@ -398,7 +398,7 @@ def test_events_used_wrongly(run: Run, words: list[str], message: str) -> None:
 
 def test_events_as_table_and_csv(run: Run) -> None:
     table = run("events", "--kind", "Requested").stdout
-    assert "Requested   c-1 (by ann)    c-1 was asked for by ann, with at least 2 nodes" in table
+    assert "Requested   c-1 (by ann)    c-1 was requested by ann, with at least 2 nodes" in table
     rows = list(csv.DictReader(StringIO(run("events", "-o", "csv").stdout)))
     assert json.loads(rows[0]["decided"]) == ["The controller started: Fawkes 0.1.0, epoch 1, policy TD"]
 

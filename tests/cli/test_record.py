@@ -181,4 +181,4 @@ def test_wrong_questions_are_refused(record: Path, words: list[str], code: int, 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     said = fawkes("whatif", tmp_path)
-    assert (said.exit_code, "is no record" in said.stderr) == (2, True)
+    assert (said.exit_code, "is not a record" in said.stderr) == (2, True)

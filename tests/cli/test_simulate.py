@@ -137,8 +137,8 @@ def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tm
 @pytest.mark.parametrize(
     ("stamp", "says"),
     [
-        (None, "is there already, and nothing of a simulation"),
-        ("{", "is there already, and nothing of a simulation"),
+        (None, "exists already and is not from a simulation"),
+        ("{", "exists already and is not from a simulation"),
         ('{"fawkes": "0.0.1", "format": 1}', "holds results of Fawkes 0.0.1"),
         ('{"fawkes": "9.9.9", "format": 7}', "holds results of Fawkes 9.9.9 (format 7)"),
     ],

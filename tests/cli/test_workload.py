@@ -157,8 +157,8 @@ def test_make_lists_its_makers() -> None:
 
 
 BAD = {
-    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is no workload in a format that is known", "swim (lines of 6"]),
-    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is no workload in a format that is known"]),
+    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is not in a known workload format", "swim (lines of 6"]),
+    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is not in a known workload format"]),
     "cut.json": (b'{"jobID": "a", "submitTime": 5,\n "mapTasks": [', ["line 2: the file ends within the object"]),
     "cut.gz": (gzip.compress(SWIM.read_bytes())[:100], ["the compressed file ends too early", "line 1"]),
     "cycle.csv": (

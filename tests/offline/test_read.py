@@ -210,7 +210,7 @@ def test_bad_scenarios_are_refused(tmp_path: Path, bad: Bad) -> None:
 
 def test_a_scenario_without_nodes_says_how_to_give_them(tmp_path: Path) -> None:
     text = "[settings]" + HEAD.partition("[settings]")[2]
-    bad = Bad(text, "pool", "says nothing of the nodes", "[pool]")
+    bad = Bad(text, "pool", "does not describe the nodes", "[pool]")
     assert_refused(bad, tmp_path / "mine.toml", lambda: read(tmp_path, text))
 
 
@@ -231,7 +231,9 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
     assert second.jobs[0].think_us == 6 * SECOND_US
     assert plan.unreferenced == {"c-1", "c-2"}
     (tmp_path / "a.jobs.csv").write_text("# fawkes jobs 1\nid,submit_s,cluster\nfirst,5,c-9\n")
-    with pytest.raises(ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which is not there") as caught:
+    with pytest.raises(
+        ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which does not exist"
+    ) as caught:
         read(tmp_path, HEAD + load)
     assert caught.value.key == "load[#1].trace"
 

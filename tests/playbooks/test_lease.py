@@ -203,7 +203,7 @@ DAMAGED = {
     "cut off in the middle": SOUND[:25],
     "more behind it": SOUND + "x",
     "garbage": "\x7fELF\x01\x00\x00\n\xff",
-    "an epoch that is no number": SOUND.replace("epoch=3", "epoch=newest"),
+    "an epoch that is not a number": SOUND.replace("epoch=3", "epoch=newest"),
     "an epoch that no shell can hold": SOUND.replace("epoch=3", "epoch=" + "9" * 30),
     "an epoch below zero": SOUND.replace("epoch=3", "epoch=-1"),
     "no name of a pool": SOUND.replace("pool=P", "pool="),

@@ -54,9 +54,9 @@ def test_hibench_and_btworld_are_made_as_well(name: str, said: dict[str, str], j
     ("name", "said", "says"),
     [
         ("btworld", {}, "size is missing"),
-        ("btworld", {"size": "1GB", "order": "random"}, "it is none of sequential, dependencies"),
+        ("btworld", {"size": "1GB", "order": "random"}, "it must be one of sequential, dependencies"),
         ("hibench", {"programs": "wordcount"}, "write programs with a profile or a size"),
-        ("hibench", {"programs": ","}, "name one program at least"),
+        ("hibench", {"programs": ","}, "name at least one program"),
         ("hibench", {"programs": "wordcout:small"}, "there is no program 'wordcout'"),
         ("hibench", {"programs": "sort:enormous"}, "enormous"),
     ],
@@ -95,7 +95,7 @@ def test_jobs_drawn_out_of_a_trace_have_its_sizes_and_its_rate() -> None:
     rates = [summary_of(one).rate_per_min for one in (trace, drawn)]
     assert rates[1] == pytest.approx(rates[0], rel=0.06)
     at_once = Trace(source="", jobs=(TraceJob(id="a", submit_us=0),))
-    with pytest.raises(UserError, match="all jobs come at one moment"):
+    with pytest.raises(UserError, match="all jobs arrive at the same moment"):
         like(at_once)
     assert len(like(at_once, 3, per_minute=1).jobs) == 3
     with pytest.raises(UserError, match="0 jobs"):

@@ -203,7 +203,7 @@ def test_patience_ends(workload: Workload) -> None:
 
 def test_a_limit(workload: Workload) -> None:
     pool_ = Pool(never_ends=True)
-    with pytest.raises(DeadlineError, match="w was not over after 2m00s"):
+    with pytest.raises(DeadlineError, match="w was not finished after 2m00s"):
         play(workload, pool_, clock=pool_, limit_us=120 * SECOND_US)
 
 
@@ -224,7 +224,7 @@ def test_a_mr_cluster_may_arrive_after_another_runs(workload: Workload) -> None:
 def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: Workload) -> None:
     first, second = workload.clusters
     pool_ = Pool(failed="no node came up")
-    with pytest.raises(FawkesError, match="it went before it ran: no node came up"):
+    with pytest.raises(FawkesError, match="it was gone before it ran: no node came up"):
         play(replace(workload, clusters=(first, replace(second, after="c-1")), jobs=()), pool_, clock=pool_)
 
 
