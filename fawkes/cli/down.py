@@ -22,11 +22,11 @@ _LEAVING_ANYWAY = frozenset({"overtaken", "no-such-cluster"})
 
 
 @click.command()
-@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
-@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill what users run.")
-@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs go on without it.")
-@click.option("--timeout", "limit_us", type=Duration(), help="How long to wait for the nodes, such as 30m.")
-@click.option("--yes", is_flag=True, help="Do not ask for the name of the pool to be typed.")
+@click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill applications of users.")
+@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs keep running.")
+@click.option("--timeout", "limit_us", type=Duration(), help="Longest time to wait for the nodes, such as 30m.")
+@click.option("--yes", is_flag=True, help="Skip the question that asks to type the name of the pool.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option
 @click.pass_obj
@@ -42,10 +42,10 @@ def down(
 ) -> None:
     """Stop for good: release every MR-cluster, then stop the controller.
 
-    Lists the data at stake first. If one MR-cluster must not be released, because of data that is not declared or of
-    what runs on it, all refusals are listed and none is released. Outputs are saved and verified before a node is
-    released, and the controller stops only when every node is wiped. If the command is interrupted, what was asked goes
-    on; run it again to see it through.
+    Lists the data at stake first. If one MR-cluster must not be released, because of undeclared data or
+    running applications, all refusals are listed and none is released. Outputs are saved and verified before a node is
+    released, and the controller stops only when every node is wiped. If the command is interrupted, the releases
+    continue; run it again to wait for them.
     """
     from fawkes.cli.acting import confirm, tell_at_stake
     from fawkes.cli.client import Client
@@ -54,7 +54,7 @@ def down(
     client = Client(site)
     clusters = _there(client)
     if keep:
-        why = f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again"
+        why = f"{len(clusters)} MR-clusters keep running without it; `fawkes run` controls them again"
         _stop(client, why, output, for_good=False)
         return
     outputs = client.rows("at-stake") if clusters else []
@@ -109,7 +109,7 @@ def _check_releases(client: Client, clusters: list[dict[str, Any]], discard: boo
     if refused:
         raise RefusedError(
             f"{', '.join(refused)} must not be released: nothing was done",
-            hint="Do what is said above, or give up everything with `fawkes down --discard-data --force`",
+            hint="Follow the advice above, or discard everything with `fawkes down --discard-data --force`",
         )
 
 
@@ -143,13 +143,13 @@ def _release_all(client: Client, discard: bool, force: bool, limit_us: int | Non
                         refused[row["cluster"]] = str(error)
         return None if any(row["cluster"] not in refused for row in rows) else True
 
-    client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
+    client.wait(look, "all MR-clusters were released", limit_us=limit_us)
     if refused:
         raise PartialError(
             "released",
             done=len(asked) - len(refused),
             failed=refused,
-            hint="These and the controller go on; do what is said, then run `fawkes down` again",
+            hint="These and the controller keep running; follow the advice above, then run `fawkes down` again",
         )
 
 
@@ -166,14 +166,14 @@ def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
         rows = client.rows("nodes")
         return None if any(row["life"] == "cleaning" for row in rows) else rows
 
-    rows = client.wait(look, "the wiping of all nodes", limit_us=limit_us)
+    rows = client.wait(look, "all nodes were wiped", limit_us=limit_us)
     lost = {row["node"]: row["alert"] or "does not answer" for row in rows if row["life"] == "lost"}
     if lost:
         raise PartialError(
             "wiped",
             done=len(rows) - len(lost),
             failed=lost,
-            hint="The controller goes on and wipes them when they answer; `fawkes down --keep` stops it without that",
+            hint="The controller keeps running and wipes them when they answer; to stop it now, `fawkes down --keep`",
         )
 
 
@@ -196,7 +196,7 @@ def _stop(client: Client, why: str, output: str, *, for_good: bool) -> None:
             return None
         return None
 
-    client.wait(look, "the controller's end")
+    client.wait(look, "the controller stopped")
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
         show(nodes, NODES, output)

@@ -52,7 +52,7 @@ def _release(folder: str | None, cluster: str) -> str:
     raise FawkesError(
         "the Hadoop release of this MR-cluster is not on this machine",
         where=folder or cluster,
-        hint="Get it with `fawkes dist get`, or put the site's release into the same folder here",
+        hint="Run `fawkes dist get`, or put the site's release into the same folder here",
     )
 
 

@@ -27,8 +27,8 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
     try:
         if holder(site.state_dir) is None:
             end_us = last_us(reader)
-            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none ever did"
-            note(f"no controller runs for this site: {since}")
+            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none has run yet"
+            note(f"no controller is running for this site: {since}")
         yield reader
     finally:
         reader.close()

@@ -17,14 +17,14 @@ LIVES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "lo
     "-s", "--state", "lives", multiple=True, type=click.Choice(LIVES), help="Only nodes in this state; repeatable."
 )
 @click.option("--cluster", help="Only nodes of this MR-cluster.")
-@click.option("--fold", "folded", is_flag=True, help="Nodes that stand alike in one row, as a node set.")
+@click.option("--fold", "folded", is_flag=True, help="One row for all nodes in the same state, as a node set.")
 @output_option
 @click.pass_obj
 def nodes(site: Site, lives: tuple[str, ...], cluster: str | None, folded: bool, output: str) -> None:
     """Show every node: MR-cluster, role, state, since when, and the reason.
 
-    "masters" marks the node that runs the masters of its MR-cluster. "seen" says how the masters see a node if that is
-    news. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` tells
+    "masters" marks the node that runs the masters of its MR-cluster. "seen" has the masters' view of a node if that is
+    news. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` shows
     more.
     """
     from fawkes.cli.ledger import known, ledger_of

@@ -26,8 +26,8 @@ Row = dict[str, Any]
 
 @click.command()
 @click.argument("cluster", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also MR-clusters that are gone.")
-@click.option("--watch", is_flag=True, help="Stay and show every change, until interrupted.")
+@click.option("--all", "everything", is_flag=True, help="Also show MR-clusters that are gone.")
+@click.option("--watch", is_flag=True, help="Keep showing changes until interrupted.")
 @output_option
 @click.pass_obj
 def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
@@ -76,7 +76,7 @@ def headlines(pool: Row) -> list[str]:
     """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
     if pool["pool"] is None:
         return ["nothing has happened yet"]
-    shadow = ", in shadow: it does nothing" if pool["shadow"] else ""
+    shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
     lines = [
         f"pool {pool['pool']}, as of {pool['as_of']}",
         f"controller {pool['controller']}, Fawkes {pool['version']}{shadow}",

@@ -23,9 +23,9 @@ _MOST_NAMES = 8
 
 @click.group()
 def workload() -> None:
-    """Look at workloads, convert and change them: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
+    """Show, convert and change workloads: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
 
-    The format of a file is recognised by what is in it; docs/workloads.md has all of them.
+    The format of a file is detected from its content; docs/workloads.md describes all formats.
     """
 
 
@@ -34,7 +34,7 @@ def workload() -> None:
 @FORMAT
 @output_option
 def show_(file: str, form: str | None, output: str) -> None:
-    """Show what is in FILE: jobs, arrivals, sizes, and what was left out and why."""
+    """Show what is in FILE: jobs, arrivals, sizes, and which lines were skipped and why."""
     from fawkes.workload.statistics import summary_of
 
     summary = summary_of(opened(file, form, quiet=True))
@@ -58,19 +58,21 @@ def show_(file: str, form: str | None, output: str) -> None:
 @FORCE
 @output_option
 def convert(file: str, out: Path, to: str, form: str | None, force: bool, output: str) -> None:
-    """Write FILE in another format; says what that format cannot hold."""
+    """Write FILE in another format, and report what that format cannot hold."""
     trace = opened(file, form)
     tell(write(trace, out, to, force=force), output)
 
 
 @workload.command()
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Name of the pictures, without .png."
+)
 @FORMAT
 @FORCE
 @output_option
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
-    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and distributions of gaps, sizes and times."""
     from fawkes.report.figures import rendered
     from fawkes.workload.files import refuse_there, whole
     from fawkes.workload.pictures import workload_picture
@@ -108,7 +110,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
             facts.append((name, _names(counts)))
     if summary.users:
         facts.append(("users", f"{summary.users}"))
-    for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
+    for name, found in (("skipped", summary.dropped), ("mended", summary.mended)):
         facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
     return facts
 

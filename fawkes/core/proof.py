@@ -189,13 +189,13 @@ def progress(blocks: Blocks | None) -> str:
     if blocks.why:
         return blocks.why
     if blocks.open_blocks:
-        return f"{blocks.open_blocks} blocks of open files have too few replicas elsewhere"
+        return f"{blocks.open_blocks} blocks of open files have too few replicas on other nodes"
     if blocks.too_few is None or blocks.only_here is None:
         return "its blocks are not known: the NameNode reports no counts"
     if not blocks.too_few and not blocks.only_here:
         return f"HDFS has not checked its {_count(blocks.listed)} blocks yet"
     return (
-        f"of its {_count(blocks.listed)} blocks {blocks.too_few} have too few replicas elsewhere, "
+        f"of its {_count(blocks.listed)} blocks {blocks.too_few} have too few replicas on other nodes, "
         f"{blocks.only_here} have none in service"
     )
 

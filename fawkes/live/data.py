@@ -168,8 +168,8 @@ class Load:
         need = int(size * self.replication * _SPARE)
         if need > found.free_bytes:
             raise FawkesError(
-                f"the data needs {show_bytes(need)} ({self.replication} replicas), but only {show_bytes(found.free_bytes)} on "
-                f"{self.storage_type} volumes of the core nodes are free",
+                f"the data needs {show_bytes(need)} ({self.replication} replicas), but only "
+                f"{show_bytes(found.free_bytes)} on {self.storage_type} volumes of the core nodes are free",
                 where=self.target,
                 hint="Give the MR-cluster more core nodes (min_nodes) or fewer replicas",
             )

@@ -238,7 +238,7 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
     elif free is not None and free * _TOLERANCE < seen.node.disk_bytes and not _serves(seen, pool):
         yield Problem(
             "disk",
-            f"the inventory promises {show_bytes(seen.node.disk_bytes)}, but only {show_bytes(free)} are free in {folder}",
+            f"the inventory promises {show_bytes(seen.node.disk_bytes)}, {folder} has {show_bytes(free)} free",
             "Correct `disk` in inventory.toml, or make room",
             Level.WARNING,
         )
@@ -292,7 +292,7 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
         yield Problem(
             "left",
             f"it belongs to the pool {owner!r}",
-            f"`fawkes down` of that pool gives it back; if that pool no longer exists, remove {seen.node.work_dir}/lease",
+            f"`fawkes down` of that pool gives it back; if there is no such pool, remove {seen.node.work_dir}/lease",
         )
     elif lease.get("node", seen.node.name) != seen.node.name:
         yield Problem(

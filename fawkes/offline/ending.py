@@ -90,5 +90,6 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
     life = "does not exist" if cluster is None else f"is {cluster.life}"
     if cluster is not None and cluster.life is ClusterLife.WAITING:
         held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
-        life += f" for {cluster.spec.min_nodes} core nodes: {held} of {len(view.nodes)} nodes are needed for the minimums of others"
+        taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
+        life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

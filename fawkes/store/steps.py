@@ -237,7 +237,7 @@ def block_of(rows: Sequence[Row]) -> bytes:
 
 
 def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) -> list[Row] | None:
-    """The steps in a block that begins after the checksum ``before``; None when they have changed since they were stored."""
+    """The steps in a block that begins after the checksum ``before``; None when they are not what was stored."""
     rows: list[Row] = []
     try:
         data = lzma.decompress(steps, memlimit=_MEMORY_LIMIT)

@@ -71,8 +71,8 @@ def test_what_was_fitted_on_is_not_judged_and_nothing_is_written(fit: Path, tmp_
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "records to fit and --model are a choice of one"),
-        (["--model", "x.toml"], "nothing to judge"),
+        ([], "give either records to fit or --model"),
+        (["--model", "x.toml"], "nothing to validate"),
         (["nowhere"], "is not a record"),
     ],
 )

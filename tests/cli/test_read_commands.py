@@ -81,7 +81,9 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 def test_without_a_controller_they_say_so_and_read_the_ledger(run: Run, words: list[str]) -> None:
     result = run(*words)
     assert result.exit_code == 0
-    assert "no controller runs for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    assert (
+        "no controller is running for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    )
     assert "no controller" not in result.stdout
 
 
@@ -106,7 +108,7 @@ def test_a_ledger_in_which_nothing_has_happened(tmp_path: Path, words: list[str]
     Ledger(tmp_path / "state").close()
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), *words])
     assert result.exit_code == (2 if words == ["explain"] else 0)
-    assert "no controller runs for this site: none ever did" in result.stderr
+    assert "no controller is running for this site: none has run yet" in result.stderr
     assert "Traceback" not in result.output
 
 
@@ -170,7 +172,7 @@ def test_nodes(run: Run) -> None:
     assert rows["node06"]["since"] == "2023-11-14T22:15:50.500Z"
     assert rows["node06"]["why"] == "node06 joins c-3 as transient: c-3 held 4 nodes and should have 6"
     assert rows["node01"]["cluster"] is None
-    assert rows["node01"]["why"] == "node01 wiped and verified: free"
+    assert rows["node01"]["why"] == "node01 is wiped, verified and free"
     assert [name for name, row in rows.items() if row["master"]] == ["node03", "node09"]
     table = run("nodes").stdout
     assert "node03   c-2          core        here      serving" in table
@@ -346,7 +348,7 @@ def test_events_tell_the_story(run: Run) -> None:
     (asked,) = [row for row in rows if row["kind"] == "Requested" and row["event"]["spec"]["id"] == "c-2"]
     assert asked["what"] == "c-2 (by ann)"
     assert asked["decided"] == [
-        "c-2 was asked for by ann, with at least 2 nodes",
+        "c-2 was requested by ann, with at least 2 nodes",
         "node[03-04] (transient) leave c-1 to make room for c-2",
     ]
     assert [reason["code"] for reason in asked["reasons"]] == ["requested", "shrink-to-admit", "shrink-to-admit"]
@@ -450,7 +452,7 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verify_gives_every_decision_again(of_today: Path) -> None:
     result = CliRunner().invoke(cli, ["--site", str(of_today), "verify", "-o", "json"])
     assert _rows(result) == []
-    assert "every decision is the stored one, byte for byte" in result.stderr
+    assert "every decision is the same as the stored one, byte for byte" in result.stderr
 
 
 @pytest.mark.parametrize(("version", "status"), [(__version__, 1), ("0.0.9", 3)])

@@ -84,10 +84,10 @@ def test_without_a_controller_there_is_a_record_all_the_same(site: Path, tmp_pat
     (site / "inventory.toml").write_text(INVENTORY)
     said = fawkes("--site", site, "record", "--out", out)
     assert said.exit_code == 4
-    assert "no controller runs for the site" in said.stdout
+    assert "no controller is running for the site" in said.stdout
     again = fawkes("--site", site, "record", "--out", out)
     assert again.exit_code == 6
-    assert "is there already, a record of the pool 'live'" in again.stderr
+    assert "exists already, a record of the pool 'live'" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None
     [
         (["--policies", "XX"], 2, "no policy 'XX'"),
         (["--set", "taw=3"], 2, "taw"),
-        (["--set", "tau"], 2, "is no setting"),
+        (["--set", "tau"], 2, "is not a setting"),
         (["--replays", "0"], 2, "0 is not in the range"),
     ],
 )

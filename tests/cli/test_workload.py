@@ -41,7 +41,7 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
 
 def test_show_tells_what_was_left_out() -> None:
     said = fawkes("show", SWF)
-    assert "left out      6 with a job without run time (first: line 34)" in said.stdout.splitlines()
+    assert "skipped       6 with a job without run time (first: line 34)" in said.stdout.splitlines()
     assert json.loads(fawkes("show", SWF, "-o", "json").stdout)["workload"]["dropped"] == {
         "with a job without run time": {"count": 6, "first": "line 34"}
     }
@@ -192,7 +192,7 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
     path.write_bytes(b"a\t9\t1\t5\t0\t1\nb\t2\t1\t-5\t0\t1\nc\t3\t1\t5\t0\t1\nd\t5\t0\n")
     said = fawkes("convert", path, "--out", out, "-o", "json")
     assert said.exit_code == 0
-    assert "left out 1 line with a negative size (first: line 2); 1 line with a wrong number of columns" in said.stderr
+    assert "skipped 1 line with a negative size (first: line 2); 1 line with a wrong number of columns" in said.stderr
     assert "mended 1 line whose time goes back (first: line 3)" in said.stderr
     assert json.loads(said.stdout)["rows"][0]["left_out"] == 2
 
@@ -201,17 +201,17 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
     ("words", "says"),
     [
         (("show", "missing"), "there is no such file"),
-        (("show", SWIM, "--format", "swin"), "'swin' is none of"),
+        (("show", SWIM, "--format", "swin"), "'swin' is not one of"),
         (("convert", SWIM), "--out"),
-        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is none of"),
-        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is no factor"),
+        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is not one of"),
+        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is not a factor"),
         (("scale", SWIM, "--out", "x", "--size", "2", "--machines", "6:2"), "give one of them"),
-        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' are no machines"),
+        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' is not FROM:TO"),
         (("scale", SWIM, "--out", "x", "--per-reducer", "1GB"), "--per-reducer goes with --machines"),
-        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be more than nothing"),
+        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be greater than 0"),
         (("fold", SWIM, "--out", "x", "--cycle", "5m", "--starts-after", "9d"), "no job is left to fold"),
         (("sample", SWIM, "--out", "x"), "Give --jobs"),
-        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, 99 are asked for"),
+        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, but 99 were requested"),
         (("perturb", SWIM, "--out", "x"), "Give --spread or --sizes"),
         (("make", "nothing", "--out", "x"), "there is no maker 'nothing'"),
         (("make", "facebook"), "--out"),

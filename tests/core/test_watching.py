@@ -442,7 +442,7 @@ def test_a_node_whose_blocks_are_not_safe_is_said_to_be_held_after_a_while_and_w
     desk.wait(HELD_S - 1)
     assert desk.node(NODE).alert == ""
     desk.wait(1)
-    assert desk.node(NODE).alert == "of its 9 blocks 3 have too few replicas elsewhere, 2 have none in service"
+    assert desk.node(NODE).alert == "of its 9 blocks 3 have too few replicas on other nodes, 2 have none in service"
     assert desk.state.clusters[A].alert == "", "its MR-cluster has lost nothing"
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     assert desk.said("held-blocks") == []

@@ -88,7 +88,8 @@ def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
     assert not any("discrimination" in text for text in _texts(latest))
     moved = explain_last(played)
     assert moved.title == "Tick 7, 2023-11-14T22:15:40.000Z"
-    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; nodes with the least data leave first (3.8 GB)"
+    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; "
+    leave += "nodes with the least data leave first (3.8 GB)"
     assert leave in _texts(moved)
 
 
@@ -98,7 +99,8 @@ def test_a_node_that_was_handed_over(played: Reader) -> None:
         ("node06 has been serving c-3 as transient since 2023-11-14T22:15:50.500Z", ""),
         ("It went from c-2 to c-3 at 2023-11-14T22:15:40.000Z, within 10.5s", ""),
         (
-            "node06 (transient-core) leaves c-2, which holds 5 nodes and should have 2; nodes with the least data leave first (1.2 GB)",
+            "node06 (transient-core) leaves c-2, which holds 5 nodes and should have 2; "
+            "nodes with the least data leave first (1.2 GB)",
             "shrink",
         ),
         ("No task of c-2 runs on node06 any more; its blocks are copied next", "drained"),

@@ -71,9 +71,13 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
         (RUNNING, [replace(CORE, life=NodeLife.LOST), EXTRA], "red", "waits for n1, which may hold data"),
         (
             RUNNING,
-            [replace(EXTRA, life=NodeLife.LOST, role=Role.TRANSIENT_CORE, alert="/a has too few replicas elsewhere")],
+            [
+                replace(
+                    EXTRA, life=NodeLife.LOST, role=Role.TRANSIENT_CORE, alert="/a has too few replicas on other nodes"
+                )
+            ],
             "red",
-            "waits for n2, which may hold data: /a has too few replicas elsewhere",
+            "waits for n2, which may hold data: /a has too few replicas on other nodes",
         ),
         (
             RUNNING,

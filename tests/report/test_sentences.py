@@ -199,8 +199,8 @@ SAID = [
     ),
     (
         Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "dead", "listed": 4, "missing_before": 2}),
-        "The blocks of n1 are safe on other nodes of c, although its DataNode is dead; blocks of 2 files had been missing "
-        "before it began to leave",
+        "The blocks of n1 are safe on other nodes of c, although its DataNode is dead; blocks of 2 files had been "
+        "missing before it began to leave",
     ),
     (
         Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "left", "listed": 4, "missing_before": 0}),

@@ -97,20 +97,22 @@ def _last_byte(db: sqlite3.Connection) -> None:
     db.execute("UPDATE blocks SET steps = ? WHERE first = 5", (data[:-30] + bytes([data[-30] ^ 1]) + data[-29:],))
 
 
+_CHANGED = "have changed since they were stored"
+
 DAMAGES: dict[str, tuple[Callable[[sqlite3.Connection], None], str]] = {
-    "a bit": (_last_byte, "steps 5 to 8 have changed since they were stored"),
+    "a bit": (_last_byte, f"steps 5 to 8 {_CHANGED}"),
     "cut": (
-        _sql("UPDATE blocks SET steps = substr(steps, 1, 300) WHERE first = 5"), "steps 5 to 8 have changed since they were stored",
+        _sql("UPDATE blocks SET steps = substr(steps, 1, 300) WHERE first = 5"), f"steps 5 to 8 {_CHANGED}",
     ),
-    "no block": (_sql("UPDATE blocks SET steps = 'text' WHERE first = 5"), "steps 5 to 8 have changed since they were stored"),
-    "empty": (_sql("UPDATE blocks SET steps = x'' WHERE first = 5"), "steps 5 to 8 have changed since they were stored"),
+    "no block": (_sql("UPDATE blocks SET steps = 'text' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
+    "empty": (_sql("UPDATE blocks SET steps = x'' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
     "another block": (
         _sql("UPDATE blocks SET steps = (SELECT steps FROM blocks WHERE first = 9) WHERE first = 5"),
-        "steps 5 to 8 have changed since they were stored",
+        f"steps 5 to 8 {_CHANGED}",
     ),
-    "too short": (_sql("UPDATE blocks SET last = 7 WHERE first = 5"), "steps 5 to 7 have changed since they were stored"),
-    "too long": (_sql("UPDATE blocks SET last = 10 WHERE first = 5"), "steps 5 to 10 have changed since they were stored"),
-    "its checksum": (_sql("UPDATE blocks SET digest = x'00' WHERE first = 5"), "steps 5 to 8 have changed since they were stored"),
+    "too short": (_sql("UPDATE blocks SET last = 7 WHERE first = 5"), f"steps 5 to 7 {_CHANGED}"),
+    "too long": (_sql("UPDATE blocks SET last = 10 WHERE first = 5"), f"steps 5 to 10 {_CHANGED}"),
+    "its checksum": (_sql("UPDATE blocks SET digest = x'00' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
     "lost": (_sql("DELETE FROM blocks WHERE first = 5"), "step 8 is missing"),
     "the first lost": (_sql("DELETE FROM blocks WHERE first = 1"), "step 4 is missing"),
     "the last lost": (_sql("DELETE FROM blocks WHERE first = 17"), "step 20 is missing"),

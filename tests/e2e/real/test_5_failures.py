@@ -155,7 +155,7 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     held = site.until("nodes that are held", lambda: site.ledger.reasons("held-blocks", after=began))
     # What lay on the core node alone is missing as well, as long as it is cut off.
     unsafe = (
-        "too few replicas elsewhere",
+        "too few replicas on other nodes",
         "has not checked its",
         "missing in HDFS",
         "the replication is 2, but only 1 DataNodes stay",
