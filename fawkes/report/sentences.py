@@ -7,7 +7,7 @@ A template is a text with the facts' names in braces, or a function of the facts
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from fawkes.core.model import ClusterLife, Facts, Reason
@@ -83,6 +83,17 @@ def _not_retired(facts: Facts) -> str:
     return f"{{cluster}} is idle, but it is kept: {literal(why)}"
 
 
+def _pool_given_back(facts: Facts) -> str:
+    name = " by {by}" if facts.get("by") else ""
+    return f"The whole pool is released{name}" + (", and all data is discarded" if facts.get("discard") else "")
+
+
+def _pool_kept(facts: Facts) -> str:
+    refusals = cast(Sequence[Facts], facts["refusals"])
+    sentences = [sentence(Reason(str(row["code"]), cast(Facts, row["facts"]))) for row in refusals]
+    return f"The pool is kept and nothing was released: {literal('; '.join(sentences))}"
+
+
 def _master_node(facts: Facts) -> str:
     """What has to end before the node of the masters can leave, and how: an administrator goes on from here."""
     jobs = " once {jobs} ended, or now with --force" if facts.get("jobs") else ""
@@ -136,6 +147,8 @@ OPERATORS: Mapping[str, Template] = {
     "resumed": by("Voluntary moves are allowed again"),
     "drain-asked": operator(" takes {node} out of service: {reason}"),
     "discard-asked": operator(" discards the data on {node}: {reason}"),
+    "pool-given-back": _pool_given_back,
+    "pool-empty": "Every MR-cluster is gone and every node is clean: the controller ends",
     "retry-asked": operator(" asks for an immediate retry of {subject}"),
 }
 
@@ -165,6 +178,10 @@ REFUSALS: Mapping[str, Template] = {
     "foreign-applications": _foreign_applications,
     "survey-failed": "{cluster} is not released: its data and applications are not known ({error}); try again, or "
     "discard everything on it with `fawkes release {cluster} --discard-data --force`",
+    "pool-kept": _pool_kept,
+    "pool-closing": "{by} is releasing the whole pool, so {cluster} cannot get nodes; request it again after the next "
+    "start of the controller",
+    "down-overtaken": "{by} has meanwhile asked to release the whole pool: `fawkes status` shows its state",
     "overtaken": "{cluster} is already leaving, or a later request to release it is under way: `fawkes status "
     "{cluster}` shows its state",
     "no-such-node": "There is no node {node} in the pool",

@@ -87,7 +87,7 @@ def test_two_names_for_one_machine_with_one_work_folder(check: Check, site: Path
     (site / "inventory.toml").write_text(text.replace("/work2", "/work1"))
     found = rows(check("-o", "json"))
     assert any("the same machine as node2" in what for what in problems(found["node1"], "names"))
-    assert any("shares its work folder /srv/fawkes with node1" in what for what in problems(found["node2"], "disk"))
+    assert any("shares its work folder" in what and "with node1" in what for what in problems(found["node2"], "disk"))
 
 
 def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -> None:
