@@ -81,7 +81,11 @@ _REFUSED_ALONE = (
 )
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
-    Exit.CLEAN_FAILED: (HostError, "the node is not clean", "Remove what is listed; until then the node stays taken"),
+    Exit.CLEAN_FAILED: (
+        HostError,
+        "the node is not clean",
+        "Remove what is listed; until then the node stays out of use",
+    ),
     Exit.SUPERSEDED: (HostError, "the node already has a newer version", ""),
     Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
     Exit.CANNOT_WRITE: (

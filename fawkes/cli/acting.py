@@ -48,7 +48,7 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
     typed = "" if sys.stdin is None else sys.stdin.readline()
     if not typed:
         note("")
-        raise RefusedError("nobody answered: nothing was done", hint="Without a terminal, add --yes")
+        raise RefusedError("there was no answer: nothing was done", hint="Without a terminal, add --yes")
     if typed.strip() != word:
         raise RefusedError(f"that was not {word!r}: nothing was done")
 

@@ -48,7 +48,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     verdicts = judge(seen, inventory.pool)
     _show(verdicts, output)
     fit = sum(verdict.fits for verdict in verdicts)
-    note(f"{fit} of {len(verdicts)} hosts fit")
+    note(f"{fit} of {len(verdicts)} hosts are ready")
     if fit == len(verdicts):
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if fit else ExitStatus.FAILED

@@ -84,7 +84,9 @@ class Client:
                     _refuse_error(said)
                     return
                 yield said["piece"]
-            raise FawkesError("the controller broke off its answer", hint="`fawkes status` shows whether it still runs")
+            raise FawkesError(
+                "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
+            )
 
     def post(self, verb: str, body: Mapping[str, Plain]) -> Facts:
         """Ask for something; the facts of the core's answer, or TurnedDownError with its reason."""
@@ -191,7 +193,7 @@ def _answer(response: http.client.HTTPResponse) -> Any:
         said = json.loads(response.read())
     except (ValueError, http.client.HTTPException) as error:
         raise FawkesError(
-            "the controller broke off its answer", hint="`fawkes status` shows whether it still runs"
+            "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
         ) from error
     if response.status not in (http.client.OK, http.client.CONFLICT):
         _refuse_error(said)

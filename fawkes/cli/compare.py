@@ -1,4 +1,4 @@
-"""`fawkes compare`: policies and settings on the same shaken workloads, offline."""
+"""`fawkes compare`: policies and settings on the same perturbed workloads, offline."""
 
 from __future__ import annotations
 

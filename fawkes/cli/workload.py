@@ -139,7 +139,7 @@ def _number(value: float) -> str:
 
 _NUMBERS = ("p5", "p50", "p95", "max", "mean", "total")
 _TITLES = {"gap": "gap between jobs", "map": "time of a map", "reduce": "time of a reduce", "run": "time of a job",
-           "requested": "time asked for"}  # fmt: skip
+           "requested": "requested time"}  # fmt: skip
 _SIZES = (
     Column("what", ""),
     Column("jobs", right=True),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import alerts, jobs
+from fawkes.core import jobs
+from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
@@ -125,7 +126,7 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"{alerts.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
+    alert = f"{Kind.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
     draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts
+from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
@@ -20,8 +21,6 @@ from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
 _GONE = frozenset({Compute.LEFT, Compute.LOST})
-#: why a cluster's alert is about its silent masters
-SILENT = "its masters do not answer"
 
 
 def masters_seen(draft: Draft, event: MastersSeen) -> None:
@@ -35,7 +34,7 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
     key = Key.SILENT.of(cluster.id)
     if not event.error:
         draft.settle(key)
-        if cluster.alert.startswith(SILENT):
+        if alerts.about(cluster, Kind.SILENT):
             draft.put_cluster(replace(cluster, alert=""))
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
@@ -52,10 +51,12 @@ def silent_for_long(draft: Draft, name: str) -> None:
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None:
         return
-    draft.put_cluster(replace(cluster, alert=f"{SILENT}: they will be restarted as soon as their node answers"))
+    draft.put_cluster(
+        replace(cluster, alert=alerts.text(Kind.SILENT, "they will be restarted as soon as their node answers"))
+    )
     master = draft.node(cluster.master)
     if master.life is NodeLife.SERVING:
-        lost(draft, master, SILENT)
+        lost(draft, master, Kind.SILENT.value)
 
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:

@@ -183,7 +183,7 @@ def _clear_away(folder: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(kind):
-        raise RefusedError("this file has the name of the control socket", where=str(path), hint="Move it away")
+        raise RefusedError("this file is in the place of the control socket", where=str(path), hint="Move it away")
     with reachable(folder) as address, socket(AF_UNIX, SOCK_STREAM) as probe:
         try:
             probe.connect(address)

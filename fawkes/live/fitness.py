@@ -39,7 +39,7 @@ _PACKAGES = {
 }
 
 CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
-"""What is looked at, in the order in which it is told."""
+"""The checks, in the order of the report."""
 
 
 class Level(StrEnum):
@@ -308,7 +308,9 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
             strangers[who] = strangers.get(who, 0) + 1
     if strangers:
         said = ", ".join(f"{count} x {who}" if count > 1 else who for who, count in sorted(strangers.items()))
-        yield Problem("left", f"left behind there: {said}", "Run the controller of that pool, or end them by hand")
+        yield Problem(
+            "left", f"left behind there: {said}", "Run the controller of that pool, or end these processes by hand"
+        )
 
 
 def _tools(seen: Seen) -> Iterator[Problem]:

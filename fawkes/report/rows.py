@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.core.alerts import MISSING
+from fawkes.core import alerts
 from fawkes.core.decision import PutTick
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
@@ -119,7 +119,7 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return state.alert if state.alert.startswith(MISSING) else ""
+    return state.alert if alerts.about(state, alerts.Kind.MISSING) else ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:

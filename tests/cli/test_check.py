@@ -127,7 +127,7 @@ def test_none_fits(check: Check, servers: list[Sshd]) -> None:
         server.close()
     result = check()
     assert result.exit_code == ExitStatus.FAILED
-    assert "0 of 2 hosts fit" in result.stderr
+    assert "0 of 2 hosts are ready" in result.stderr
 
 
 def test_a_changed_key_is_told_and_never_trusted(check: Check, site: Path, servers: list[Sshd]) -> None:

@@ -53,7 +53,7 @@ def controller(site: Path, store: Writer) -> Iterator[list[dict[str, str]]]:
     def answer(wanted: Any) -> Any:
         asked.append(dict(wanted))
         if wanted["cluster"] != "a":
-            raise FawkesError("b has no masters (now)")
+            raise FawkesError("b is not running")
         return iter([history_of(jobs[wanted["job"]], maps=4)])
 
     server = ControlServer(site / "state", lambda event: None, {"history": answer}, lambda: 7, stop=lambda by: None)
@@ -73,7 +73,7 @@ def test_histories_come_through_the_controller(site: Path, controller: list[dict
     assert len(controller) == 9
     assert sorted(path.name for path in (out / "history").iterdir()) == ["a-0.1.json", "a-1.1.json", "a-2.1.json"]
     rows = json.loads(said.stdout)["rows"]
-    assert rows == [{"what": "no history", "count": 6, "first": "b-0", "why": "b has no masters (now)"}]
+    assert rows == [{"what": "no history", "count": 6, "first": "b-0", "why": "b is not running"}]
     assert "9 jobs of the pool live" in said.stderr
 
 

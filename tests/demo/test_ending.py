@@ -85,7 +85,7 @@ def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
 
 def test_a_missing_point_is_a_problem(workload: Workload) -> None:
     found = problems(played(Plan(policy="none")), workload)
-    assert found["B"].startswith("point B is missing (c-1 works while c-2 still loads")
+    assert found["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
     assert found["node"] == "no node left an MR-cluster that shrank"
 
 

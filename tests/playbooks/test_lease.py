@@ -242,8 +242,8 @@ def test_what_is_no_plain_file_is_no_lease_and_is_not_waited_for(lease_of: Lease
         file.unlink()
         os.mkfifo(file) if kind == "pipe" else file.mkdir()
     assert sh(leases.take(lease)).exit == Exit.DAMAGED
-    assert "no plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
-    assert "no plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
+    assert "not a plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
+    assert "not a plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
 
 
 def test_a_newer_epoch_of_another_pool_takes_over_nothing(lease_of: LeaseOf) -> None:

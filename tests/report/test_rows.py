@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.alerts import MISSING
+from fawkes.core.alerts import Kind
 from fawkes.core.events import (
     EVENTS,
     AttemptSeen,
@@ -88,7 +88,7 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
         ),
         (RUNNING, [replace(CORE, sight=Sight(asked_us=1, blocks=Blocks(missing_files=0)))], "green", ""),
         (replace(RUNNING, alert="refused"), [CORE], "yellow", "refused"),
-        (replace(RUNNING, alert=f"{MISSING}: 3"), [CORE], "red", "blocks are missing in HDFS: 3"),
+        (replace(RUNNING, alert=f"{Kind.MISSING}: 3"), [CORE], "red", "blocks are missing in HDFS: 3"),
         (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
     ],
 )
