@@ -103,7 +103,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.FOREIGN: (
         NodeRefusedError,
         "the node belongs to another pool",
-        "`fawkes down` of that pool gives it back. " + _REFUSED_ALONE,
+        "`fawkes down` of that pool releases it. " + _REFUSED_ALONE,
     ),
     Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
     Exit.FENCED: (

@@ -71,7 +71,7 @@ def _written(folder: Path, files: Mapping[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         if Path(name).name != name or name.startswith("."):
-            raise UserError(f"the controller names a configuration file {name!r}", where=os.fspath(folder))
+            raise UserError(f"the controller sent a configuration file with the name {name!r}", where=os.fspath(folder))
         half = folder / f".{name}.{os.getpid()}"
         half.write_text(text, encoding="utf-8")
         half.replace(folder / name)

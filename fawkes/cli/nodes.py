@@ -23,8 +23,8 @@ LIVES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "lo
 def nodes(site: Site, lives: tuple[str, ...], cluster: str | None, folded: bool, output: str) -> None:
     """Show every node: MR-cluster, role, state, since when, and the reason.
 
-    "masters" marks the node that runs the masters of its MR-cluster. "seen" has the masters' view of a node if that is
-    news. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` shows
+    "masters" marks the node that runs the masters of its MR-cluster. "seen" shows how the masters see a node if that
+    differs from its state. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` shows
     more.
     """
     from fawkes.cli.ledger import known, ledger_of

@@ -48,7 +48,7 @@ class Spread:
                 "bringing a release to the nodes",
                 done=len(self.roots),
                 failed={host: error.what for host, error in self.failed.items()},
-                hint="Run it again: hosts that have it are left alone",
+                hint="Run it again; hosts that already have it are skipped",
             )
 
 

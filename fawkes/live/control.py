@@ -136,7 +136,7 @@ class ControlServer:
             return answer.result(self._answer_within_s)
         except TimeoutError:
             raise DeadlineError(
-                f"the controller took /{verb} but did not answer within {self._answer_within_s:g} s",
+                f"the controller accepted /{verb} but did not answer within {self._answer_within_s:g} s",
                 hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except CancelledError:

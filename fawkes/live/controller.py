@@ -308,7 +308,7 @@ class Controller:
 
     def _ended(self, by: str) -> None:
         if self._world is not None:
-            self._stop(self._world, f"{by} gave the pool back, and every node is clean", for_good=True)
+            self._stop(self._world, f"{by} released the whole pool, and every node is clean", for_good=True)
 
     def _reply(self, effect: Reply) -> None:
         if self._control_server is not None:

@@ -292,7 +292,7 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
         yield Problem(
             "left",
             f"it belongs to the pool {owner!r}",
-            f"`fawkes down` of that pool gives it back; if there is no such pool, remove {seen.node.work_dir}/lease",
+            f"`fawkes down` of that pool releases it; if there is no such pool, remove {seen.node.work_dir}/lease",
         )
     elif lease.get("node", seen.node.name) != seen.node.name:
         yield Problem(

@@ -107,7 +107,7 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
     starts = [entry.event for entry in store.entries(kinds=(Started.__name__,)) if entry.event.at_us < span.until_us]
     held = [event for event in starts if isinstance(event, Started)]
     if not held:
-        raise UserError("no engine had started before the end of that span", hint=_HINT)
+        raise UserError("no controller had started before the end of that span", hint=_HINT)
     ends = [max(span.since_us, event.at_us) for event in held[1:]] + [span.until_us]
     lasted = [end - max(span.since_us, event.at_us) for event, end in zip(held, ends, strict=True)]
     longest = held[lasted.index(max(lasted))]

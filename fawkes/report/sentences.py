@@ -148,7 +148,7 @@ OPERATORS: Mapping[str, Template] = {
     "drain-asked": operator(" takes {node} out of service: {reason}"),
     "discard-asked": operator(" discards the data on {node}: {reason}"),
     "pool-given-back": _pool_given_back,
-    "pool-empty": "Every MR-cluster is gone and every node is clean: the controller ends",
+    "pool-empty": "Every MR-cluster is gone and every node is clean: the controller stops",
     "retry-asked": operator(" asks for an immediate retry of {subject}"),
 }
 

@@ -179,7 +179,7 @@ def test_histories_are_kept_and_tell_what_jobs_asked_for(happened: Writer, tmp_p
     assert missing["b-0"] == "asked too late"
     assert "cannot be understood" in missing["b-1"]
     assert missing["b-2"] == "no answer"
-    assert missing["b-3"] == "YARN has no application of it, or no longer has it"
+    assert missing["b-3"] == "YARN no longer has an application of it"
     record = recorded(happened, tmp_path, histories=histories, missing=missing)
     kept = {path.name for path in (record.folder / "history").iterdir()}
     assert kept == {"a-0.1.json", "a-1.1.json", "a-2.1.json", "b-0.1.json", "b-1.1.json"}

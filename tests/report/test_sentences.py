@@ -336,7 +336,7 @@ SAID = [
     ),
     (
         Reason("pool-empty", {"by": "ann"}),
-        "Every MR-cluster is gone and every node is clean: the controller ends",
+        "Every MR-cluster is gone and every node is clean: the controller stops",
     ),
     (
         Reason("pool-kept", {"refusals": [{"code": "has-jobs", "facts": {"cluster": "c", "jobs": ["j-1"]}}]}),
