@@ -156,7 +156,7 @@ def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> Non
     assert [(one.name, one.tries) for one in played.posted] == [(name, 1) for _, name in expected]
     assert played.took_us == pytest.approx(90 * SECOND_US, abs=2 * SECOND_US)
     assert played.drift_us == 20 * SECOND_US  # `early` waited for its MR-cluster
-    assert played.in_words() == "2 MR-clusters and 5 jobs were asked for, at most 20s late"
+    assert played.in_words() == "2 MR-clusters and 5 jobs were requested, at most 20s late"
 
 
 @pytest.mark.parametrize(("until", "over_s"), [("gone", 90), ("ended", 41)])
