@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fawkes.cli.show import note, progress
+from fawkes.extras import needs
 
 
 @click.command()
@@ -22,6 +23,7 @@ from fawkes.cli.show import note, progress
 @click.option(
     "--pictures/--no-pictures", default=True, show_default=True, help="Also write PNG and PDF beside the tables."
 )
+@needs("fawkes paper", "offline")
 def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 
