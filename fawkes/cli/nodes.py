@@ -24,8 +24,8 @@ def nodes(site: Site, lives: tuple[str, ...], cluster: str | None, folded: bool,
     """Show every node: MR-cluster, role, state, since when, and the reason.
 
     "masters" marks the node that runs the masters of its MR-cluster. "seen" shows how the masters see a node if that
-    differs from its state. "waited for since" is set when an MR-cluster waits for the data on a node; `fawkes explain --node NODE` shows
-    more.
+    differs from its state. "waited for since" is set when an MR-cluster waits for the data on a node. For details, run
+    `fawkes explain --node NODE`.
     """
     from fawkes.cli.ledger import known, ledger_of
     from fawkes.cli.show import show
