@@ -39,7 +39,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     with fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
-            with progress("looking at", len(chosen)) as step:
+            with progress("check", len(chosen)) as step:
                 return Examination(fleet, chosen, hadoop, threads=ssh.fanout).look(step)
 
         seen = look()
