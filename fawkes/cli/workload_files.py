@@ -48,7 +48,7 @@ def _writable() -> tuple[str, ...]:
     return NAMES
 
 
-FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Input format (default: detected).")
+FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Input format.  [default: detected]")
 TO = click.option(
     "--to",
     type=_Names("format", _writable),

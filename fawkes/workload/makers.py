@@ -150,7 +150,7 @@ def of_trace(file: Path, jobs: int | None = None, *, per_minute: float | None = 
 
 _HERE = "fawkes.workload.makers"
 _JOBS = Key("jobs", int, "how many jobs")
-_RATE = Key("per_minute", float, "jobs a minute")
+_RATE = Key("per_minute", float, "jobs per minute")
 _THINK = Key("think_us", duration_us, "time from one job to the next, such as 10s")
 _CLUSTER = Key("cluster", str, "the MR-cluster that runs them")
 MAKERS: Mapping[str, Maker] = {
@@ -190,7 +190,7 @@ MAKERS: Mapping[str, Maker] = {
             "the workflow of BTWorld",
             "fawkes.btworld.load:workload_of",
             {
-                "size": Key("size_bytes", size_bytes, "size of the raw data, such as 100GB"),
+                "size": Key("size_bytes", size_bytes, "amount of raw data, such as 100GB"),
                 "queries": Key("queries", words, "only these queries, such as ToT,AH"),
                 "order": Key("order", one_of("sequential", "dependencies"), "sequential or dependencies"),
                 "think": _THINK,

@@ -76,7 +76,7 @@ def test_a_workload_of_the_paper_has_the_jobs_of_its_three_mr_clusters() -> None
 
 def test_synthetic_jobs_are_like_those_of_facebook() -> None:
     # references/simulators-and-workloads.md, section 2, of the whole day: 75.5 % map-only, 87.7 % with one map, 91.6 %
-    # with ten at most, 4.1 jobs a minute, 95 % of the inputs below 7.7 GB.
+    # with ten at most, 4.1 jobs per minute, 95 % of the inputs below 7.7 GB.
     summary = summary_of(like_facebook(6000, seed=1))
     assert summary.map_only == pytest.approx(0.755, abs=0.02)
     assert summary.one_map == pytest.approx(0.877, abs=0.02)
