@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number, plan_of
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, note, output_option, progress, say, show
+from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
 from fawkes.extras import needs
 
@@ -26,7 +28,11 @@ ALL = "all"
 @click.command()
 @click.argument("scenario")
 @click.option(
-    "--policies", default="TD,EQ,None", show_default=True, help="Policies by name or file, with commas between; or all."
+    "--policies",
+    default="TD,EQ,None",
+    show_default=True,
+    help="Policies by name or file, with commas between; or all.",
+    shell_complete=completion.policies,
 )
 @click.option(
     "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
@@ -155,42 +161,14 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
         names = [" ".join(filter(None, (row["policy"], row["settings"]))) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
-    show(table, _COLUMNS, output)
+    show(table, TABLES["compare"], output)
     if output == TABLE:
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
-            click.echo(
+            say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:+.1f} %"
-
-
-#: columns of any table that compares policies: who, how slow, and against whom
-COMPARED = (
-    Column("policy"),
-    Column("settings"),
-    Column("replays", right=True),
-    Column("slowdown_mean", "mean slowdown", number, right=True),
-    Column("slowdown_mean_low", "5 %", number, right=True),
-    Column("slowdown_mean_high", "95 %", number, right=True),
-)
-AGAINST = (
-    Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
-    Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
-    Column("change", text=_percent, right=True),
-    Column("p", text=lambda value: f"{value:.3g}", right=True),
-)
-_COLUMNS = (
-    *COMPARED,
-    Column("slowdown_least", "least", number, right=True),
-    Column("slowdown_middle", "median", number, right=True),
-    Column("slowdown_most", "most", number, right=True),
-    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
-    *AGAINST,
-)
