@@ -203,6 +203,11 @@ if [ -z "$state" ]; then
     claim=$dir/.$name.claim-$token
     if mkdir "$claim" 2>/dev/null; then
         state=claimed
+        # Another host may have brought it, and given up its claim, since the look above.
+        if has_manifest "$target" && whole "$target" >/dev/null 2>&1; then
+            rmdir "$claim"
+            state=there
+        fi
     elif [ -d "$claim" ]; then
         state=waits
     else
