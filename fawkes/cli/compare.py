@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fawkes.offline.work import Runner
 
 ALL = "all"
+#: of a picture
+_MOST_PANELS = 12
 
 
 @click.command()
@@ -76,6 +78,9 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _tell(rows, baseline, folder.folder, output)
+    picture = draw_divisions(grid, rows, folder.folder)
+    if picture is not None:
+        note(f"picture of the nodes under each policy: {picture}")
 
 
 def chosen(catalog: Catalog, names: str) -> list[Found]:
@@ -149,6 +154,27 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     if output == TABLE:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
+
+
+def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
+    """Write the picture of each policy's first replay, as PNG and PDF; the path of the PNG.
+
+    None, and no picture, when no row has the nodes. A picture has at most so many panels as fit a page.
+    """
+    from fawkes.offline.folder import write_picture
+    from fawkes.report.panels import Division, divisions
+
+    drawn = [
+        Division(f"{row['policy']} {row['settings']}".strip() + f": mean slowdown {number(row['slowdown_mean'])}",
+                 row["nodes"])
+        for row in rows
+        if "nodes" in row
+    ]  # fmt: skip
+    if not drawn:
+        return None
+    pool = len(next(iter(grid.scenarios.values())).nodes)
+    write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))
+    return folder / "nodes-over-time.png"
 
 
 def _percent(value: float) -> str:
