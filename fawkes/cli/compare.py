@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,13 +148,18 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     write_frame(folder / "table", pd.DataFrame(table))
     drawn = [row for row in table if row["slowdown_mean"] is not None]
     if drawn:
-        names = [" ".join(filter(None, (row["policy"], row["settings"]))) for row in drawn]
+        names = [name_of(row) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
     show(table, _COLUMNS, output)
     if output == TABLE:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """A policy with its settings, if it has any."""
+    return f"{row['policy']} {row['settings']}".strip()
 
 
 def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
@@ -165,11 +171,10 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
     from fawkes.report.panels import Division, divisions
 
     drawn = [
-        Division(f"{row['policy']} {row['settings']}".strip() + f": mean slowdown {number(row['slowdown_mean'])}",
-                 row["nodes"])
+        Division(f"{name_of(row)}: mean slowdown {number(row['slowdown_mean'])}", dict(row["nodes"]))
         for row in rows
         if "nodes" in row
-    ]  # fmt: skip
+    ]
     if not drawn:
         return None
     pool = len(next(iter(grid.scenarios.values())).nodes)

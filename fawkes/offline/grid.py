@@ -77,7 +77,8 @@ def _digest(*values: object) -> str:
 def run_cell(grid: Grid, cell: Cell) -> Row:
     """One run as plain values; FawkesError names the run that cannot finish.
 
-    The row of the first replay has ``nodes`` as well: for each MR-cluster the points of `report.steps.totals`.
+    The row of the first replay has ``nodes`` as well: each MR-cluster by its arrival, with its points of
+    `report.steps.totals`.
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
     try:
@@ -88,13 +89,15 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         # Not every kind of error comes through a pipe whole.
         kind = type(error) if type(error) in _PLAIN else FawkesError
         raise kind(error.what, where=f"{grid.name}, {cell}", hint=error.hint) from None
-    row = {
+    row: Row = {
         "fawkes": __version__,
         "variant": grid.variant(cell),
         **cell._asdict(),
         **outcome_of(store).plain(),
     }
-    return row | {"nodes": totals(held(store))} if cell.replay == DRAWN else row
+    if cell.replay == DRAWN:
+        row["nodes"] = [[name, [list(point) for point in points]] for name, points in totals(held(store)).items()]
+    return row
 
 
 class GridFolder:
