@@ -40,7 +40,7 @@ VERBS = {
     "dist": Verb("fawkes.cli.dist:dist", "Get, check and spread Hadoop releases."),
     "check": Verb("fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."),
     "run": Verb("fawkes.cli.run:run", "The controller: deploy MR-clusters and keep them balanced."),
-    "request": Verb("fawkes.cli.request:request", "Ask for an MR-cluster."),
+    "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),
     "release": Verb("fawkes.cli.release:release", "Give an MR-cluster back once its outputs are saved."),
     "submit": Verb("fawkes.cli.submit:submit", "Put a job into the queue of an MR-cluster."),
     "cancel": Verb("fawkes.cli.cancel:cancel", "Take a job back, waiting or running."),
