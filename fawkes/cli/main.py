@@ -37,7 +37,7 @@ VERBS = {
     "demo": Verb("fawkes.cli.demo:demo", "Three real Hadoop clusters on this machine, balanced before your eyes."),
     "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
     "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trying out and for tests."),
-    "dist": Verb("fawkes.cli.dist:dist", "Get, check and spread Hadoop releases."),
+    "dist": Verb("fawkes.cli.dist:dist", "Get, list and check Hadoop releases."),
     "check": Verb("fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."),
     "run": Verb("fawkes.cli.run:run", "The controller: deploy MR-clusters and keep them balanced."),
     "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),

@@ -8,7 +8,11 @@ from fawkes.config.site import Site
 
 
 @click.command()
-@click.option("--shadow", is_flag=True, help="Shadow mode: measure and decide about the MR-clusters that are running, but change nothing.")
+@click.option(
+    "--shadow",
+    is_flag=True,
+    help="Shadow mode: measure and decide about the MR-clusters that are running, but change nothing.",
+)
 @click.option("--preset", help="Preset of settings instead of the one in fawkes.toml.")
 @click.option("--policy", help="Weighting policy, by name or path, instead of the one in fawkes.toml.")
 @click.option("-v", "--verbose", count=True, help="Log more to standard error; twice for everything.")

@@ -25,7 +25,7 @@ _MOST_NAMES = 8
 def workload() -> None:
     """Look at workloads, convert and change them: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
 
-    The format of a file is recognised by what is in it; docs/workloads.md has all of them.
+    The format of a file is recognised by what is in it; the page `workloads` lists all formats.
     """
 
 

@@ -102,7 +102,7 @@ def read_policy(found: Found, settings: Settings, *, probe_cpu_s: float = PROBE_
         process.kill()
     if answer:
         raise ConfigError(
-            f"the policy {answer}", file=text.origin, hint="See docs/policies.md for what a policy answers"
+            f"the policy {answer}", file=text.origin, hint="The page `policies` says what a policy must answer"
         )
     return text
 

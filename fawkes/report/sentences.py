@@ -432,6 +432,6 @@ SENTENCES: Mapping[str, Template] = {
     "master-node": _master_node,
     "not-drained": "{node} is not out of service",
     "not-in-inventory": "{node} is no longer in the inventory: add it there, then restart the controller",
-    "shadow": "The controller runs in shadow mode: it measures and decides, but it changes nothing and takes no requests. "
+    "shadow": "The controller runs in shadow mode: it measures and decides, but changes nothing and takes no requests. "
     "To act, stop it with `fawkes down --keep` and start `fawkes run` without --shadow",
 }

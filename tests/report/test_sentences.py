@@ -367,8 +367,8 @@ SAID = [
     (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
     (
         Reason("minimum-above-pool", {"cluster": "c", "minimum": 9, "able": 8}),
-        "c needs 9 core nodes, but only 8 nodes that may be core nodes are in service: `fawkes nodes` shows the others, "
-        "and why they are not",
+        "c needs 9 core nodes, but only 8 nodes that may be core nodes are in service: "
+        "`fawkes nodes` shows the others, and why they are not",
     ),
     (
         Reason("maximum-below-minimum", {"cluster": "c", "minimum": 3, "able": 8, "maximum": 2}),
@@ -427,7 +427,7 @@ SAID = [
     ),
     (
         Reason("shadow", {"asked": "Requested"}),
-        "The controller runs in shadow mode: it measures and decides, but it changes nothing and takes no requests. "
+        "The controller runs in shadow mode: it measures and decides, but changes nothing and takes no requests. "
         "To act, stop it with `fawkes down --keep` and start `fawkes run` without --shadow",
     ),
     (Reason("new"), "New in the inventory"),
