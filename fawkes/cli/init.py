@@ -76,7 +76,7 @@ def write_examples(folder: Path) -> None:
 
 def _next_lines(folder: Path) -> list[str]:
     """The next steps, each command on a line of its own; in another folder they begin by going there."""
-    steps = NEXT_STEPS
+    steps: tuple[NextStep, ...] = NEXT_STEPS
     if folder.resolve() != Path.cwd():
         steps = (NextStep(f"cd {shlex.quote(str(folder))}", "type the rest there"), *steps)
     width = max(len(step.command) for step in NEXT_STEPS)

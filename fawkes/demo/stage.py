@@ -16,9 +16,13 @@ from typing import Any
 from fawkes import lab as labs
 from fawkes.cli.client import Client, NoControllerError
 from fawkes.config.site import Site
+from fawkes.core.model import ClusterLife
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.lab import Lab, LabSpec
+from fawkes.store.sqlite import LedgerReader
+from fawkes.units import SECOND_US
 from fawkes.workload.play import Say
+from fawkes.workload.story import points
 
 MARK = ".fawkes-demo"
 CONTROLLER_LOG = "controller.log"
@@ -26,6 +30,7 @@ CONTROLLER_LOG = "controller.log"
 _FAWKES = (sys.executable, "-m", "fawkes")
 _READY_S = 60.0
 _STOP_S = 10.0
+_STORY_US = 60 * SECOND_US
 _LOOK_S = 0.05
 _LAST_LINES = 5
 
@@ -136,6 +141,21 @@ def _stop(process: subprocess.Popen[Any]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def wait_for_story(site: Site, client: Client) -> None:
+    """Return as soon as all points of the story have happened, or every MR-cluster is gone.
+
+    DeadlineError after a minute, which is longer than an idle MR-cluster stays in the demo.
+    """
+
+    def over() -> bool | None:
+        with contextlib.closing(LedgerReader(site.state_dir)) as ledger:
+            if all(point.happened for point in points(ledger.entries())):
+                return True
+        return True if all(row["life"] == ClusterLife.GONE for row in client.rows("clusters")) else None
+
+    client.wait(over, "the last point of the story", limit_us=_STORY_US)
 
 
 def take_down(site: Site) -> float:

@@ -24,7 +24,7 @@ def requested(**details: str) -> Requested:
 
 
 def submitted(kind: str) -> Submitted:
-    details = JobDetails(kind=kind).plain()  # type: ignore[arg-type]
+    details = JobDetails(kind=kind).plain()
     return Submitted(at_us=1, spec=JobSpec(id=JobId("j"), cluster=ClusterId("c-1"), details=details), by="ann", ask="q")
 
 

@@ -123,7 +123,7 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     assert len(plan.nodes) == 8
     assert [len(one.all_jobs) for one in plan.demands] == [5, 4, 5]
     assert (third.behind, second.behind) == ("c-1", None)
-    assert first.jobs[1].spec.reference_us == 31 * SECOND_US
+    assert first.jobs[1].spec.reference_us == 27 * SECOND_US
     # The lab's limit holds offline as well.
     assert plan.constants.network_bytes_s == 5_000_000
 
