@@ -19,6 +19,7 @@ from fawkes.config.site import Site
 from fawkes.core.model import ClusterLife
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.lab import Lab, LabSpec
+from fawkes.report.history import clusters
 from fawkes.store.sqlite import LedgerReader
 from fawkes.units import SECOND_US
 from fawkes.workload.play import Say
@@ -143,19 +144,18 @@ def _stop(process: subprocess.Popen[Any]) -> None:
         process.wait()
 
 
-def wait_for_story(site: Site, client: Client) -> None:
-    """Return as soon as all points of the story have happened, or every MR-cluster is gone.
+def wait_for_story(site: Site, client: Client, *, limit_us: int = _STORY_US) -> None:
+    """Return as soon as the ledger has all points of the story, or every MR-cluster is gone.
 
-    DeadlineError after a minute, which is longer than an idle MR-cluster stays in the demo.
+    DeadlineError after ``limit_us``; its default is longer than an idle MR-cluster stays in the demo.
     """
 
     def over() -> bool | None:
         with contextlib.closing(LedgerReader(site.state_dir)) as ledger:
-            if all(point.happened for point in points(ledger.entries())):
-                return True
-        return True if all(row["life"] == ClusterLife.GONE for row in client.rows("clusters")) else None
+            happened = all(point.happened for point in points(ledger.entries()))
+            return True if happened or all(one.life is ClusterLife.GONE for one in clusters(ledger)) else None
 
-    client.wait(over, "the last point of the story", limit_us=_STORY_US)
+    client.wait(over, "the last point of the story", limit_us=limit_us)
 
 
 def take_down(site: Site) -> float:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from fawkes.catalog import Catalog
-from fawkes.cli.client import Client, NoControllerError
+from fawkes.cli.client import Client
 from fawkes.config.site import Site
 from fawkes.demo.stage import wait_for_story
+from fawkes.errors import DeadlineError
 from fawkes.offline.ledger import copied
 from fawkes.offline.plan import asked
 from fawkes.offline.read import read_plan
@@ -66,21 +68,12 @@ def test_all_points_happen_in_their_order(machine: str, tmp_path: Path) -> None:
     assert 0 < end_us - moments[-1] < 70 * SECOND_US
 
 
-def test_a_story_is_over_with_its_last_point(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    store = played("", tmp_path)
-    copied(store, site.state_dir)
-    # No controller is asked: the ledger has all points.
-    wait_for_story(site, Client(site))
-
-
-def test_a_story_that_is_not_over_asks_the_controller_what_is_left(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    site.inventory_file.touch()
-    half = MemoryStore()
+@pytest.mark.parametrize(("until_s", "over"), [(90, False), (1000, True)])
+def test_the_demo_waits_for_the_last_point_of_its_story(until_s: int, over: bool, tmp_path: Path) -> None:
+    site, part = Site(tmp_path), MemoryStore()
     for entry in played("", tmp_path).entries():
-        if entry.event.at_us < 90 * SECOND_US:
-            half.append(entry.event, entry.decision)
-    copied(half, site.state_dir)
-    with pytest.raises(NoControllerError):
-        wait_for_story(site, Client(site))
+        if entry.event.at_us < until_s * SECOND_US:
+            part.append(entry.event, entry.decision)
+    copied(part, site.state_dir)
+    with nullcontext() if over else pytest.raises(DeadlineError):
+        wait_for_story(site, Client(site), limit_us=10)
