@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from fawkes import __version__
+from fawkes import __version__, extras
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
 
@@ -122,6 +122,10 @@ class Program(click.Group):
             sys.exit(error.exit_status)
         except OSError as error:
             sys.exit(_system_error(error))
+        except ModuleNotFoundError as error:
+            missing = extras.explained(error, "this command")
+            _say(_defect(error) if missing is None else str(missing), error)
+            sys.exit(ExitStatus.FAILED if missing is None else missing.exit_status)
         except Exception as error:
             _say(_defect(error), error)
             sys.exit(ExitStatus.FAILED)

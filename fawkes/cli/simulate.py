@@ -11,6 +11,7 @@ import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
 from fawkes.config.site import Site
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.offline.beside import Beside
@@ -60,6 +61,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 )
 @output_option
 @click.pass_obj
+@needs("fawkes simulate", "offline")
 def simulate(
     site: Site,
     scenario: str,
