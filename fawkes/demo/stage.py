@@ -161,7 +161,7 @@ def wait_for_story(site: Site, client: Client, *, limit_us: int = _STORY_US) -> 
 def take_down(site: Site) -> float:
     """`fawkes down`: every node wiped, the controller stopped; the seconds it took. FawkesError when it fails."""
     began = time.monotonic()
-    command = [*_FAWKES, "--site", str(site.root), "down", "--yes", "--timeout", "60s"]
+    command = [*_FAWKES, "--site", str(site.root), "down", "--yes", "--timeout", "120s"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise FawkesError(f"`fawkes down` ended with {done.returncode}: {done.stderr.strip()}", where=str(site.root))
