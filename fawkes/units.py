@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+#: no real controller has a clock of the years before 1980
+_SIMULATED_BEFORE_US = 10 * 365 * 86_400 * 1_000_000
 SECOND_US = 1_000_000
 
 _DURATION_US = {"ms": 1_000, "s": SECOND_US, "m": 60 * SECOND_US, "h": 3600 * SECOND_US, "d": 86400 * SECOND_US}
@@ -63,5 +65,11 @@ def show_bytes(count: int) -> str:
 
 
 def show_time(at_us: int) -> str:
-    """A time of day in UTC, ISO 8601 with milliseconds; ``at_us`` counts from the epoch."""
+    """A time of day in UTC, ISO 8601 with milliseconds; ``at_us`` counts from the epoch.
+
+    A simulated run begins at 0. Its times count from its start: ``+00:05:20.000``, hours, minutes and seconds.
+    """
+    if 0 <= at_us < _SIMULATED_BEFORE_US:
+        seconds, milli = divmod(at_us // 1000, 1000)
+        return f"+{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{milli:03d}"
     return datetime.fromtimestamp(at_us / SECOND_US, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import TABLE, note
+from fawkes.cli.show import TABLE, note, warn
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.units import duration_us, show_bytes
 
@@ -58,7 +58,7 @@ def the_cluster(client: Client, name: str) -> dict[str, Any]:
     import difflib
 
     rows = client.rows("clusters", cluster=name)
-    if rows and rows[0]["life"] != GONE:
+    if rows and rows[0]["state"] != GONE:
         return rows[0]
     if rows:
         raise UserError(f"the MR-cluster {name!r} is gone already", hint="`fawkes events` tells what became of it")
@@ -78,12 +78,12 @@ def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mappi
     """List on stderr what a release does to the data and the jobs of these MR-clusters."""
     for cluster in clusters:
         jobs = f"{cluster['jobs_started']} jobs running, {cluster['jobs_queued']} waiting"
-        note(f"{cluster['cluster']} is {cluster['life']}: {cluster['nodes']} nodes, {jobs}")
+        warn(f"{cluster['cluster']} is {cluster['state']}: {cluster['nodes']} nodes, {jobs}")
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:
-            note(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
+            warn(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
         if not rows:
-            note("  no data")
+            warn("  no data")
 
 
 def size(count: int | None) -> str:
@@ -137,7 +137,7 @@ def wait_for_clusters(
 
 def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
     """Say how something stands if that is news; ``told`` remembers what was said."""
-    now = (row["life"], row.get("alert", ""))
+    now = (row["state"], row.get("alert", ""))
     if told.get(name) != now:
         told[name] = now
         note(f"{name}: {now[0]}" + (f" ({now[1]})" if now[1] else ""))
@@ -151,7 +151,7 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
         rows = [_known(client.rows("jobs", job=name), name) for name in names]
         for name, row in zip(names, rows, strict=True):
             tell_change(told, name, row)
-        return rows if all(row["life"] in ENDED for row in rows) else None
+        return rows if all(row["state"] in ENDED for row in rows) else None
 
     return client.wait(look, "the end of the jobs", limit_us=limit_us)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completion.jobs)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")
@@ -26,24 +28,21 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     client = Client(site)
     known = {name: the_job(client, name) for name in jobs}
     if dry_run:
-        show([row for row in known.values() if row], _JOBS, output)
+        show([row for row in known.values() if row], TABLES["cancel"], output)
         return
 
     def act(name: str) -> None:
         row = known[name]
         if row is None:
             raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
-        if row["life"] in ENDED:
-            raise UserError(f"the job {name!r} has {row['life']} already", hint="Nothing is left to cancel")
+        if row["state"] in ENDED:
+            raise UserError(f"the job {name!r} has {row['state']} already", hint="Nothing is left to cancel")
         client.post("cancel", {"job": name})
-        was = row["life"]
+        was = row["state"]
         tell(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue", output)
 
     for_each("cancelled", jobs, act)
     if wait:
         wait_for_jobs(client, jobs, limit_us)
     if output != TABLE:
-        show([row for name in jobs for row in client.rows("jobs", job=name)], _JOBS, output)
-
-
-_JOBS = (Column("job", "job"), Column("cluster", "MR-cluster"), Column("life", "life"), Column("attempt", "attempt"))
+        show([row for name in jobs for row in client.rows("jobs", job=name)], TABLES["cancel"], output)

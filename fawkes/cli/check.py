@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import TABLE, Column, note, output_option, progress
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, note, output_option, progress, warn
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("nodes", required=False, metavar="[NODES]")
+@click.argument("nodes", required=False, metavar="[NODES]", shell_complete=completion.nodes)
 @click.option("--trust", is_flag=True, help="Show the host keys that are not known yet, and accept them.")
 @click.option("--yes", is_flag=True, help="With --trust: do not ask.")
 @output_option
@@ -94,7 +96,7 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) ->
         note("there is no host whose key is unknown")
         return False
     for name, key in shown.items():
-        note(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
+        warn(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
     confirm("yes", what=f"These keys go into {inventory.known_hosts}. Are they those of your hosts?", yes=yes)
     for name, key in shown.items():
         fleet.trust(name, key)
@@ -106,9 +108,9 @@ def _show(verdicts: Sequence[Verdict], output: str) -> None:
 
     rows = [_row(verdict) for verdict in verdicts]
     if output != TABLE:
-        show(rows, _COLUMNS, output)
+        show(rows, TABLES["check"], output)
         return
-    show([_short(row) for row in rows], _SHORT, output)
+    show([_short(row) for row in rows], TABLES["check"], output)
     lines = _problems(verdicts)
     if lines:
         click.echo()
@@ -167,32 +169,3 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
         "disk": row["free_bytes"] is not None and show_bytes(row["free_bytes"]),
     }
     return short | {name: text for name, text in more.items() if text and row[name] == "ok"}
-
-
-_CHECKED = (
-    Column("ssh", "SSH"),
-    Column("key", "host key"),
-    Column("names"),
-    Column("java", "Java"),
-    Column("clock"),
-    Column("disk"),
-    Column("memory"),
-    Column("ports"),
-    Column("left"),
-    Column("tools"),
-    Column("shell"),
-    Column("logout"),
-)
-_SHORT = (Column("node"), Column("result"), *_CHECKED)
-_COLUMNS = (
-    Column("node"),
-    Column("address"),
-    Column("result"),
-    *_CHECKED,
-    Column("java_home"),
-    Column("java_version"),
-    Column("clock_us"),
-    Column("free_bytes"),
-    Column("shell_us"),
-    Column("problems"),
-)

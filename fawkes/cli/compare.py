@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number, plan_of
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, note, output_option, progress, say, show
+from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
 from fawkes.extras import needs
 
@@ -28,7 +30,13 @@ _MOST_PANELS = 12
 
 @click.command()
 @click.argument("scenario")
-@click.option("--policies", default="TD,EQ,None", show_default=True, help="Names or files, with commas; or all.")
+@click.option(
+    "--policies",
+    default="TD,EQ,None",
+    show_default=True,
+    help="Names or files, with commas; or all.",
+    shell_complete=completion.policies,
+)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
 @click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
 @click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")
@@ -153,12 +161,13 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
         names = [name_of(row) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
-    show(table, _COLUMNS, output)
+    show(table, TABLES["compare"], output)
     if output == TABLE:
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
-            click.echo(
+            say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
@@ -179,7 +188,7 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
     from fawkes.report.panels import Division, divisions
 
     drawn = [
-        Division(f"{name_of(row)}: mean slowdown {number(row['slowdown_mean'])}", dict(row["nodes"]))
+        Division(f"{name_of(row)}{_slowdown(row['slowdown_mean'])}", dict(row["nodes"]))
         for row in rows
         if "nodes" in row
     ]
@@ -190,30 +199,6 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
     return folder / "nodes-over-time.png"
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:+.1f} %"
-
-
-#: columns of any table that compares policies: who, how slow, and against whom
-COMPARED = (
-    Column("policy"),
-    Column("settings"),
-    Column("replays", right=True),
-    Column("slowdown_mean", "mean slowdown", number, right=True),
-    Column("slowdown_mean_low", "5 %", number, right=True),
-    Column("slowdown_mean_high", "95 %", number, right=True),
-)
-AGAINST = (
-    Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
-    Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
-    Column("change", text=_percent, right=True),
-    Column("p", text=lambda value: f"{value:.3g}", right=True),
-)
-_COLUMNS = (
-    *COMPARED,
-    Column("slowdown_least", "least", number, right=True),
-    Column("slowdown_middle", "median", number, right=True),
-    Column("slowdown_most", "most", number, right=True),
-    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
-    *AGAINST,
-)
+def _slowdown(value: float | None) -> str:
+    """For the title of a panel; nothing where no job has a reference time."""
+    return "" if value is None else f": mean slowdown {value:.2f}"

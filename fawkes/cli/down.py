@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.drain import NODES
+from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 from fawkes.core.model import Reason
@@ -55,9 +55,7 @@ def down(
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
-        from fawkes.cli.release import AT_STAKE
-
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
         _would_go(client, discard_data, force)
         return
     tell_at_stake(clusters, outputs, discard_data)
@@ -74,24 +72,24 @@ def down(
     nodes = _follow(client, limit_us)
     tell("The controller has stopped: every node is wiped and free", output)
     if output != TABLE:
-        show(nodes, NODES, output)
+        show(nodes, TABLES["drain"], output)
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
-    return [row for row in client.rows("clusters") if row["life"] != GONE]
+    return [row for row in client.rows("clusters") if row["state"] != GONE]
 
 
 def _would_go(client: Client, discard: bool, force: bool) -> None:
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
 
     refused = _refusals(client, discard, force)
-    note(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
+    warn(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
 
 
 def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
     """The MR-clusters that the controller would refuse to release; each refusal is told on stderr."""
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
     from fawkes.report.sentences import sentence
 
     try:
@@ -101,7 +99,7 @@ def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
         if not refusals:
             raise
         for one in refusals:
-            note(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
+            warn(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
         return [one["facts"]["cluster"] for one in refusals]
     return []
 
@@ -142,8 +140,8 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
 
 def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
     """PartialError when the wiping of lost nodes alone is left."""
-    lost = {row["node"]: row["alert"] or "does not answer" for row in nodes if row["life"] == "lost"}
-    if lost and not any(row["life"] == "cleaning" for row in nodes):
+    lost = {row["node"]: row["alert"] or "does not answer" for row in nodes if row["state"] == "lost"}
+    if lost and not any(row["state"] == "cleaning" for row in nodes):
         raise PartialError(
             "wiped",
             done=len(nodes) - len(lost),
@@ -175,4 +173,4 @@ def _stop(client: Client, why: str, output: str) -> None:
     client.wait(look, "the controller's end")
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
-        show(nodes, NODES, output)
+        show(nodes, TABLES["drain"], output)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ CORE = "core"
 
 
 @click.command()
-@click.argument("nodes", metavar="NODE")
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
 @click.option("--reason", required=True, help="Why, for whoever looks at the node later.")
 @click.option("--discard-data", is_flag=True, help="Give up the data on a node that an MR-cluster waits for.")
 @click.option("--yes", is_flag=True, help="With --discard-data: do not ask for the name to be typed.")
@@ -62,7 +64,7 @@ def drain(
     client = Client(site)
     known = the_nodes(client, names)
     if dry_run:
-        show(list(known.values()), NODES, output)
+        show(list(known.values()), TABLES["drain"], output)
         return
 
     if discard_data:
@@ -77,7 +79,7 @@ def drain(
         _wait(client, names, limit_us)
         tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
     if output != TABLE:
-        show(list(the_nodes(client, names).values()), NODES, output)
+        show(list(the_nodes(client, names).values()), TABLES["drain"], output)
 
 
 def node_names(text: str) -> tuple[str, ...]:
@@ -108,16 +110,16 @@ def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: boo
     """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
     from fawkes.cli.acting import confirm
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
     from fawkes.core.model import Reason
 
     for name, row in rows.items():
-        if row["life"] not in _HOLDING:
-            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["life"]}))
+        if row["state"] not in _HOLDING:
+            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["state"]}))
     for name, row in rows.items():
-        note(f"{name} is {row['life']}: {row['alert'] or 'nothing is known to be wrong'}")
+        warn(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
         for line in _at_risk(row):
-            note(f"  {line}")
+            warn(f"  {line}")
     confirm(nodes, what="This gives up the data on it: blocks that are nowhere else are lost.", yes=yes)
 
 
@@ -134,10 +136,10 @@ def _at_risk(row: Mapping[str, Any]) -> list[str]:
 
 
 def _now(row: Mapping[str, Any]) -> str:
-    if row["life"] == LOST:
+    if row["state"] == LOST:
         where = f" and its data is proven to be elsewhere in {row['cluster']}" if row["cluster"] else ""
         return f"is lost: it goes out of service when it has been wiped{where}"
-    if row["life"] == OUT:
+    if row["state"] == OUT:
         return "was out of service already and stays so"
     if row["role"] == CORE:
         return f"leaves {row['cluster']} once another core node serves in its place, and then goes out of service"
@@ -155,15 +157,6 @@ def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
         rows = the_nodes(client, names)
         for name, row in rows.items():
             tell_change(told, name, row)
-        return True if all(row["life"] == OUT for row in rows.values()) else None
+        return True if all(row["state"] == OUT for row in rows.values()) else None
 
     client.wait(look, "the drain", limit_us=limit_us)
-
-
-NODES = (
-    Column("node", "node"),
-    Column("life", "life"),
-    Column("cluster", "MR-cluster"),
-    Column("role", "role"),
-    Column("keep_out", "kept out because"),
-)

@@ -11,12 +11,13 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--csh", is_flag=True, help="For csh and tcsh instead of sh, bash and zsh.")
 @click.pass_obj
 def env(site: Site, cluster: str, csh: bool) -> None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import click
 
-from fawkes.cli.show import TABLE, Column, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option, show
 from fawkes.errors import RefusedError
 
 EXAMPLES = Path(__file__).parent.parent / "config" / "examples"
@@ -52,7 +53,7 @@ def init(folder: Path, dry_run: bool, output: str) -> None:
     if not dry_run:
         write_examples(folder)
     rows = [{"file": str(folder / name), "written": not dry_run} for name in FILES]
-    show(rows, (Column("file"), Column("written", text=lambda done: "yes" if done else "no (dry run)")), output)
+    show(rows, TABLES["init"], output)
     if output == TABLE and not dry_run:
         click.echo("\n" + "\n".join(_next_lines(folder)))
 

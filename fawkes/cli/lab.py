@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fawkes.cli.show import Column, note, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, output_option, show
 from fawkes.extras import needs
 
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ def status(site: Path | None, name: str, output: str) -> None:
     """Show the hosts of a lab: on, off or paused, and whether their cable is cut."""
     from dataclasses import asdict
 
-    columns = [Column(key) for key in ("host", "address", "state", "network")]
-    show([asdict(row) for row in _find(site, name).status()], columns, output)
+    show([asdict(row) for row in _find(site, name).status()], TABLES["lab status"], output)
 
 
 @lab.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

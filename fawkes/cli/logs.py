@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
-@click.option("--node", help="Only what this node has.")
-@click.option("--job", help="Only what this job wrote: its launcher and its tasks.")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.option("--node", help="Only what this node has.", shell_complete=completion.nodes)
+@click.option("--job", help="Only what this job wrote: its launcher and its tasks.", shell_complete=completion.jobs)
 @click.option(
     "--lines", type=click.IntRange(min=0), default=200, show_default=True, help="The last lines of each; 0 is all."
 )

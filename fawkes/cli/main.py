@@ -14,13 +14,16 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from fawkes import __version__, extras
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 INTERRUPTED = 130
 
@@ -90,13 +93,22 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, with a suggestion for a verb that does not exist."""
-        if args and args[0] not in self.verbs and not args[0].startswith("-"):
+        if args and args[0] not in self.verbs and not args[0].startswith("-") and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(args[0], self.verbs, n=1)
             advice = f"Did you mean {near[0]!r}?" if near else "`fawkes --help` lists the verbs."
             raise click.UsageError(f"No such verb {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Verbs and options that begin with what was typed: no import."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=verb.help) for name, verb in self.verbs.items() if name.startswith(incomplete)
+        ]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines from the table: no import."""
@@ -179,9 +191,10 @@ CONTEXT = {"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder with fawkes.toml, inventory.toml and clusters/.",
 )
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on standard error; errors are shown.")
 @click.version_option(__version__, prog_name="fawkes")
 @click.pass_context
-def cli(ctx: click.Context, site: Path) -> None:
+def cli(ctx: click.Context, site: Path, quiet: bool) -> None:
     """Balance several MapReduce clusters on one pool of nodes.
 
     Each option can also be set by the environment: FAWKES_SITE, FAWKES_RUN_SHADOW and so on.

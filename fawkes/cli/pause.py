@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
@@ -24,7 +25,4 @@ def pause(site: Site, reason: str, output: str) -> None:
     Client(site).post("pause", {"reason": reason})
     tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
     if output != TABLE:
-        show([{"voluntary_moves": "paused", "reason": reason}], VOLUNTARY, output)
-
-
-VOLUNTARY = (Column("voluntary_moves"), Column("reason"))
+        show([{"voluntary_moves": "paused", "reason": reason}], TABLES["pause"], output)

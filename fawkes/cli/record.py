@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.events import Moment
-from fawkes.cli.show import JSON, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import JSON, note, output_option, progress, show
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -107,15 +108,14 @@ def _platform(site: Site) -> Platform:
 def _tell(made: Record, output: str) -> None:
     """What the record does not have, a row for each reason; record.json names every job."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for what, found in (("left out", made.left_out), ("no history", made.missing)):
+    for what, found in (("skipped", made.left_out), ("no history", made.missing)):
         for name, why in found.items():
             groups.setdefault((what, why), []).append(name)
-    rows = [{"what": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()]
+    rows = [
+        {"problem": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()
+    ]
     if rows or output == JSON:
-        show(rows, _COLUMNS, output)
+        show(rows, TABLES["record"], output)
     for text in made.notes:
         note(f"note: {text}")
     note(f"{len(made.known)} jobs of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")
-
-
-_COLUMNS = (Column("what"), Column("count", right=True), Column("first"), Column("why"))

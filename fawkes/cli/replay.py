@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.simulate import plan_of
 from fawkes.config.fields import size
 from fawkes.config.site import Site
@@ -71,10 +71,10 @@ def replay(
         jar = load_jar(note)
         step("load jobs")
     client = Client(site)
-    running = {row["cluster"] for row in client.rows("clusters") if row["life"] == "running"}
+    running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
     parts = _stages(site, plan, demands, running, jar, size(data))
     if dry_run:
-        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], _PLANNED, output)
+        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None
     folder = out or Path(f"replay-{plan.name}")
     rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
@@ -159,7 +159,7 @@ def _play_before(
     )
     for job in before.jobs:
         for row in client.rows("jobs", job=job.spec.id):
-            if row["life"] != "succeeded":
+            if row["state"] != "succeeded":
                 raise FawkesError(
                     f"the data could not be written: {row['why']}",
                     where=job.spec.id,
@@ -182,10 +182,7 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
     total = summary(rows)
     write_json(folder / "replay.json", {"jobs": plain(rows), "total": total})
-    if output == JSON:
-        click.echo(json.dumps({"version": JSON_VERSION, "rows": plain(rows), "total": total}, indent=2))
-    else:
-        show(plain(rows), _COLUMNS, output)
+    show(plain(rows), TABLES["replay"], output, envelope={"total": total})
     if rows:
         note(
             f"{total['launched_within_1s']:.0%} of {total['jobs']} jobs were launched within 1 s of their time (median "
@@ -202,13 +199,13 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
 def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
     clusters = [
-        {"part": part, "what": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
+        {"part": part, "action": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
         for one in workload.clusters
     ]
     jobs = [
         {
             "part": part,
-            "what": "submit",
+            "action": "submit",
             "name": one.spec.id,
             "cluster": one.spec.cluster,
             "at_s": one.delay_us / 1e6,
@@ -218,28 +215,3 @@ def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
         for one in workload.jobs
     ]
     return [*clusters, *jobs]
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f} s"
-
-
-_PLANNED = (
-    Column("part", "PART"),
-    Column("what", "WHAT"),
-    Column("name", "NAME"),
-    Column("cluster", "MR-CLUSTER"),
-    Column("at_s", "AT", _seconds, right=True),
-    Column("behind", "BEHIND"),
-    Column("does", "DOES"),
-)
-_COLUMNS = (
-    Column("job", "JOB"),
-    Column("cluster", "MR-CLUSTER"),
-    Column("due_s", "DUE", _seconds, right=True),
-    Column("late_s", "LATE", _seconds, right=True),
-    Column("start_drift_s", "YARN", _seconds, right=True),
-    Column("run_s", "RAN", _seconds, right=True),
-    Column("slowdown", "SLOWDOWN", "{:.2f}".format, right=True),
-    Column("life", "STATE"),
-)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 
 
@@ -14,7 +15,11 @@ from fawkes.config.site import Site
     help="Shadow mode: measure and decide about the MR-clusters that are running, but change nothing.",
 )
 @click.option("--preset", help="Preset of settings instead of the one in fawkes.toml.")
-@click.option("--policy", help="Weighting policy, by name or path, instead of the one in fawkes.toml.")
+@click.option(
+    "--policy",
+    help="Weighting policy, by name or path, instead of the one in fawkes.toml.",
+    shell_complete=completion.policies,
+)
 @click.option("-v", "--verbose", count=True, help="Log more to standard error; twice for everything.")
 @click.pass_obj
 def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbose: int) -> None:

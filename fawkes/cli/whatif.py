@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.compare import AGAINST, COMPARED, chosen
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number
+from fawkes.cli.compare import chosen
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.simulate import Setting
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 from fawkes.extras import needs
@@ -25,7 +26,13 @@ Share = click.FloatRange(min=0)
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.option("--policies", default="all", show_default=True, help="Names or files, with commas; or all.")
+@click.option(
+    "--policies",
+    default="all",
+    show_default=True,
+    help="Names or files, with commas; or all.",
+    shell_complete=completion.policies,
+)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
 @click.option("--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Shaken runs of each.")
 @click.option("--spread", type=Duration(), default="10s", show_default=True, help="How far arrivals are shaken.")
@@ -84,29 +91,15 @@ def whatif(
 
 def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
     if output == JSON:
-        said = {"version": JSON_VERSION, "line": verdict.line(), "recorded": verdict.plain(), "rows": rows}
-        click.echo(json.dumps(said, indent=2, allow_nan=False))
+        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
         return
     if output == CSV:
         note(verdict.line())
     else:
-        click.echo(f"{verdict.line()}\n")
-    show(rows, _COLUMNS, output)
+        say(verdict.line())
+        say("")
+    show(rows, TABLES["whatif"], output)
     if output == TABLE:
         against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {against}, paired")
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
-
-
-_COLUMNS = (
-    Column("rank", right=True),
-    *COMPARED,
-    Column("slowdown_median", "median slowdown", number, right=True),
-    Column("makespan_s", "makespan (s)", _whole, right=True),
-    Column("makespan_s_low", "5 %", _whole, right=True),
-    Column("makespan_s_high", "95 %", _whole, right=True),
-    *AGAINST,
-)
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {against}, paired")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import Column, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import output_option, show
 from fawkes.cli.simulate import Setting
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
 
@@ -102,7 +103,7 @@ def make(
                 {"maker": one.name, "makes": one.title, "keys": {key: entry.help for key, entry in one.keys.items()}}
                 for one in MAKERS.values()
             ],
-            _MAKERS,
+            TABLES["workload make"],
             output,
         )
         return
@@ -288,10 +289,3 @@ def _change(
 def _above_nothing(option: str, us: int) -> None:
     if us <= 0:
         raise click.UsageError(f"{option} must be more than nothing.")
-
-
-_MAKERS = (
-    Column("maker"),
-    Column("makes"),
-    Column("keys", "--set", lambda keys: "; ".join(f"{key}: {text}" for key, text in keys.items())),
-)

@@ -94,8 +94,8 @@ def _job_row(job: JobState, start_us: int) -> Row:
     return {
         "job": job.id,
         "cluster": job.cluster,
-        "result": job.life.value,
-        "attempts": job.attempt,
+        "state": job.life.value,
+        "attempt": job.attempt,
         "submitted_s": _seconds(job.submitted_us - start_us),
         "wait_s": _seconds(job.wait_us),
         "run_s": _seconds(job.run_us),
@@ -117,9 +117,9 @@ def _move_rows(moves: Sequence[Move], start_us: int) -> Iterator[Row]:
         yield {
             "begun_us": first.begun_us,
             "at_s": _seconds(first.begun_us - start_us),
-            "nodes": fold(sorted(move.node for move in alike)),
-            "source": first.source or None,
-            "target": first.target or None,
+            "node_set": fold(sorted(move.node for move in alike)),
+            "from_cluster": first.source or None,
+            "to_cluster": first.target or None,
             "role": first.role,
             "took_s": _seconds(max(ended) - first.begun_us) if len(ended) == len(alike) else None,
             "why": "; then ".join(dict.fromkeys(_reasons(alike))),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fawkes import __version__
+from fawkes import __version__, writing
 from fawkes.errors import FawkesError, RefusedError, UserError
 from fawkes.offline.outcome import Outcome
 from fawkes.store.base import Reader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUN_FILE = "run.json"
-FORMAT = 1
+FORMAT = 2
 """Of run.json and grid.json; another number is another layout of the folder."""
 
 
@@ -64,17 +64,8 @@ def write_json(file: Path, value: Any) -> None:
 
 def write_text(file: Path, text: str) -> None:
     """The same for a file of text."""
-    handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(draft).chmod(0o644)
-        os.replace(draft, file)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with writing.whole(file) as out:
+        out.write(text.encode())
 
 
 @contextlib.contextmanager

@@ -104,7 +104,7 @@ def _tick(store: Reader, found: Tick) -> Explanation:
     if started is not None and started.shadow:
         lines.append(Line("The controller runs in shadow: this is what it would do, and nothing was done"))
     lines += _followed(store, found)
-    return Explanation(title, tuple(lines), tuple(_rows(found)))
+    return Explanation(title, tuple(lines), tuple(found.rows))
 
 
 def _figures_in_words(found: Tick) -> list[Line]:
@@ -138,11 +138,6 @@ def _leaving_order(settings: Settings) -> list[str]:
     return [*order, "by name"]
 
 
-def _rows(found: Tick) -> list[Row]:
-    """The figures of a tick for each MR-cluster."""
-    return [{"cluster": name, **figures} for name, figures in found.clusters.items()]
-
-
 def _followed(store: Reader, found: Tick) -> list[Line]:
     """Nodes that joined until the next tick: they had to be left, wiped and verified first."""
     joined: list[Reason] = []
@@ -173,7 +168,7 @@ def explain_node(store: Reader, name: str) -> Explanation:
     if behind is None:
         return Explanation(f"Node {name}", tuple(lines))
     lines += [Line(f"It was decided at tick {behind.number}, {show_time(behind.at_us)}"), *_figures_in_words(behind)]
-    return Explanation(f"Node {name}", tuple(lines), tuple(_rows(behind)))
+    return Explanation(f"Node {name}", tuple(lines), tuple(behind.rows))
 
 
 def _between(numbers: Iterable[int], steps: tuple[int, int]) -> list[int]:
@@ -215,7 +210,7 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
         return Explanation(f"MR-cluster {name}", (*lines, *recent))
     at = [Line(f"At the latest tick, {found.number} ({show_time(found.at_us)}):"), *_figures_in_words(found)]
     verdict = lines_of([reason for reason in found.reasons if reason.code == "tick"])
-    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(_rows(found)))
+    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(found.rows))
 
 
 def node_in_words(state: NodeState) -> str:
@@ -271,7 +266,13 @@ def as_plain(explanation: Explanation) -> dict[str, Any]:
     return {
         "title": explanation.title,
         "lines": [
-            {"text": line.text, "at_us": line.at_us, "seq": line.seq, "code": line.code, "facts": dict(line.facts)}
+            {
+                "step": line.seq,
+                "time": None if line.at_us is None else show_time(line.at_us),
+                "text": line.text,
+                "code": line.code,
+                "facts": dict(line.facts),
+            }
             for line in explanation.lines
         ],
         "figures": [dict(row) for row in explanation.figures],

@@ -36,7 +36,7 @@ _STORED = {
 
 
 def node_row(state: NodeState, *, master: bool) -> Row:
-    """A node: owner, role, life, since when and why, how its masters see it, and what keeps it out.
+    """A node: owner, role, state, since when and why, how its masters see it, and what keeps it out.
 
     ``master``: the masters of its MR-cluster run on it. ``seen`` is how the masters see it where that is news,
     ``waited_since`` since when its MR-cluster waits for its data. Numbers of files are None when they are not known.
@@ -47,7 +47,7 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "node": state.node.id,
         "site": state.node.site,
         "capacity": state.node.capacity_milli / 1000,
-        "life": state.life.value,
+        "state": state.life.value,
         "cluster": state.owner,
         "role": None if state.role is None else state.role.value,
         "master": master,
@@ -59,6 +59,7 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "keep_out": state.keep_out,
         "back": None if state.back_us is None else show_time(state.back_us),
         "alert": state.alert,
+        "brief": state.alert or sentence(why),
         "waited_since": show_time(state.since_us) if waited_for(state) else None,
         "seen": seen_in_words(state),
         "compute": None if state.sight is None else state.sight.compute.value,

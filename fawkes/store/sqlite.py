@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 LEDGER_FILE = "ledger.sqlite"
 _SNAPSHOTS_KEPT = 2
+_REASONS = '"reasons":[{'
 
 
 class LedgerReader:
@@ -50,11 +51,24 @@ class LedgerReader:
             raise
         self._steps = steps.Steps(self._db, self.path)
 
-    def entries(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Entry]:
-        """The steps after number ``after``, oldest first; only those of the classes ``kinds`` unless it is empty."""
-        found = self._steps.after(after, kinds=kinds)
+    def entries(self, after: int = 0, *, kinds: Sequence[str] = (), last: int = steps.NO_END) -> Iterator[Entry]:
+        """The steps after number ``after`` up to ``last``, oldest first; of the classes ``kinds`` only, if any."""
+        found = self._steps.after(after, kinds=kinds, last=last)
         while (row := self._ask(lambda: next(found, None))) is not None:
             yield self._entry(row)
+
+    def count(self, last: int, *, after: int = 0, kinds: Sequence[str] = (), deciding: bool = False) -> int:
+        """How many steps there are after ``after`` up to ``last``; of the classes ``kinds``, if any.
+
+        ``deciding``: only those whose decision has reasons. They are told by their text: reading them as `entries`
+        does takes five times as long.
+        """
+        if not kinds and not deciding:
+            return max(last - after, 0)
+        found, count = self._steps.after(after, kinds=kinds, last=last), 0
+        while (row := self._ask(lambda: next(found, None))) is not None:
+            count += not deciding or _REASONS in row.decision
+        return count
 
     def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
         """The steps as they are stored: number, text of the event, text of the decision."""

@@ -17,7 +17,7 @@ from fawkes.errors import RefusedError
 BLOCK = 256
 _BLOCK_BYTES, _BLOCK_LEAST = 4_000_000, 8
 _PAGE = 200
-_NO_END = 2**62
+NO_END = 2**62
 _CACHED = 2
 #: the checksum before the first row behind the last block
 _BEFORE = "(SELECT k.digest FROM blocks k WHERE k.first < e.seq AND k.last = e.seq - 1 ORDER BY k.first DESC LIMIT 1)"
@@ -92,7 +92,7 @@ class Steps:
         """The step of that number, checked; None when there is none."""
         return next(self.after(seq - 1, last=seq), None) if seq > 0 else None
 
-    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = _NO_END) -> Iterator[Row]:
+    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = NO_END) -> Iterator[Row]:
         """The steps after number ``seq``, oldest first, each one checked; without ``kinds`` none may be missing.
 
         At most to the step ``last``. Read in pages: a reading transaction that stays open would keep the writer from

@@ -269,15 +269,15 @@ class _Player:
         lives = {row["cluster"]: row for row in self._patiently(lambda: self.controller.rows("clusters"))}
         for name in self.requested:
             row = lives.get(name)
-            gone = row is None or row["life"] == ClusterLife.GONE
-            if row is not None and row["life"] == ClusterLife.RUNNING:
+            gone = row is None or row["state"] == ClusterLife.GONE
+            if row is not None and row["state"] == ClusterLife.RUNNING:
                 self.running.setdefault(name, self._now_us())
             if gone:
                 self._check_gone(name, items)
         left = self._jobs_left() if until != "gone" or self._behind(items) else False
         if until == "gone":
             names = set(self.requested)
-            return not any(row["life"] != ClusterLife.GONE for name, row in lives.items() if name in names)
+            return not any(row["state"] != ClusterLife.GONE for name, row in lives.items() if name in names)
         return not left and (until == "ended" or all(name in self.running for name in self.requested))
 
     def _behind(self, items: Sequence[_Item]) -> bool:
@@ -286,7 +286,7 @@ class _Player:
     def _jobs_left(self) -> bool:
         """See which jobs have ended; whether any of ours has not. One that is not told of any more ended long ago."""
         rows = self._patiently(lambda: self.controller.rows("jobs"))
-        there = {row["job"] for row in rows if row["life"] not in ENDED_JOBS}
+        there = {row["job"] for row in rows if row["state"] not in ENDED_JOBS}
         left = False
         for one in self.posted:
             if one.verb == "submit" and one.name in there:

@@ -166,15 +166,15 @@ def test_request_needs_no_release_of_the_cache_when_the_site_has_one(run: Run, s
 
 
 def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World) -> None:
-    world.later("c-1", {"life": "deploying"}, {"life": "loading"}, {"life": "running"})
+    world.later("c-1", {"state": "deploying"}, {"state": "loading"}, {"state": "running"})
     result = run("request", "c-1", "--wait", "-o", "json")
     assert result.exit_code == 0
     assert result.stderr.splitlines()[1:] == ["c-1: waiting", "c-1: deploying", "c-1: loading", "c-1: running"]
-    assert json.loads(result.stdout)["rows"][0]["life"] == "running"
+    assert json.loads(result.stdout)["rows"][0]["state"] == "running"
 
 
 def test_request_that_waits_for_one_that_fails_is_a_failure(run: Run, world: World) -> None:
-    world.later("c-1", {"life": "retiring", "failed": "node01 has no Java"})
+    world.later("c-1", {"state": "retiring", "failed": "node01 has no Java"})
     result = run("request", "c-1", "--wait")
     assert result.exit_code == 1
     assert "c-1: node01 has no Java" in result.stderr
@@ -263,7 +263,7 @@ def test_release_lists_what_nobody_declared(run: Run, loaded: World) -> None:
 
 def test_release_waits_until_it_is_gone_and_tells_alerts(run: Run, loaded: World) -> None:
     loaded.later(
-        "c-1", {"life": "saving", "alert": "/keep is full"}, {"life": "retiring", "alert": ""}, {"life": "gone"}
+        "c-1", {"state": "saving", "alert": "/keep is full"}, {"state": "retiring", "alert": ""}, {"state": "gone"}
     )
     result = run("release", "c-1", "--yes", "--wait")
     assert result.exit_code == 0
@@ -335,7 +335,7 @@ def test_submit_a_file_gives_it_a_new_name_each_time(run: Run, site: Path, loade
 
 def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World) -> None:
     (site / "j.toml").write_text('id = "once"\nkind = "class"\nclass = "org.x.Sort"\n')
-    loaded.jobs["once"] = job("once", life="succeeded")
+    loaded.jobs["once"] = job("once", state="succeeded")
     result = run("submit", "c-1", str(site / "j.toml"))
     assert result.exit_code == 2
     assert "there is a job 'once' already (succeeded)" in result.stderr
@@ -371,15 +371,15 @@ def test_a_missing_jar_is_told_without_a_controller(run: Run) -> None:
 
 
 def test_submit_waits_for_the_end(run: Run, loaded: World) -> None:
-    loaded.later("j-1", {"life": "running"}, {"life": "succeeded", "run_us": 4_200_000})
+    loaded.later("j-1", {"state": "running"}, {"state": "succeeded", "run_s": 4.2})
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait", "-o", "json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["rows"][0]["run_us"] == 4_200_000
+    assert json.loads(result.stdout)["rows"][0]["run_s"] == 4.2
     assert result.stderr.splitlines()[-1] == "j-1: succeeded"
 
 
 def test_a_job_that_was_waited_for_and_fails_is_a_failure(run: Run, loaded: World) -> None:
-    loaded.later("j-1", {"life": "failed", "why": "exit code 3", "log": "/srv/j-1/stderr"})
+    loaded.later("j-1", {"state": "failed", "why": "exit code 3", "log": "/srv/j-1/stderr"})
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait")
     assert result.exit_code == 1
     assert "j-1: the job failed: exit code 3. Its log: /srv/j-1/stderr" in result.stderr
@@ -391,7 +391,7 @@ def test_a_dry_run_of_submit_needs_no_controller(run: Run) -> None:
 
 
 def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:
-    loaded.jobs = {"j-1": job("j-1"), "j-2": job("j-2", life="running")}
+    loaded.jobs = {"j-1": job("j-1"), "j-2": job("j-2", state="running")}
     result = run("cancel", "j-1", "j-2")
     assert result.exit_code == 0
     assert result.stdout == "j-1 is out of the queue\nj-2 was running and is being cancelled\n"
@@ -399,7 +399,7 @@ def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:
 
 
 def test_cancel_goes_on_after_one_that_cannot_be(run: Run, loaded: World) -> None:
-    loaded.jobs = {"j-1": job("j-1", life="failed"), "j-2": job("j-2")}
+    loaded.jobs = {"j-1": job("j-1", state="failed"), "j-2": job("j-2")}
     result = run("cancel", "j-1", "j-2", "j-3")
     assert result.exit_code == 4
     assert "1 ok, 2 failed" in result.stderr

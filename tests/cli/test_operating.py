@@ -32,7 +32,7 @@ def test_pause_needs_a_reason_and_names_the_way_back(run: Run, world: World) -> 
 
 
 def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient")
     result = run("drain", "node[01-02]", "--reason", "new fans")
     assert result.exit_code == 0
     assert "node01 goes out of service\n" in result.stdout
@@ -43,14 +43,14 @@ def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
 
 
 def test_drain_of_a_core_node_says_what_comes_first(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="core")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
     result = run("drain", "node02", "--reason", "new fans")
     assert "node02 leaves c-1 once another core node serves in its place, and then goes out of service" in result.stdout
 
 
 def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient-core")
-    world.later("node02", {"life": "evacuating", "alert": "3 blocks are not safe"}, {"life": "out", "alert": ""})
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient-core")
+    world.later("node02", {"state": "evacuating", "alert": "3 blocks are not safe"}, {"state": "out", "alert": ""})
     result = run("drain", "node02", "--reason", "new fans", "--wait")
     assert result.exit_code == 0
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
@@ -66,7 +66,7 @@ def test_drain_of_nodes_that_are_not_there(run: Run, world: World, nodes: str, s
 
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["node,life,cluster,role,keep_out", "node01,free,,,"]
+    assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
     assert world.events == []
 
 
@@ -86,20 +86,20 @@ def test_down_asks_first_and_follows_until_the_controller_ends(run: Run, site: P
 
 
 def test_down_tells_each_step_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
-    loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
-    loaded.later("c-1", {}, {}, {"life": "retiring"}, {}, {"life": "gone"})
-    loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {}, {}, {}, {"life": "free"})
+    loaded.clusters = {"c-1": cluster("c-1", state="deploying")}
+    loaded.later("c-1", {}, {}, {"state": "retiring"}, {}, {"state": "gone"})
+    loaded.nodes["node01"].update(state="cleaning")
+    loaded.later("node01", {}, {}, {}, {}, {"state": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
     assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
 def test_down_asks_again_when_the_controller_forgot_that_it_should_end(run: Run, loaded: World) -> None:
-    loaded.clusters = {"c-1": cluster("c-1", life="saving")}
-    loaded.later("c-1", {}, {"life": "gone"})
-    loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {}, {}, {"life": "free"})
+    loaded.clusters = {"c-1": cluster("c-1", state="saving")}
+    loaded.later("c-1", {}, {"state": "gone"})
+    loaded.nodes["node01"].update(state="cleaning")
+    loaded.later("node01", {}, {}, {}, {"state": "free"})
     loaded.forgetful = True
     result = run("down", "--yes", "--timeout", "30s")
     assert result.exit_code == 0, result.stderr
@@ -144,7 +144,7 @@ def test_a_dry_run_of_release_says_what_would_be_refused(run: Run, loaded: World
 
 
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
-    loaded.nodes["node04"].update(life="lost", alert="does not answer since noon")
+    loaded.nodes["node04"].update(state="lost", alert="does not answer since noon")
     result = run("down", "--yes")
     assert result.exit_code == 4
     assert "node04: does not answer since noon" in result.stderr
@@ -197,14 +197,14 @@ def test_retry_of_what_is_not_there(run: Run, loaded: World, name: str, says: st
 
 
 def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
-    loaded.clusters["c-1"]["life"] = "gone"
+    loaded.clusters["c-1"]["state"] = "gone"
     assert run("retry", "c-1").exit_code == 2
 
 
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
-    loaded.nodes["node01"].update(life="lost", alert="no route to host")
+    loaded.nodes["node01"].update(state="lost", alert="no route to host")
     result = run("retry", "node01", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["subject,life,alert", "node01,lost,no route to host"]
+    assert result.stdout.splitlines() == ["subject,state,alert", "node01,lost,no route to host"]
     assert loaded.events == []
 
 
@@ -223,8 +223,8 @@ def test_completion_knows_retry(run: Run) -> None:
 def held(loaded: World) -> World:
     """node02 is lost with data, node03 is held while it leaves."""
     at_risk = {"at_risk": ["/user/ann/x", "/user/ann/y"], "at_risk_files": 7, "missing": [], "missing_files": 0}
-    loaded.nodes["node02"].update(life="lost", cluster="c-1", role="core", alert="its DataNode is dead")
-    loaded.nodes["node03"].update(life="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
+    loaded.nodes["node02"].update(state="lost", cluster="c-1", role="core", alert="its DataNode is dead")
+    loaded.nodes["node03"].update(state="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
     return loaded
 
 
@@ -254,7 +254,7 @@ def test_discarding_data_with_yes_does_not_ask(run: Run, held: World) -> None:
 
 
 def test_discarding_data_of_a_node_that_holds_nothing_up_is_refused(run: Run, held: World) -> None:
-    held.nodes["node04"].update(life="serving", cluster="c-1", role="core")
+    held.nodes["node04"].update(state="serving", cluster="c-1", role="core")
     for nodes in ("node01", "node04", "node[02,04]"):
         result = run("drain", nodes, "--discard-data", "--reason", "r", "--yes")
         assert result.exit_code == 6
@@ -378,10 +378,10 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     [
         (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
-        (("drain", "node01", "--reason", "r"), node("node01", life="out")),
+        (("drain", "node01", "--reason", "r"), node("node01", state="out")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
-        (("release", "c-2", "--yes"), cluster("c-2", life="gone")),
+        (("release", "c-2", "--yes"), cluster("c-2", state="gone")),
         (("cancel", "j-1"), job("j-1")),
         (("down", "--keep"), node("node01")),
     ],

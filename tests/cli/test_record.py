@@ -73,7 +73,7 @@ def test_histories_come_through_the_controller(site: Path, controller: list[dict
     assert len(controller) == 9
     assert sorted(path.name for path in (out / "history").iterdir()) == ["a-0.1.json", "a-1.1.json", "a-2.1.json"]
     rows = json.loads(said.stdout)["rows"]
-    assert rows == [{"what": "no history", "count": 6, "first": "b-0", "why": "b has no masters (now)"}]
+    assert rows == [{"problem": "no history", "count": 6, "first": "b-0", "why": "b has no masters (now)"}]
     assert "9 jobs of the pool live" in said.stderr
 
 
@@ -147,7 +147,7 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
         file.write_text(text)
     assert said.exit_code == 4
     assert said.stdout.startswith("NOT reproduced")
-    assert " 1   TD" in said.stdout
+    assert " 1  TD" in said.stdout
     assert wide.exit_code == 0
 
 

@@ -53,13 +53,13 @@ def test_a_run_in_which_all_happened_has_no_problem(ended: Outcome) -> None:
 def test_every_job_has_a_row(ended: Outcome, workload: Workload) -> None:
     rows = {row["job"]: row for row in ended.job_rows}
     assert rows.keys() == {one.spec.id for one in workload.jobs}
-    assert {row["result"] for row in rows.values()} == {"succeeded"}
+    assert {row["state"] for row in rows.values()} == {"succeeded"}
     assert rows["c-1-0"]["wait_s"] > 0
 
 
 def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -> None:
-    first = next(row for row in ended.move_rows if row["target"] == "c-1" and row["role"] == "transient")
-    assert (first["nodes"], first["source"], first["at_s"]) == ("node[07-10]", None, 40.0)
+    first = next(row for row in ended.move_rows if row["to_cluster"] == "c-1" and row["role"] == "transient")
+    assert (first["node_set"], first["from_cluster"], first["at_s"]) == ("node[07-10]", None, 40.0)
     assert first["why"] == "node[07-10] join c-1 as transient: c-1 held 4 nodes and should have 8"
     times = [row["at_s"] for row in ended.move_rows]
     assert times == sorted(times)
@@ -67,11 +67,11 @@ def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -
 
 def test_a_reason_is_told_once(ended: Outcome) -> None:
     first = ended.move_rows[0]
-    assert (first["target"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
+    assert (first["to_cluster"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
 
 
 def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: Outcome) -> None:
-    row = next(row for row in ended.move_rows if row["source"] == "c-1" and row["target"] == "c-2")
+    row = next(row for row in ended.move_rows if row["from_cluster"] == "c-1" and row["to_cluster"] == "c-2")
     left, _, joined = row["why"].partition("; then ")
     assert left == "node[07-08] (transient) leave c-1, which holds 6 nodes and should have 4"
     assert joined.startswith("node[07-08] join c-2 as transient")

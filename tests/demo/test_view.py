@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 
 from fawkes.demo.view import watched
@@ -61,6 +62,14 @@ def _read(terminal: int, seen: bytearray) -> None:
     with contextlib.suppress(OSError):
         while data := os.read(terminal, 1 << 16):
             seen.extend(data)
+
+
+def test_quiet_shows_nothing(ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with click.Context(click.Command("fawkes")) as context:
+        context.params["quiet"] = True
+        with watched(tmp_path):
+            play(ledger)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_without_news_ends_at_once(ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

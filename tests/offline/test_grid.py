@@ -81,7 +81,7 @@ def test_replays_differ_and_policies_meet_the_same_workload() -> None:
     rows = here(grid())
     slowdowns = [row["slowdown_mean"] for row in rows]
     assert len(set(slowdowns)) == len(slowdowns)
-    assert all(row["failed"] == 0 and row["jobs"] == 16 for row in rows)
+    assert all(row["failed_jobs"] == 0 and row["jobs"] == 16 for row in rows)
 
 
 def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:

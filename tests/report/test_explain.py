@@ -43,7 +43,7 @@ def test_a_tick_that_moved_nodes(played: Reader) -> None:
         "Until the next tick:",
         "node[05-09] join c-2 as transient-core: c-2 held 2 nodes and should have 7",
     ]
-    assert [(row["cluster"], row["held"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
+    assert [(row["cluster"], row["nodes"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
 
 
 def test_a_tick_in_which_nothing_moved(played: Reader) -> None:
@@ -198,4 +198,4 @@ def test_plain_data_for_programs(played: Reader) -> None:
     assert again["title"] == "Tick 3, 2023-11-14T22:14:20.000Z"
     (leave,) = [line for line in again["lines"] if line["code"] == "shrink"]
     assert leave["facts"]["nodes"] == [f"node0{i}" for i in range(5, 10)]
-    assert again["figures"][0]["held"] == 8
+    assert again["figures"][0]["nodes"] == 8

@@ -49,7 +49,7 @@ def _row(desk: Desk, node: str = "node03") -> Mapping[str, Any]:
 
 def _health(desk: Desk) -> tuple[str, str]:
     (row,) = cluster_rows(desk.store)
-    return row["health"], row["reason"]
+    return row["health"], row["why"]
 
 
 def _why(desk: Desk, node: str = "node03") -> list[str]:
@@ -94,7 +94,7 @@ def test_a_lost_node_with_data_makes_its_cluster_red_until_it_is_back(desk: Desk
     desk.look("node03", Compute.RUNNING, Stored.IN_SERVICE)
     assert _health(desk) == ("green", "")
     row = _row(desk)
-    assert (row["life"], row["why"], row["waited_since"]) == ("serving", "node03 serves a as transient-core", None)
+    assert (row["state"], row["why"], row["waited_since"]) == ("serving", "node03 serves a as transient-core", None)
 
 
 def test_the_alert_of_a_node_that_died_while_it_left_ends_when_it_is_back(desk: Desk) -> None:

@@ -127,8 +127,8 @@ class Pool:
         if name == "jobs":
             if "job" in only:
                 return [{"job": only["job"]}] if only["job"] in self.submitted else []
-            return [{"job": job, "life": self._job(since)} for job, (_, since) in self.submitted.items()]
-        rows = [{"cluster": one, "life": self._life(one), "failed": self.failed} for one in self.requested]
+            return [{"job": job, "state": self._job(since)} for job, (_, since) in self.submitted.items()]
+        rows = [{"cluster": one, "state": self._life(one), "failed": self.failed} for one in self.requested]
         return [row for row in rows if only.get("cluster", row["cluster"]) == row["cluster"]]
 
     def _answer(self) -> None:
@@ -346,13 +346,13 @@ class Shop:
     def clusters(self, asked: Mapping[str, str]) -> Plain:
         life = "running" if len(self.names) < 7 else "gone"
         return [
-            {"cluster": name, "life": life, "failed": ""}
+            {"cluster": name, "state": life, "failed": ""}
             for name in self.names
             if name.startswith("c-") and asked.get("cluster", name) == name
         ]
 
     def jobs(self, asked: Mapping[str, str]) -> Plain:
-        return [{"job": name, "life": "running"} for name in self.names if asked.get("job") == name]
+        return [{"job": name, "state": "running"} for name in self.names if asked.get("job") == name]
 
 
 def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload, tmp_path: Path) -> None:
