@@ -81,3 +81,14 @@ def test_a_command_that_a_text_names_is_there(command: str) -> None:
 def test_a_wrong_name_would_be_found(words: str) -> None:
     with pytest.raises(click.UsageError):
         check_names(words.split())
+
+
+def test_messages_name_pages_and_no_files_of_the_checkout() -> None:
+    """The wheel has the pages elsewhere. Docstrings may name files: who reads them has the checkout."""
+    named = [
+        f"{file.relative_to(PACKAGE.parent)}:{line}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for line, text in texts(file)
+        if re.search(r"\bdocs/[\w/]+\.md", text) and "\n" not in text
+    ]
+    assert named == []
