@@ -28,7 +28,7 @@ def duration_us(text: str) -> int:
     compact = text.replace(" ", "")
     parts = _DURATION_PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise ValueError(f"{text!r} is no duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
+        raise ValueError(f"{text!r} is not a duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
     return round(sum(float(number) * _DURATION_US[unit] for number, unit in parts))
 
 
@@ -36,7 +36,7 @@ def size_bytes(text: str) -> int:
     """Bytes in a size such as ``50GB`` or ``128MiB``; ValueError tells the right form."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2] not in _SIZE_BYTES:
-        raise ValueError(f"{text!r} is no size: write a number and a unit, such as 50GB or 128MiB")
+        raise ValueError(f"{text!r} is not a size: write a number and a unit, such as 50GB or 128MiB")
     return round(float(match[1]) * _SIZE_BYTES[match[2]])
 
 

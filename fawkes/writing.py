@@ -27,7 +27,7 @@ def refuse_there(path: Path, *, force: bool) -> None:
     With ``force`` a regular file may be replaced, also one that a link leads to; anything else may not.
     """
     if not force and os.path.lexists(path):
-        raise RefusedError("is there already", where=str(path), hint="Give another name, or --force to replace it")
+        raise RefusedError("exists already", where=str(path), hint="Give another name, or --force to replace it")
     place_of(path)
 
 
@@ -48,7 +48,7 @@ def place_of(path: Path) -> Path:
     if stat.S_ISREG(mode):
         return place
     kind = next((name for fits, name in _KINDS if fits(mode)), "something else")
-    raise RefusedError(f"is {kind}, and not replaced", where=str(path), hint=hint)
+    raise RefusedError(f"is {kind} and is not replaced", where=str(path), hint=hint)
 
 
 @contextlib.contextmanager

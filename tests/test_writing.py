@@ -51,7 +51,7 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, kind: str, link
     path = tmp_path / "link" if linked else special
     if linked:
         path.symlink_to(special)
-    with pytest.raises(RefusedError, match=f"is {kind}, and not replaced"):
+    with pytest.raises(RefusedError, match=f"is {kind} and is not replaced"):
         refuse_there(path, force=True)
     with pytest.raises(RefusedError), whole(path):
         pytest.fail("it was opened")
@@ -90,7 +90,7 @@ def test_without_force_anything_that_is_there_is_refused(tmp_path: Path) -> None
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to("nothing")
     for name in ("file", "link"):
-        with pytest.raises(RefusedError, match="is there already"):
+        with pytest.raises(RefusedError, match="exists already"):
             refuse_there(tmp_path / name, force=False)
     refuse_there(tmp_path / "new", force=False)
 

@@ -44,11 +44,11 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
     """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
     if yes:
         return
-    click.echo(f"{what} Type {word!r} to go on: ", err=True, nl=False)
+    click.echo(f"{what} Type {word!r} to continue: ", err=True, nl=False)
     typed = "" if sys.stdin is None else sys.stdin.readline()
     if not typed:
         note("")
-        raise RefusedError("nobody answered: nothing was done", hint="Without a terminal, say --yes")
+        raise RefusedError("there was no answer: nothing was done", hint="Without a terminal, add --yes")
     if typed.strip() != word:
         raise RefusedError(f"that was not {word!r}: nothing was done")
 
@@ -61,7 +61,7 @@ def the_cluster(client: Client, name: str) -> dict[str, Any]:
     if rows and rows[0]["state"] != GONE:
         return rows[0]
     if rows:
-        raise UserError(f"the MR-cluster {name!r} is gone already", hint="`fawkes events` tells what became of it")
+        raise UserError(f"the MR-cluster {name!r} is already gone", hint="`fawkes events` shows what happened to it")
     names = sorted(row["cluster"] for row in client.rows("clusters"))
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none'}"
@@ -109,7 +109,7 @@ def fate(row: Mapping[str, Any], discard: bool) -> str:
 
 
 def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
-    where = "what else lies there is not known" if row["bytes"] is None else "it is in no declared output folder"
+    where = "other data there is not known" if row["bytes"] is None else "it is in no declared output folder"
     if discard:
         return f"WILL BE LOST: {where}"
     return f"must be discarded with --discard-data, or copied away first: {where}"
@@ -153,13 +153,13 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
             tell_change(told, name, row)
         return rows if all(row["state"] in ENDED for row in rows) else None
 
-    return client.wait(look, "the end of the jobs", limit_us=limit_us)
+    return client.wait(look, "all jobs had ended", limit_us=limit_us)
 
 
 def _known(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
     """The one row; without it somebody exchanged the ledger under a controller that was asked before."""
     if not rows:
-        raise FawkesError(f"the controller does not know {name!r} any more", hint="Look with `fawkes events`")
+        raise FawkesError(f"the controller no longer knows {name!r}", hint="`fawkes events` shows what happened")
     return rows[0]
 
 

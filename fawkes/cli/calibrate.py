@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     default=Path("model.toml"),
     show_default=True,
     metavar="FILE",
-    help="The new file of constants.",
+    help="File for the fitted constants.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Fit nothing: judge the constants of this file.",
+    help="Fit nothing: validate the constants of this file.",
 )
 @click.option(
     "--validate",
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="RECORD",
-    help="Predict this record and show the errors; repeatable.",
+    help="Simulate this record and show the errors; repeatable.",
 )
 @output_option
 @needs("fawkes calibrate", "offline")
@@ -51,9 +51,9 @@ def calibrate(
 ) -> None:
     """Fit the simulator's constants to RECORDS, folders of `fawkes record`, and write them into a file.
 
-    A scenario names it by [model] from = "model.toml". Each constant is the median of what the records show, with its
-    uncertainty. With --validate other records are simulated by these constants, and each job's error is shown;
-    records that share steps with those used to fit are refused.
+    A scenario uses it with [model] from = "model.toml". Each constant is the median of the observations, with its
+    uncertainty. With --validate, other records are simulated with these constants, and the error of each job is shown;
+    records that share steps with those used for the fit are refused.
     """
     from fawkes.calibrate.fit import fits_of
     from fawkes.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model
@@ -65,9 +65,9 @@ def calibrate(
     from fawkes.writing import refuse_there
 
     if (model is None) == (not records):
-        raise UserError("records to fit and --model are a choice of one", where="calibrate", hint="Name a record")
+        raise UserError("give either records to fit or --model", where="calibrate", hint="Name a record")
     if model is not None and not judged:
-        raise UserError("there is nothing to judge", where="--model", hint="Give --validate RECORD as well")
+        raise UserError("there is nothing to validate", where="--model", hint="Give --validate RECORD as well")
     if model is None:
         refuse_there(out, force=force)
     opened = [open_record(record) for record in records]

@@ -14,12 +14,12 @@ from fawkes.config.site import Site
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completion.jobs)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")
 @output_option
 @click.pass_obj
 def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
-    """Take each JOB back: out of the queue, or off YARN when it runs already."""
+    """Cancel each JOB: remove it from the queue, or stop it in YARN if it already runs."""
     from fawkes.cli.acting import ENDED, for_each, tell, the_job, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
@@ -36,7 +36,9 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
         if row is None:
             raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
         if row["state"] in ENDED:
-            raise UserError(f"the job {name!r} has {row['state']} already", hint="Nothing is left to cancel")
+            raise UserError(
+                f"the job {name!r} has already ended: it is {row['state']}", hint="There is nothing to cancel"
+            )
         client.post("cancel", {"job": name})
         was = row["state"]
         tell(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue", output)

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("nodes", required=False, metavar="[NODES]", shell_complete=completion.nodes)
-@click.option("--trust", is_flag=True, help="Show the host keys that are not known yet, and accept them.")
-@click.option("--yes", is_flag=True, help="With --trust: do not ask.")
+@click.option("--trust", is_flag=True, help="Show unknown host keys and accept them.")
+@click.option("--yes", is_flag=True, help="With --trust: accept without asking.")
 @output_option
 @click.pass_obj
 def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
-    """Look whether NODES, such as node[01-08], are fit to serve; without NODES, all of the inventory.
+    """Check whether NODES, such as node[01-08], are ready for use; without NODES, the whole inventory.
 
-    Looks at SSH and host keys, names, Java, clock, disk, Hadoop's ports, what other pools left behind, tools, the start
-    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Ends with 0
-    when all hosts fit, 4 when some do not, 1 when none does; warnings do not count.
+    Checks SSH and host keys, names, Java, clock, disk, Hadoop's ports, remains of other pools, tools, the start
+    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Exits with 0
+    if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
@@ -41,7 +41,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     with fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
-            with progress("looking at", len(chosen)) as step:
+            with progress("check", len(chosen)) as step:
                 return Examination(fleet, chosen, hadoop, threads=ssh.fanout).look(step)
 
         seen = look()
@@ -50,7 +50,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     verdicts = judge(seen, inventory.pool)
     _show(verdicts, output)
     fit = sum(verdict.fits for verdict in verdicts)
-    note(f"{fit} of {len(verdicts)} hosts fit")
+    note(f"{fit} of {len(verdicts)} hosts are ready")
     if fit == len(verdicts):
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if fit else ExitStatus.FAILED
@@ -93,7 +93,7 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) ->
     keys = unknown_keys(fleet, seen)
     shown = {name: key for name, key in keys.items() if not isinstance(key, HostError)}
     if not shown:
-        note("there is no host whose key is unknown")
+        note("all host keys are already known")
         return False
     for name, key in shown.items():
         warn(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")

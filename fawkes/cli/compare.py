@@ -1,4 +1,4 @@
-"""`fawkes compare`: policies and settings on the same shaken workloads, offline."""
+"""`fawkes compare`: policies and settings on the same perturbed workloads, offline."""
 
 from __future__ import annotations
 
@@ -34,22 +34,28 @@ _MOST_PANELS = 12
     "--policies",
     default="TD,EQ,None",
     show_default=True,
-    help="Names or files, with commas; or all.",
+    help="Policies by name or file, with commas between; or all.",
     shell_complete=completion.policies,
 )
-@click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
-@click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
-@click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
-@click.option("--baseline", default="None", show_default=True, help="The policy that the test compares with.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once.  [default: one for each core]")
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+)
+@click.option(
+    "--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Perturbed replays per policy."
+)
+@click.option(
+    "--spread", type=Duration(), default="30s", show_default=True, help="Largest shift of an arrival, earlier or later."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
+@click.option("--baseline", default="None", show_default=True, help="Baseline policy of the comparison.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the rows; the same command goes on with it.  [default: compare-SCENARIO]",
+    help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
 )
-@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
 @needs("fawkes compare", "offline")
@@ -67,9 +73,9 @@ def compare(
     dask: str | None,
     output: str,
 ) -> None:
-    """Run SCENARIO under each policy and each combination of settings, several times on shaken arrivals.
+    """Run SCENARIO under each policy and each combination of settings, several times with perturbed arrivals.
 
-    All policies meet the same shaken workloads. Each run is a file in the folder; after an interrupt the same command
+    All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
     runs only what is missing. Shows medians over the replays with their 5-95 % spread, and Wilcoxon's paired test of
     the mean slowdown against the baseline.
     """

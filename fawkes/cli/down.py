@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
-@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill what users run.")
-@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs go on without it.")
-@click.option("--timeout", "limit_us", type=Duration(), help="How long to wait for the nodes, such as 30m.")
-@click.option("--yes", is_flag=True, help="Do not ask for the name of the pool to be typed.")
+@click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill applications of users.")
+@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs keep running.")
+@click.option("--timeout", "limit_us", type=Duration(), help="Longest time to wait for the nodes, such as 30m.")
+@click.option("--yes", is_flag=True, help="Skip the question that asks to type the name of the pool.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option
 @click.pass_obj
@@ -38,10 +38,10 @@ def down(
 ) -> None:
     """Stop for good: release every MR-cluster, then stop the controller.
 
-    Lists the data at stake first. If one MR-cluster must not be released, because of data that is not declared or of
-    what runs on it, all refusals are listed and none is released. Outputs are saved and verified before a node is
-    released, and the controller stops when every node is wiped. If the command is interrupted, the controller goes on;
-    run the command again to follow it.
+    Lists the data at stake first. If one MR-cluster must not be released, because of undeclared data or
+    running applications, all refusals are listed and none is released. Outputs are saved and verified before a node is
+    released, and the controller stops when every node is wiped. If the command is interrupted, the controller
+    continues; run the command again to follow it.
     """
     from fawkes.cli.acting import confirm, tell, tell_at_stake
     from fawkes.cli.client import Client
@@ -50,7 +50,7 @@ def down(
     client = Client(site)
     clusters = _there(client)
     if keep:
-        why = f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again"
+        why = f"{len(clusters)} MR-clusters keep running without it; `fawkes run` controls them again"
         _stop(client, why, output)
         return
     outputs = client.rows("at-stake") if clusters else []
@@ -63,7 +63,7 @@ def down(
     if refused:
         raise RefusedError(
             f"{', '.join(refused)} must not be released: nothing was done",
-            hint="Do what each line above says, or give up everything with `fawkes down --discard-data --force`",
+            hint="Follow the advice above, or discard everything with `fawkes down --discard-data --force`",
         )
     if clusters:
         pool = site.inventory(need_keys=False).pool
@@ -134,7 +134,7 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
             return None
         return None
 
-    client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
+    client.wait(look, "all MR-clusters were released", limit_us=limit_us)
     return nodes
 
 
@@ -146,8 +146,7 @@ def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
             "wiped",
             done=len(nodes) - len(lost),
             failed=lost,
-            hint="The controller wipes them when they answer, then it stops; "
-            "`fawkes down --keep` stops it without that",
+            hint="The controller wipes them when they answer, and then stops; to stop it now, run `fawkes down --keep`",
         )
 
 
@@ -170,7 +169,7 @@ def _stop(client: Client, why: str, output: str) -> None:
             return None
         return None
 
-    client.wait(look, "the controller's end")
+    client.wait(look, "the controller stopped")
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
         show(nodes, TABLES["drain"], output)

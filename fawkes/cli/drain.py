@@ -26,11 +26,11 @@ CORE = "core"
 
 @click.command()
 @click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
-@click.option("--reason", required=True, help="Why, for whoever looks at the node later.")
-@click.option("--discard-data", is_flag=True, help="Give up the data on a node that an MR-cluster waits for.")
-@click.option("--yes", is_flag=True, help="With --discard-data: do not ask for the name to be typed.")
+@click.option("--reason", required=True, help="Reason, shown with the node.")
+@click.option("--discard-data", is_flag=True, help="Discard the data on a node that an MR-cluster waits for.")
+@click.option("--yes", is_flag=True, help="With --discard-data: skip the question that asks to type the name.")
 @click.option("--wait", is_flag=True, help="Return only when the node is out of service, wiped and verified.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj
@@ -47,14 +47,14 @@ def drain(
 ) -> None:
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
-    Its MR-cluster gives it back as in a shrink: no data is lost, tasks get the time that the settings give them. A core
-    node leaves once another node has taken over. The node of the masters leaves with its MR-cluster only: release that
+    It leaves its MR-cluster as in a shrink: no data is lost, and tasks get the time that the settings allow. A core
+    node leaves once another node has replaced it. The node of the masters leaves only with its MR-cluster: release that
     first.
 
-    --discard-data is for a node that is held, or lost with data: it is wiped without a proof that its blocks are
+    --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
     elsewhere. Use it only when that data may be lost.
 
-    Without --wait the command returns at once; a command that is interrupted takes nothing back.
+    Without --wait the command returns at once; interrupting it does not undo the drain.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
@@ -120,16 +120,16 @@ def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: boo
         warn(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
         for line in _at_risk(row):
             warn(f"  {line}")
-    confirm(nodes, what="This gives up the data on it: blocks that are nowhere else are lost.", yes=yes)
+    confirm(nodes, what="This discards the data on it: blocks without a replica elsewhere are lost.", yes=yes)
 
 
 def _at_risk(row: Mapping[str, Any]) -> list[str]:
-    from fawkes.report.sentences import named_files
+    from fawkes.report.facts import named_files
 
     if row.get("at_risk_files") is None:
         return ["which files are at risk is not known"]
     lines = []
-    for key, text in (("at_risk", "too few replicas elsewhere"), ("missing", "blocks that are nowhere")):
+    for key, text in (("at_risk", "too few replicas on other nodes"), ("missing", "files with blocks on no live node")):
         if row[f"{key}_files"]:
             lines.append(f"{text}: {named_files(row[key], row[f'{key}_files'])}")
     return lines or ["no file is known to be at risk"]
@@ -142,7 +142,7 @@ def _now(row: Mapping[str, Any]) -> str:
     if row["state"] == OUT:
         return "was out of service already and stays so"
     if row["role"] == CORE:
-        return f"leaves {row['cluster']} once another core node serves in its place, and then goes out of service"
+        return f"leaves {row['cluster']} once another core node has replaced it, and then goes out of service"
     if row["cluster"]:
         return f"leaves {row['cluster']}, where it is {row['role']}, and then goes out of service"
     return "goes out of service"
@@ -159,4 +159,4 @@ def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
             tell_change(told, name, row)
         return True if all(row["state"] == OUT for row in rows.values()) else None
 
-    client.wait(look, "the drain", limit_us=limit_us)
+    client.wait(look, "all of these nodes were out of service", limit_us=limit_us)

@@ -81,11 +81,11 @@ class Kind(click.ParamType[str]):
 
 
 @click.command()
-@click.option("--follow", is_flag=True, help="Go on with what happens from now on, until interrupted.")
+@click.option("--follow", is_flag=True, help="Keep showing new events until interrupted.")
 @limit_option("50; with --since: all")
 @click.option("--since", "since_us", type=Moment(), help="Only from this time on: 10m, or 2026-05-04T12:00 (UTC).")
 @click.option("--kind", "kinds", type=Kind(), multiple=True, help="Only events of this kind; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Also steps that decided nothing, such as most samples.")
+@click.option("--all", "everything", is_flag=True, help="Also show steps without a decision, such as most samples.")
 @click.option("--verify", is_flag=True, help="Check the whole ledger, step by step, instead.")
 @output_option
 @click.pass_obj
@@ -101,7 +101,7 @@ def events(
 ) -> None:
     """Show what happened and what was decided, newest last.
 
-    With --follow, JSON comes as one object for each line. Otherwise "total" says how many rows there are in all.
+    With --follow, JSON has one object on each line. Otherwise "total" says how many rows there are in all.
     """
     from fawkes.cli.ledger import ledger_of
 

@@ -35,13 +35,13 @@ class _TickNumber(click.ParamType[int]):
 @click.argument("tick", required=False, type=_TickNumber())
 @click.option("--node", help="The latest move of this node, step by step.", shell_complete=completion.nodes)
 @click.option(
-    "--cluster", help="How this MR-cluster stands, and what happened to it lately.", shell_complete=completion.clusters
+    "--cluster", help="The state of this MR-cluster and its latest events.", shell_complete=completion.clusters
 )
 @click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
 @output_option
 @click.pass_obj
 def explain(site: Site, tick: int | None, node: str | None, cluster: str | None, last: bool, output: str) -> None:
-    """Explain a TICK by its number, without one the latest: what was measured, the weights, the discrimination against
+    """Explain TICK, by default the latest one: what was measured, the weights, the discrimination against
     the threshold, the verdict, and which nodes moved or were refused.
     """
     from fawkes.cli.ledger import ledger_of

@@ -31,8 +31,8 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
                 note(f"this is a simulated run of {show_duration(end_us)}; times count from its start")
                 yield reader
                 return
-            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none ever did"
-            note(f"no controller runs for this site: {since}")
+            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none has run yet"
+            note(f"no controller is running for this site: {since}")
         yield reader
     finally:
         reader.close()

@@ -32,7 +32,7 @@ class Limit(click.ParamType[int]):
 def limit_option(shown_default: str) -> Callable[[F], F]:
     """``--limit N|all`` for a verb, which gets it as ``limit``: None when it is not given."""
     return click.option(
-        "--limit", type=Limit(), help=f"Only the newest N; 0 or all: every one.  [default: {shown_default}]"
+        "--limit", type=Limit(), help=f"Only the newest N; 0 or all for all of them.  [default: {shown_default}]"
     )
 
 
@@ -40,4 +40,4 @@ def tell_omitted(shown: int, total: int, what: str, *, more: bool = False) -> No
     """Say on stderr how many rows there are when older ones are not shown; ``more``: there may be further ones."""
     if shown < total or more:
         over = "more than " if more else ""
-        note(f"the newest {shown:,} of {over}{total:,} {what}; --limit all shows every one")
+        note(f"the newest {shown:,} of {over}{total:,} {what}; --limit all shows all of them")

@@ -37,39 +37,39 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb("fawkes.cli.demo:demo", "Three real Hadoop clusters on this machine, balanced before your eyes."),
+    "demo": Verb("fawkes.cli.demo:demo", "Balance three real Hadoop clusters on this machine."),
     "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
-    "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trying out and for tests."),
+    "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trials and tests."),
     "dist": Verb("fawkes.cli.dist:dist", "Get, list and check Hadoop releases."),
-    "check": Verb("fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."),
-    "run": Verb("fawkes.cli.run:run", "The controller: deploy MR-clusters and keep them balanced."),
+    "check": Verb("fawkes.cli.check:check", "Check that nodes are ready: SSH, names, Java, clock, disk, ports."),
+    "run": Verb("fawkes.cli.run:run", "Run the controller: deploy MR-clusters and keep them balanced."),
     "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),
-    "release": Verb("fawkes.cli.release:release", "Give an MR-cluster back once its outputs are saved."),
+    "release": Verb("fawkes.cli.release:release", "Release an MR-cluster: save its outputs, then free its nodes."),
     "submit": Verb("fawkes.cli.submit:submit", "Put a job into the queue of an MR-cluster."),
-    "cancel": Verb("fawkes.cli.cancel:cancel", "Take a job back, waiting or running."),
-    "status": Verb("fawkes.cli.status:status", "MR-clusters, their shares and weights, and the last move."),
-    "nodes": Verb("fawkes.cli.nodes:nodes", "Each node: owner, role, state, since when and why."),
-    "jobs": Verb("fawkes.cli.jobs:jobs", "Each job: state, times, slowdown, and the log of one that failed."),
-    "events": Verb("fawkes.cli.events:events", "What happened and what was decided, as the ledger has it."),
-    "explain": Verb("fawkes.cli.explain:explain", "Why a node moved, or why nothing did."),
-    "env": Verb("fawkes.cli.env:env", "Exports that make `hadoop` and `yarn` work on an MR-cluster."),
-    "logs": Verb("fawkes.cli.logs:logs", "Logs of daemons and jobs."),
+    "cancel": Verb("fawkes.cli.cancel:cancel", "Cancel a job, waiting or running."),
+    "status": Verb("fawkes.cli.status:status", "Show MR-clusters, their shares and weights, and the last move."),
+    "nodes": Verb("fawkes.cli.nodes:nodes", "Show each node: owner, role, state, since when and why."),
+    "jobs": Verb("fawkes.cli.jobs:jobs", "Show each job: state, times, slowdown, logs of failures."),
+    "events": Verb("fawkes.cli.events:events", "Show the events and decisions in the ledger."),
+    "explain": Verb("fawkes.cli.explain:explain", "Explain why a node moved, or why none did."),
+    "env": Verb("fawkes.cli.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
+    "logs": Verb("fawkes.cli.logs:logs", "Show logs of daemons and jobs."),
     "pause": Verb("fawkes.cli.pause:pause", "Stop all voluntary moves, with a reason."),
     "resume": Verb("fawkes.cli.resume:resume", "Allow voluntary moves again."),
     "drain": Verb("fawkes.cli.drain:drain", "Take a node out of service, with a reason."),
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
-    "retry": Verb("fawkes.cli.retry:retry", "Try a failed node or MR-cluster again at once, after a repair."),
-    "down": Verb("fawkes.cli.down:down", "Stop for good: lists the data at stake first."),
-    "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
-    "verify": Verb("fawkes.cli.verify:verify", "Decide a ledger again and compare."),
-    "replay": Verb("fawkes.cli.replay:replay", "Run the jobs of a workload or trace for real, at their times."),
-    "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
-    "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
-    "record": Verb("fawkes.cli.record:record", "A span of the live ledger as a folder for offline runs."),
-    "whatif": Verb("fawkes.cli.whatif:whatif", "A recorded span under other policies and settings."),
-    "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
-    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "The simulator's constants, fitted to recorded runs."),
-    "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
+    "retry": Verb("fawkes.cli.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
+    "down": Verb("fawkes.cli.down:down", "Stop for good: release all MR-clusters, end the controller."),
+    "policies": Verb("fawkes.cli.policies:policies", "List the weighting policies and where each comes from."),
+    "verify": Verb("fawkes.cli.verify:verify", "Decide all steps of a ledger again and compare."),
+    "replay": Verb("fawkes.cli.replay:replay", "Run a workload or trace on real Hadoop, at its jobs' times."),
+    "simulate": Verb("fawkes.cli.simulate:simulate", "Simulate a scenario, with the same code that decides live."),
+    "compare": Verb("fawkes.cli.compare:compare", "Compare policies and settings on the same workloads, offline."),
+    "record": Verb("fawkes.cli.record:record", "Write a span of the live ledger to a folder for offline runs."),
+    "whatif": Verb("fawkes.cli.whatif:whatif", "Simulate a recorded span under other policies and settings."),
+    "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
+    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
+    "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
 }
 
 
@@ -147,7 +147,7 @@ class Program(click.Group):
 def _imported(name: str, verb: Verb) -> click.Command:
     module, _, attribute = verb.where.partition(":")
     if importlib.util.find_spec(module) is None:
-        raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` tells which it is")
+        raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` shows the version")
     command: click.Command = getattr(importlib.import_module(module), attribute)
     return command
 

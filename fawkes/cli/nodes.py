@@ -19,15 +19,15 @@ STATES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "l
     "-s", "--state", "states", multiple=True, type=click.Choice(STATES), help="Only nodes in this state; repeatable."
 )
 @click.option("--cluster", help="Only nodes of this MR-cluster.", shell_complete=completion.clusters)
-@click.option("--fold", "folded", is_flag=True, help="Nodes that stand alike in one row, as a node set.")
+@click.option("--fold", "folded", is_flag=True, help="One row for all nodes in the same state, as a node set.")
 @output_option
 @click.pass_obj
 def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool, output: str) -> None:
     """Show every node on one line: MR-cluster, role, state, and why.
 
     `-o wide` shows the whole reason and more: the node that runs the masters of its MR-cluster, how the masters see
-    each node where that is news, and since when an MR-cluster waits for the data on a node. `fawkes explain --node
-    NODE` says what to do.
+    each node if that differs from its state, and since when an MR-cluster has been waiting for the data on a node.
+    `fawkes explain --node NODE` shows what to do.
     """
     from fawkes.cli.ledger import known, ledger_of
     from fawkes.cli.show import show
@@ -47,7 +47,7 @@ def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool
 
 def _folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row for nodes with the same site, owner, role, state, code and reason to be kept out; the oldest since."""
-    from fawkes.report.sentences import fold
+    from fawkes.report.facts import fold
 
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:

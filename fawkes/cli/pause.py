@@ -10,13 +10,13 @@ from fawkes.config.site import Site
 
 
 @click.command()
-@click.option("--reason", required=True, help="Why, for whoever asks later.")
+@click.option("--reason", required=True, help="Reason, shown to anyone who asks later.")
 @output_option
 @click.pass_obj
 def pause(site: Site, reason: str, output: str) -> None:
     """Stop all voluntary moves: shares are still watched, but no node moves for the sake of balance.
 
-    What is under way ends, jobs go on, and MR-clusters come and go as they are asked for.
+    Moves under way finish, jobs continue, and MR-clusters are still deployed and released on request.
     """
     from fawkes.cli.acting import tell
     from fawkes.cli.client import Client

@@ -46,10 +46,10 @@ _ANSWER_S = 90.0
 def record(
     site: Site, since_us: int | None, until_us: int | None, out: Path, model: Path | None, output: str
 ) -> ExitStatus | None:
-    """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that asks for it again.
+    """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that replays it.
 
-    Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` asks what would
-    have been under other policies. Ends 4 when jobs have no history although they ran on Hadoop.
+    Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` simulates
+    the span under other policies. Exits with 4 if jobs that ran on Hadoop have no history.
     """
     from fawkes.cli.ledger import ledger_of
     from fawkes.config.model import read_model

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
-@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
-@click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running; kill what users run.")
+@click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running; kill applications of users.")
 @click.option("--wait", is_flag=True, help="Return only when its nodes are free again.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
-@click.option("--yes", is_flag=True, help="Do not ask for the name to be typed.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 10m.")
+@click.option("--yes", is_flag=True, help="Skip the question that asks to type the name.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option
 @click.pass_obj
@@ -38,11 +38,11 @@ def release(
     dry_run: bool,
     output: str,
 ) -> None:
-    """Give CLUSTER back: save its outputs, verify them, then release its nodes.
+    """Release CLUSTER: save its outputs, verify them, then free its nodes.
 
-    One that still waits, is deployed or loaded is called off: there is nothing to save yet.
+    If it still waits or is being deployed or loaded, it is cancelled: there is nothing to save yet.
 
-    Lists the data at stake first and asks for the name of the MR-cluster to be typed.
+    Lists the data at stake first and asks you to type the name of the MR-cluster.
     """
     from fawkes.cli.acting import confirm, tell, tell_at_stake, the_cluster, wait_for_clusters
     from fawkes.cli.client import Client
@@ -60,7 +60,7 @@ def release(
     client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
     tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
     if wait:
-        wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
+        wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us)
     if output != TABLE:
         show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
 

@@ -33,11 +33,23 @@ _DATA = "256MiB"
 
 @click.command()
 @click.argument("scenario")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its journal and report.")
-@click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in an MR-cluster.")
-@click.option("--limit", "limit_us", type=Duration(), help="How long it may take, such as 1h.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
-@click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the journal and the report.",
+)
+@click.option(
+    "--data",
+    "data",
+    default=_DATA,
+    show_default=True,
+    metavar="SIZE",
+    help="Largest amount of input data per MR-cluster.",
+)
+@click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
 @output_option
 @click.pass_obj
 @needs("fawkes replay", "offline")
@@ -53,11 +65,11 @@ def replay(
 ) -> ExitStatus | None:
     """Run the jobs of SCENARIO for real, at their times, on the controller of the site.
 
-    SCENARIO is what `fawkes simulate` takes. Its MR-clusters are requested unless they run already; jobs known by their
-    bytes read, shuffle and write as many, jobs known by times sleep as long, and jobs that say what to run are run.
-    The controller decides by its own settings. The same command again goes on with one that was broken off.
+    SCENARIO is the same as for `fawkes simulate`. Its MR-clusters are requested unless they already run. Jobs known by
+    their bytes read, shuffle and write as many; jobs known by their times sleep as long; jobs with a program run it.
+    The controller decides by its own settings. The same command continues an interrupted replay.
 
-    Ends 0 when all jobs have succeeded, 4 when some have not.
+    Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
     from fawkes.catalog import Catalog
     from fawkes.cli.client import Client
@@ -118,7 +130,7 @@ def _run(
     journal = Journal(folder, facts)
     if journal.resumed:
         taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
-        note(f"goes on with what was broken off: {taken} were asked for")
+        note(f"continues the interrupted replay: {taken} requests were already made")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
             before = with_data(parts.before, site.root / "data", note)
@@ -163,7 +175,7 @@ def _play_before(
                 raise FawkesError(
                     f"the data could not be written: {row['why']}",
                     where=job.spec.id,
-                    hint="--data SIZE asks for less; another --out begins anew",
+                    hint="Use less with --data SIZE; another --out starts a new replay",
                 )
 
 

@@ -13,7 +13,7 @@ from fawkes.config.site import Site
 @output_option
 @click.pass_obj
 def resume(site: Site, output: str) -> None:
-    """Allow voluntary moves again, from the next tick on."""
+    """Allow voluntary moves again, starting with the next tick."""
     from fawkes.cli.acting import tell
     from fawkes.cli.client import Client
     from fawkes.cli.show import show

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", metavar="NODE|CLUSTER", shell_complete=completion.nodes_and_clusters)
-@click.option("--dry-run", is_flag=True, help="Only show how it stands now.")
+@click.option("--dry-run", is_flag=True, help="Only show the current state.")
 @output_option
 @click.pass_obj
 def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
-    """Try at once what has failed and waits for its next attempt.
+    """Retry failed actions at once, instead of waiting for the next attempt.
 
     NODE is a node or a set, such as node[03-05]. CLUSTER is an MR-cluster: its current stage, its member list and all
-    of its nodes are tried. Use this after a repair; without it, Fawkes tries by itself, after ever longer waits.
+    of its nodes are retried. Use this after a repair; otherwise, Fawkes retries by itself, after ever longer waits.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
@@ -43,7 +43,7 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     def act(each: str) -> None:
         facts = client.post("retry", {"subject": each})
         tried.append({"subject": each, "tried": facts.get("tried")})
-        tell(f"{each} is tried again now: follow it with `fawkes events --follow`", output)
+        tell(f"{each} is retried now: follow it with `fawkes events --follow`", output)
 
     for_each("tried again", names, act)
     if output != TABLE:

@@ -40,7 +40,7 @@ def output_option(function: F) -> F:
         callback=lambda _ctx, _param, value: Wide(TABLE) if value == WIDE else value,
         default=TABLE,
         show_default=True,
-        help="Form of the result; wide is a table with all columns.",
+        help="Output format; wide is a table with all columns.",
     )(function)
 
 

@@ -34,7 +34,7 @@ class Setting(click.ParamType[tuple[str, str]]):
             return value
         key, sign, text = str(value).partition("=")
         if not sign or not key.strip() or not text.strip():
-            self.fail(f"{value!r} is no setting: write key=value, such as tau=10 or period=90s", param, ctx)
+            self.fail(f"{value!r} is not a setting: write key=value, such as tau=10 or period=90s", param, ctx)
         return key.strip(), text.strip()
 
 
@@ -43,8 +43,10 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.option(
     "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
 )
-@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of fawkes.toml; repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Set a key of fawkes.toml, such as tau=10; repeatable."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -56,12 +58,12 @@ class Setting(click.ParamType[tuple[str, str]]):
     "recorded",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="SITE",
-    help="Show decisions and times of jobs beside those that the ledger of a site has.",
+    help="Show decisions and times of jobs beside those in the ledger of a site.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="Check slots, tasks, bytes and the invariants of deciding at every event; ten times as slow.",
+    help="Check slots, tasks, bytes and the core's invariants at every event; ten times slower.",
 )
 @output_option
 @click.pass_obj
@@ -80,7 +82,7 @@ def simulate(
     """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, a file, or - for standard input.
 
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
-    `explain`, `status` and `verify` tell what happened in it.
+    `explain`, `status` and `verify` show what happened in it.
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.ledger import ledger_of
@@ -165,7 +167,7 @@ def _tell_beside(both: Beside, output: str) -> None:
     show([{**asdict(row), "error": row.error} for row in both.jobs], TABLES["simulate --beside, jobs"], output)
     say("")
     say(
-        f"{both.likeness:.0%} of the decisions stand in the same order; median error of the jobs' times "
+        f"{both.likeness:.0%} of the decisions are in the same order; median error of the jobs' times "
         f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
         f"{both.simulated_makespan_s:.0f} s simulated"
     )

@@ -27,8 +27,8 @@ Row = dict[str, Any]
 
 @click.command()
 @click.argument("cluster", required=False, shell_complete=completion.clusters)
-@click.option("--all", "everything", is_flag=True, help="Also MR-clusters that are gone.")
-@click.option("--watch", is_flag=True, help="Stay and show every change, until interrupted.")
+@click.option("--all", "everything", is_flag=True, help="Also show MR-clusters that are gone.")
+@click.option("--watch", is_flag=True, help="Keep showing changes until interrupted.")
 @output_option
 @click.pass_obj
 def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
@@ -77,7 +77,7 @@ def headlines(pool: Row) -> list[str]:
     """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
     if pool["pool"] is None:
         return ["nothing has happened yet"]
-    shadow = ", in shadow: it does nothing" if pool["shadow"] else ""
+    shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
     by = "a simulated run" if pool["simulated"] else f"controller {pool['controller']}"
     lines = [
         f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
@@ -88,7 +88,7 @@ def headlines(pool: Row) -> list[str]:
     if pool.get("trouble"):
         lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
     if pool["given_back_by"]:
-        lines.append(f"THE POOL IS BEING GIVEN BACK, as {pool['given_back_by']} asked: the controller ends after that")
+        lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["tick"] is not None:

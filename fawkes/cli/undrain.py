@@ -21,7 +21,7 @@ from fawkes.config.site import Site
 def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
     """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it.
 
-    A node that already leaves its MR-cluster leaves all the same, and is free then.
+    A node that is already leaving its MR-cluster still leaves, and is free afterwards.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
@@ -47,4 +47,4 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
 def _then(row: Mapping[str, Any], leaves: bool) -> str:
     if not leaves:
         return "is back in service"
-    return f"is not kept out any more, but it still leaves {row['cluster'] or 'its MR-cluster'}: it is free after that"
+    return f"may serve again, but it still leaves {row['cluster'] or 'its MR-cluster'}; it is free after that"

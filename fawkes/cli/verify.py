@@ -27,8 +27,8 @@ _CHUNK = 1000
 def verify(site: Site, output: str) -> ExitStatus | None:
     """Decide every step of the ledger again and show where the decision differs from the stored one.
 
-    Ends 0 when every decision comes again byte for byte, 3 when steps that another version of Fawkes decided differ,
-    and 1 when steps of this version do: that is a defect.
+    Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
+    and 1 if steps of this version differ, which is a defect.
     """
     from fawkes import __version__
     from fawkes.cli.ledger import ledger_of
@@ -40,7 +40,7 @@ def verify(site: Site, output: str) -> ExitStatus | None:
             rows = list(_differences(ledger, step))
     show(rows, TABLES["verify"], output)
     if not rows:
-        note(f"{count} steps decided again: every decision is the stored one, byte for byte")
+        note(f"{count} steps decided again: every decision is the same as the stored one, byte for byte")
         return None
     ours = [row for row in rows if row["decided_by"] == __version__]
     differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"

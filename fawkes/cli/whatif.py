@@ -30,20 +30,30 @@ Share = click.FloatRange(min=0)
     "--policies",
     default="all",
     show_default=True,
-    help="Names or files, with commas; or all.",
+    help="Policies by name or file, with commas between; or all.",
     shell_complete=completion.policies,
 )
-@click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
-@click.option("--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Shaken runs of each.")
-@click.option("--spread", type=Duration(), default="10s", show_default=True, help="How far arrivals are shaken.")
-@click.option("--job-bound", type=Share, default=0.25, show_default=True, help="Bound for the median error of jobs.")
-@click.option("--makespan-bound", type=Share, default=0.25, show_default=True, help="Bound for the makespan's error.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once.  [default: one for each core]")
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+)
+@click.option(
+    "--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Perturbed replays per policy."
+)
+@click.option(
+    "--spread", type=Duration(), default="10s", show_default=True, help="Largest shift of an arrival, earlier or later."
+)
+@click.option(
+    "--job-bound", type=Share, default=0.25, show_default=True, help="Largest accepted median error of job times."
+)
+@click.option(
+    "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep the rows of the runs; the same command goes on with them.",
+    help="Folder for the results; the same command continues in it.",
 )
 @output_option
 @click.pass_obj
@@ -63,9 +73,9 @@ def whatif(
 ) -> ExitStatus | None:
     """Run RECORD, a folder of `fawkes record`, under each policy and each combination of settings.
 
-    First as it was recorded, held against what happened: the first line says how far off the model is. Then the
-    policies by the mean slowdown of their jobs. Ends 4 when the recorded run is not reproduced within the bounds: the
-    ranking is shown all the same.
+    The first line compares a simulation of the span, as recorded, with what happened: it shows the error of the model.
+    Then the policies follow, by the mean slowdown of their jobs. Exits with 4 if the recorded run is not reproduced
+    within the bounds; the ranking is shown anyway.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.settings import variants_of

@@ -24,9 +24,9 @@ _MOST_NAMES = 8
 
 @click.group()
 def workload() -> None:
-    """Look at workloads, convert and change them: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
+    """Show, convert and change workloads: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
 
-    The format of a file is recognised by what is in it; the page `workloads` lists all formats.
+    The format of a file is detected from its content; the page `workloads` describes all formats.
     """
 
 
@@ -60,20 +60,22 @@ def show_(file: str, form: str | None, output: str) -> None:
 @FORCE
 @output_option
 def convert(file: str, out: Path, to: str, form: str | None, force: bool, output: str) -> None:
-    """Write FILE in another format; says what that format cannot hold."""
+    """Write FILE in another format, and report what that format cannot hold."""
     trace = opened(file, form)
     tell(write(trace, out, to, force=force), output)
 
 
 @workload.command()
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Name of the pictures, without .png."
+)
 @FORMAT
 @FORCE
 @output_option
 @needs("fawkes workload plot", "offline")
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
-    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and distributions of gaps, sizes and times."""
     from fawkes.report.figures import rendered
     from fawkes.workload.files import whole
     from fawkes.workload.pictures import workload_picture
@@ -145,4 +147,4 @@ def _number(value: float) -> str:
 
 _NUMBERS = ("p5", "p50", "p95", "max", "mean", "total")
 _TITLES = {"gap": "gap between jobs", "map": "time of a map", "reduce": "time of a reduce", "run": "time of a job",
-           "requested": "time asked for"}  # fmt: skip
+           "requested": "requested time"}  # fmt: skip

@@ -33,7 +33,7 @@ class _Factor(click.ParamType[Fraction]):
         except (ValueError, ZeroDivisionError):
             factor = Fraction(0)
         if factor <= 0:
-            self.fail(f"{value!r} is no factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+            self.fail(f"{value!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
         return factor
 
 
@@ -48,7 +48,11 @@ class _Machines(click.ParamType[tuple[int, int]]):
             return value
         machines, _, target = str(value).partition(":")
         if not (machines.isdecimal() and target.isdecimal() and int(machines) and int(target)):
-            self.fail(f"{value!r} are no machines: write those of the trace and the target, such as 600:20", param, ctx)
+            self.fail(
+                f"{value!r} is not FROM:TO: write the machines of the trace and of the target, such as 600:20",
+                param,
+                ctx,
+            )
         return int(machines), int(target)
 
 
@@ -66,7 +70,7 @@ class _Bytes(click.ParamType[int]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if size < 1:
-            self.fail("it must be more than nothing", param, ctx)
+            self.fail("must be greater than 0", param, ctx)
         return size
 
 
@@ -79,8 +83,10 @@ def _changes(function: F) -> F:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of the maker; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to; packed when it ends in .gz.")
+@click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the maker; repeatable.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file; compressed if it ends in .gz."
+)
 @TO
 @SEED
 @FORCE
@@ -115,10 +121,12 @@ def make(
 
 @click.command()
 @_changes
-@click.option("--time", type=_Factor(), default="1", show_default=True, help="Arrivals are multiplied by it.")
-@click.option("--size", type=_Factor(), help="Bytes and tasks are multiplied by it.")
-@click.option("--machines", type=_Machines(), metavar="FROM:TO", help="Sizes by the rules of SWIM, such as 600:20.")
-@click.option("--per-reducer", type=_Bytes(), help="With --machines: reduces by bytes of shuffle and output.")
+@click.option("--time", type=_Factor(), default="1", show_default=True, help="Factor for arrival times.")
+@click.option("--size", type=_Factor(), help="Factor for bytes and tasks.")
+@click.option(
+    "--machines", type=_Machines(), metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20."
+)
+@click.option("--per-reducer", type=_Bytes(), help="With --machines: bytes of shuffle and output per reduce.")
 def scale(
     file: str,
     out: Path,
@@ -131,7 +139,7 @@ def scale(
     machines: tuple[int, int] | None,
     per_reducer: int | None,
 ) -> None:
-    """Change how fast the jobs of FILE come, and how large they are."""
+    """Change the arrival rate and the sizes of the jobs of FILE."""
     from fawkes.workload import operations
 
     if machines is not None and size is not None:
@@ -151,12 +159,12 @@ def scale(
 
 @click.command()
 @_changes
+@click.option("--cycle", type=Duration(), required=True, help="Length of the slices that are folded onto each other.")
+@click.option("--duration", type=Duration(), default="1h", show_default=True, help="Length of the result.")
+@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="Factor for the density of jobs.")
 @click.option(
-    "--cycle", type=Duration(), required=True, help="How long a piece of the trace is that is laid over others."
+    "--starts-after", type=Duration(), default="0s", help="Skip jobs that arrive sooner than this after the first job."
 )
-@click.option("--duration", type=Duration(), default="1h", show_default=True, help="How long the result is.")
-@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="How much denser jobs come.")
-@click.option("--starts-after", type=Duration(), default="0s", help="Leave out what comes sooner after the first job.")
 @SEED
 def fold(
     file: str,
@@ -171,7 +179,7 @@ def fold(
     starts_after: int,
     seed: int,
 ) -> None:
-    """Squeeze FILE into a shorter time as Rumen's Folder does; the same seed takes the same jobs."""
+    """Fold FILE into a shorter time as Rumen's Folder does; the same seed selects the same jobs."""
     from fawkes.workload.folding import fold as folded
 
     _above_nothing("--cycle", cycle)
@@ -192,10 +200,10 @@ def fold(
 
 @click.command()
 @_changes
-@click.option("--jobs", type=click.IntRange(min=1), help="How many.")
-@click.option("--share", type=click.FloatRange(0, 1, min_open=True), help="Or which part, such as 0.1.")
-@click.option("--from", "begin", type=Duration(), help="Only jobs that come so long after the start, or later.")
-@click.option("--until", "end", type=Duration(), help="Only jobs that come earlier after the start.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Number of jobs.")
+@click.option("--share", type=click.FloatRange(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
+@click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
+@click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
 @SEED
 def sample(
     file: str,
@@ -210,7 +218,7 @@ def sample(
     end: int | None,
     seed: int,
 ) -> None:
-    """Take some jobs of FILE: so many, a share, or those of a window of time."""
+    """Select jobs of FILE: a number, a share, or a window of time."""
     from fawkes.workload import operations
 
     if jobs is not None and share is not None:
@@ -229,18 +237,18 @@ def sample(
 
 @click.command()
 @_changes
-@click.option("--spread", type=Duration(), default="0s", help="How far arrivals are moved, earlier or later.")
+@click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
 @click.option(
     "--sizes",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Deviation of the factor, of mean 1, by which sizes change.",
+    help="Standard deviation of the factor for sizes, whose mean is 1.",
 )
 @SEED
 def perturb(
     file: str, out: Path, to: str, form: str | None, force: bool, output: str, spread: int, sizes: float, seed: int
 ) -> None:
-    """Shake the jobs of FILE: when they come, and how large they are."""
+    """Perturb the jobs of FILE: their arrival times and sizes."""
     from fawkes.workload import operations
 
     if not spread and not sizes:
@@ -260,9 +268,9 @@ def perturb(
 @FORCE
 @output_option
 def merge(files: tuple[str, ...], out: Path, to: str, form: str | None, force: bool, output: str) -> None:
-    """Put workloads side by side; with CLUSTER= all jobs of a file are for that MR-cluster.
+    """Merge workloads; with CLUSTER= all jobs of a file are for that MR-cluster.
 
-    Each begins at its own zero of time. When two have the same ids, all ids get the MR-cluster, or the number of the
+    Each keeps its own time zero. If two have the same ids, all ids get the MR-cluster, or the number of the
     file, in front.
     """
     from fawkes.workload import operations
@@ -288,4 +296,4 @@ def _change(
 
 def _above_nothing(option: str, us: int) -> None:
     if us <= 0:
-        raise click.UsageError(f"{option} must be more than nothing.")
+        raise click.UsageError(f"{option} must be greater than 0.")

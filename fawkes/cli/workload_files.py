@@ -35,7 +35,7 @@ class _Names(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name; a usage error tells those that there are."""
         if value not in self._names():
-            self.fail(f"{value!r} is none of {', '.join(self._names())}", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(self._names())}", param, ctx)
         return str(value)
 
 
@@ -51,23 +51,23 @@ def _writable() -> tuple[str, ...]:
     return NAMES
 
 
-FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Read as this; else by its content.")
+FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Input format.  [default: detected]")
 TO = click.option(
     "--to",
     type=_Names("format", _writable),
     default="table",
     show_default=True,
-    help="Write table, swim, swf, rumen or sls.",
+    help="Output format: table, swim, swf, rumen or sls.",
 )
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="The file to write, packed when it ends in .gz; - is standard output.",
+    help="Output file, compressed if it ends in .gz; - for standard output.",
 )
-FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of what is drawn.")
+FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
+SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 
 
 def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:

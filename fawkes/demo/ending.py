@@ -13,8 +13,9 @@ from fawkes.demo.results import Compared
 from fawkes.demo.results import compared as compared_of
 from fawkes.report import history
 from fawkes.report.explain import grouped
+from fawkes.report.facts import fold
 from fawkes.report.history import Move
-from fawkes.report.sentences import fold, sentence
+from fawkes.report.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 from fawkes.workload.story import Point, points
@@ -69,7 +70,7 @@ def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]
     ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
     found: dict[str, list[str]] = {}
     for name in (one.spec.id for one in workload.jobs):
-        way = ways.get(name, "not there: never submitted")
+        way = ways.get(name, "missing: never submitted")
         if way != JobLife.SUCCEEDED:
             found.setdefault(way, []).append(name)
     for way, names in found.items():

@@ -29,10 +29,10 @@ def refuse_present(folder: Path) -> None:
     """RefusedError when something is where a result shall go: whose it is, or which version wrote it."""
     if not folder.exists() and not folder.is_symlink():
         return
-    hint = "Name a folder that is not there yet, or move that one away"
+    hint = "Name a new folder, or move this one away"
     found = stamp_of(folder / RUN_FILE)
     if found is None:
-        raise RefusedError("is there already, and nothing of a simulation", where=str(folder), hint=hint)
+        raise RefusedError("exists already and is not from a simulation", where=str(folder), hint=hint)
     version, form = found.get("fawkes"), found.get("format")
     if (version, form) != (__version__, FORMAT):
         raise RefusedError(
@@ -40,7 +40,7 @@ def refuse_present(folder: Path) -> None:
             where=str(folder),
             hint=hint,
         )
-    raise RefusedError(f"is there already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
+    raise RefusedError(f"exists already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
 
 
 def stamp_of(file: Path) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.core.alerts import MISSING
+from fawkes.core import alerts
 from fawkes.core.decision import PutTick
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
@@ -14,8 +14,8 @@ from fawkes.ports import Entry
 from fawkes.report import history
 from fawkes.report.event_words import event_in_words
 from fawkes.report.explain import lines_of
+from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
-from fawkes.report.sentences import fold, named_files
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US, show_time
 
@@ -124,7 +124,7 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return state.alert if state.alert.startswith(MISSING) else ""
+    return state.alert if alerts.about(state, alerts.Kind.MISSING) else ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:

@@ -109,7 +109,7 @@ class LedgerReader:
         try:
             return Identity(found["pool_id"], int(found["last_epoch"]))
         except (KeyError, ValueError):
-            raise steps.damaged(self.path, "it does not say who it is") from None
+            raise steps.damaged(self.path, "its identity is missing") from None
 
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot; None before the first."""
@@ -123,7 +123,7 @@ class LedgerReader:
         except (zlib.error, UnicodeError):
             text = ""
         if steps.state_digest(seq, text) != digest:
-            raise steps.damaged(self.path, f"the snapshot after step {seq} is not what was stored")
+            raise steps.damaged(self.path, f"the snapshot after step {seq} has changed since it was stored")
         return seq, self._read(lambda plain: plain, text, seq)
 
     def verify(self) -> int:
@@ -149,7 +149,7 @@ class LedgerReader:
         wrong = set(seen.items()) ^ set(stored.items())
         if wrong:
             kind, subject = min(place for place, _ in wrong)
-            raise steps.damaged(self.path, f"what it says of {kind} {subject} does not follow from its steps")
+            raise steps.damaged(self.path, f"its entry of {kind} {subject} does not follow from its steps")
         if self.identity().last_epoch != last_epoch:
             raise steps.damaged(self.path, f"its last epoch is not {last_epoch}, that of its steps")
         return count
@@ -184,7 +184,7 @@ class LedgerReader:
         try:
             return self._read(change_of, steps.unpacked(stored), seq)
         except (zlib.error, UnicodeError, AttributeError):
-            raise steps.damaged(self.path, f"what it says of {kind} {subject} cannot be read") from None
+            raise steps.damaged(self.path, f"its entry of {kind} {subject} cannot be read") from None
 
     def _entry(self, row: steps.Row) -> Entry:
         event = self._read(event_of, row.event, row.seq)
@@ -203,7 +203,7 @@ class LedgerReader:
     def _one(self, query: str, *values: object) -> tuple[Any, ...]:
         found = self._ask(lambda: self._db.execute(query, values).fetchone())
         if found is None:
-            raise steps.damaged(self.path, "a table is empty that never is")
+            raise steps.damaged(self.path, "a table is empty that must not be")
         return tuple(found)
 
     def _ask(self, question: Callable[[], T]) -> T:

@@ -33,7 +33,10 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise source.broken(error) from None
         if not isinstance(value, dict):
             raise ConfigError(
-                "is no object in braces", file=str(path), key=f"line {source.line}", hint="One object follows another"
+                "is not an object in braces",
+                file=str(path),
+                key=f"line {source.line}",
+                hint="One object follows another",
             )
         yield source.line, value
         source.go(end)
@@ -91,4 +94,4 @@ class _Text:
         if self.is_cut(error):
             what = f"the file ends within the object that begins on line {self.line}"
             return ConfigError(what, file=str(self.path), key=f"line {line}", hint="Fetch the file again")
-        return ConfigError(f"is no JSON ({error.msg})", file=str(self.path), key=f"line {line}")
+        return ConfigError(f"is not JSON ({error.msg})", file=str(self.path), key=f"line {line}")

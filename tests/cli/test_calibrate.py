@@ -41,7 +41,7 @@ def test_constants_are_fitted_and_written(fit: Path, tmp_path: Path) -> None:
     assert rows["job_begin"]["value"] is None
     assert read_model(out).job_start_us == 5 * SECOND_US
     again = fawkes("calibrate", fit, "--out", out)
-    assert (again.exit_code, "is there already" in again.stderr) == (6, True)
+    assert (again.exit_code, "exists already" in again.stderr) == (6, True)
     assert fawkes("calibrate", fit, "--out", out, "--force").exit_code == 0
 
 
@@ -71,9 +71,9 @@ def test_what_was_fitted_on_is_not_judged_and_nothing_is_written(fit: Path, tmp_
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "records to fit and --model are a choice of one"),
-        (["--model", "x.toml"], "nothing to judge"),
-        (["nowhere"], "is no record"),
+        ([], "give either records to fit or --model"),
+        (["--model", "x.toml"], "nothing to validate"),
+        (["nowhere"], "is not a record"),
     ],
 )
 def test_wrong_questions_are_refused(words: list[str], says: str, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
 def test_drain_of_a_core_node_says_what_comes_first(run: Run, world: World) -> None:
     world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
     result = run("drain", "node02", "--reason", "new fans")
-    assert "node02 leaves c-1 once another core node serves in its place, and then goes out of service" in result.stdout
+    assert "node02 leaves c-1 once another core node has replaced it, and then goes out of service" in result.stdout
 
 
 def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
@@ -156,7 +156,7 @@ def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
     assert result.exit_code == 0, result.stderr
     assert loaded.events == []
     assert len(loaded.stopped_by) == 1
-    assert "2 MR-clusters go on without it" in result.stdout
+    assert "2 MR-clusters keep running without it" in result.stdout
 
 
 def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
@@ -170,7 +170,7 @@ def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
 
 def test_retry_of_a_node_of_several_and_of_an_mr_cluster(run: Run, loaded: World) -> None:
     loaded.facts = {"tried": 2}
-    assert "node01 is tried again now" in run("retry", "node01").stdout
+    assert "node01 is retried now" in run("retry", "node01").stdout
     result = run("retry", "node[02-03]", "-o", "json")
     assert json.loads(result.stdout)["rows"] == [{"subject": "node02", "tried": 2}, {"subject": "node03", "tried": 2}]
     assert run("retry", "c-1").exit_code == 0
@@ -182,7 +182,7 @@ def test_retry_of_what_waits_for_nothing_is_refused(run: Run, loaded: World) -> 
     loaded.refuse = Reason("nothing-to-retry", {"subject": "node01"})
     result = run("retry", "node01")
     assert result.exit_code == 6
-    assert "Nothing of node01 waits for another attempt: `fawkes status` shows how it stands" in result.stderr
+    assert "node01 has nothing to retry; `fawkes status` shows its state" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def held(loaded: World) -> World:
 def test_discarding_data_lists_it_and_wants_the_name(run: Run, held: World) -> None:
     result = run("drain", "node03", "--discard-data", "--reason", "dead disk", answers="node03\n")
     assert result.exit_code == 0, result.stderr
-    assert "too few replicas elsewhere: /user/ann/x, /user/ann/y and 5 more" in result.stderr
-    assert "Type 'node03' to go on" in result.stderr
+    assert "too few replicas on other nodes: /user/ann/x, /user/ann/y and 5 more" in result.stderr
+    assert "Type 'node03' to continue" in result.stderr
     assert "node03 is wiped without a proof that its data is elsewhere" in result.stdout
     (asked,) = held.events
     assert (asked.node, asked.discard, asked.reason) == ("node03", True, "dead disk")
@@ -258,7 +258,7 @@ def test_discarding_data_of_a_node_that_holds_nothing_up_is_refused(run: Run, he
     for nodes in ("node01", "node04", "node[02,04]"):
         result = run("drain", nodes, "--discard-data", "--reason", "r", "--yes")
         assert result.exit_code == 6
-        assert "no data on it holds anything up: nothing was given up" in result.stderr
+        assert "no MR-cluster waits for data on it, so nothing was discarded" in result.stderr
     assert held.events == []
 
 
@@ -271,7 +271,7 @@ def test_a_drain_without_discard_gives_nothing_up(run: Run, held: World) -> None
 def test_an_undrain_of_a_node_that_leaves_all_the_same_says_so(run: Run, held: World) -> None:
     held.facts = {"leaves": True, "life": "evacuating"}
     result = run("undrain", "node03")
-    assert "node03 is not kept out any more, but it still leaves c-1: it is free after that" in result.stdout
+    assert "node03 may serve again, but it still leaves c-1; it is free after that" in result.stdout
     held.facts = {"leaves": False, "life": "out"}
     assert "node01 is back in service" in run("undrain", "node01").stdout
 

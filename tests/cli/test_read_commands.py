@@ -82,7 +82,9 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 def test_without_a_controller_they_say_so_and_read_the_ledger(run: Run, words: list[str]) -> None:
     result = run(*words)
     assert result.exit_code == 0
-    assert "no controller runs for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    assert (
+        "no controller is running for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    )
     assert "no controller" not in result.stdout
 
 
@@ -107,7 +109,7 @@ def test_a_ledger_in_which_nothing_has_happened(tmp_path: Path, words: list[str]
     Ledger(tmp_path / "state").close()
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), *words])
     assert result.exit_code == (2 if words == ["explain"] else 0)
-    assert "no controller runs for this site: none ever did" in result.stderr
+    assert "no controller is running for this site: none has run yet" in result.stderr
     assert "Traceback" not in result.output
 
 
@@ -171,7 +173,7 @@ def test_nodes(run: Run) -> None:
     assert rows["node06"]["since"] == "2023-11-14T22:15:50.500Z"
     assert rows["node06"]["why"] == "node06 joins c-3 as transient: c-3 held 4 nodes and should have 6"
     assert rows["node01"]["cluster"] is None
-    assert rows["node01"]["why"] == "node01 wiped and verified: free"
+    assert rows["node01"]["why"] == "node01 is wiped, verified and free"
     assert [name for name, row in rows.items() if row["master"]] == ["node03", "node09"]
     table = run("nodes").stdout
     assert "node03  c-2         core       serving  c-2 gets node[03-04] as core nodes after" in table
@@ -346,7 +348,7 @@ def test_events_tell_the_story(run: Run) -> None:
     (asked,) = [row for row in rows if row["kind"] == "Requested" and row["event"]["spec"]["id"] == "c-2"]
     assert asked["what"] == "c-2 (by ann)"
     assert asked["decided"] == [
-        "c-2 was asked for by ann, with at least 2 nodes",
+        "c-2 was requested by ann, with at least 2 nodes",
         "node[03-04] (transient) leave c-1 to make room for c-2",
     ]
     assert [reason["code"] for reason in asked["reasons"]] == ["requested", "shrink-to-admit", "shrink-to-admit"]
@@ -387,7 +389,7 @@ def test_events_show_the_newest_last_and_say_how_many_there_are(run: Run) -> Non
     usual = run("events", "-o", "json")
     told = json.loads(usual.stdout)
     assert (told["total"], told["rows"]) == (156, every["rows"][-50:])
-    assert "the newest 50 of 156 steps; --limit all shows every one" in usual.stderr
+    assert "the newest 50 of 156 steps; --limit all shows all of them" in usual.stderr
     few = run("events", "--kind", "requested", "--limit", "2", "-o", "json")
     requests = [row for row in every["rows"] if row["kind"] == "Requested"]
     assert json.loads(few.stdout)["rows"] == requests[-2:]
@@ -405,7 +407,7 @@ def test_jobs_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
     assert every["total"] == len(every["rows"]) == 24
     last = run("jobs", "--limit", "5", "-o", "json")
     assert json.loads(last.stdout) == {**every, "rows": every["rows"][-5:]}
-    assert "the newest 5 of 24 jobs; --limit all shows every one" in last.stderr
+    assert "the newest 5 of 24 jobs; --limit all shows all of them" in last.stderr
     assert len(_rows(run("jobs", "--limit", "0", "-o", "json"))) == 24
     assert "the newest" not in run("-q", "jobs", "--limit", "5").stderr
 
@@ -457,7 +459,7 @@ def test_events_used_wrongly(run: Run, words: list[str], message: str) -> None:
 def test_events_as_table_and_csv(run: Run) -> None:
     table = run("events", "--kind", "Requested").stdout
     assert "Requested  c-1 (by ann)" in table
-    assert "- c-1 was asked for by ann, with at least 2 nodes" in table
+    assert "- c-1 was requested by ann, with at least 2 nodes" in table
     rows = list(csv.DictReader(StringIO(run("events", "--limit", "all", "-o", "csv").stdout)))
     assert json.loads(rows[0]["decided"]) == ["The controller started: Fawkes 0.1.0, epoch 1, policy TD"]
 
@@ -534,7 +536,7 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verify_gives_every_decision_again(of_today: Path) -> None:
     result = CliRunner().invoke(cli, ["--site", str(of_today), "verify", "-o", "json"])
     assert _rows(result) == []
-    assert "every decision is the stored one, byte for byte" in result.stderr
+    assert "every decision is the same as the stored one, byte for byte" in result.stderr
 
 
 @pytest.mark.parametrize(("version", "status"), [(__version__, 1), ("0.0.9", 3)])

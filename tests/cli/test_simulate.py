@@ -87,7 +87,7 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
     assert [path.name for path in out.parent.iterdir()] == ["run"]
     for words, says in (
-        (("verify",), "every decision is the stored one"),
+        (("verify",), "every decision is the same as the stored one"),
         (("events", "--limit", "all", "-o", "json"), '"Started"'),
         (("explain",), "Policy TD"),
         (("status", "--all"), "c-2"),
@@ -111,7 +111,7 @@ def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
     told = fawkes("simulate", scenario, "--beside", out)
     assert told.exit_code == 0, told.stderr
-    assert "100% of the decisions stand in the same order; median error of the jobs' times +0%" in told.stdout
+    assert "100% of the decisions are in the same order; median error of the jobs' times +0%" in told.stdout
     rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
     assert rows["likeness"] == 1.0
     assert {row["error"] for row in rows["jobs"]} == {0.0}
@@ -137,8 +137,8 @@ def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tm
 @pytest.mark.parametrize(
     ("stamp", "says"),
     [
-        (None, "is there already, and nothing of a simulation"),
-        ("{", "is there already, and nothing of a simulation"),
+        (None, "exists already and is not from a simulation"),
+        ("{", "exists already and is not from a simulation"),
         ('{"fawkes": "0.0.1", "format": 1}', "holds results of Fawkes 0.0.1"),
         ('{"fawkes": "9.9.9", "format": 7}', "holds results of Fawkes 9.9.9 (format 7)"),
     ],
@@ -170,7 +170,9 @@ def test_a_run_that_never_finishes_leaves_no_folder(scenario: Path, tmp_path: Pa
     scenario.write_text('limit = "30s"\n' + SCENARIO)
     said = fawkes("simulate", scenario, "--out", tmp_path / "out")
     assert said.exit_code == 5
-    assert "small: it never finishes: after 30s of simulated time 12 jobs have not ended: c-1-0001 is " in said.stderr
+    assert (
+        "small: the run never finishes: after 30s of simulated time 12 jobs have not ended: c-1-0001 is " in said.stderr
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 
@@ -179,7 +181,7 @@ def test_a_run_that_never_finishes_leaves_no_folder(scenario: Path, tmp_path: Pa
     [
         (("nothing-of-that-name",), 2, "there is no workload 'nothing-of-that-name'"),
         (("small.toml", "--policy", "ZZ"), 2, "there is no policy 'ZZ'"),
-        (("small.toml", "--set", "tau"), 2, "'tau' is no setting: write key=value"),
+        (("small.toml", "--set", "tau"), 2, "'tau' is not a setting: write key=value"),
         (("small.toml", "--set", "tau=-3"), 2, "--set: settings.tau"),
         (("small.toml", "--set", "tao=3"), 2, "unknown key 'tao'. Did you mean 'tau'?"),
         (("small.toml", "--set", "tau=3", "--set", "tau=4"), 2, "'tau' is set twice"),

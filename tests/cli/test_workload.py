@@ -158,8 +158,8 @@ def test_make_lists_its_makers() -> None:
 
 
 BAD = {
-    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is no workload in a format that is known", "swim (lines of 6"]),
-    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is no workload in a format that is known"]),
+    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is not in a known workload format", "swim (lines of 6"]),
+    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is not in a known workload format"]),
     "cut.json": (b'{"jobID": "a", "submitTime": 5,\n "mapTasks": [', ["line 2: the file ends within the object"]),
     "cut.gz": (gzip.compress(SWIM.read_bytes())[:100], ["the compressed file ends too early", "line 1"]),
     "cycle.csv": (
@@ -202,17 +202,17 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
     ("words", "says"),
     [
         (("show", "missing"), "there is no such file"),
-        (("show", SWIM, "--format", "swin"), "'swin' is none of"),
+        (("show", SWIM, "--format", "swin"), "'swin' is not one of"),
         (("convert", SWIM), "--out"),
-        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is none of"),
-        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is no factor"),
+        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is not one of"),
+        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is not a factor"),
         (("scale", SWIM, "--out", "x", "--size", "2", "--machines", "6:2"), "give one of them"),
-        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' are no machines"),
+        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' is not FROM:TO"),
         (("scale", SWIM, "--out", "x", "--per-reducer", "1GB"), "--per-reducer goes with --machines"),
-        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be more than nothing"),
+        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be greater than 0"),
         (("fold", SWIM, "--out", "x", "--cycle", "5m", "--starts-after", "9d"), "no job is left to fold"),
         (("sample", SWIM, "--out", "x"), "Give --jobs"),
-        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, 99 are asked for"),
+        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, but 99 were requested"),
         (("perturb", SWIM, "--out", "x"), "Give --spread or --sizes"),
         (("make", "nothing", "--out", "x"), "there is no maker 'nothing'"),
         (("make", "facebook"), "--out"),
@@ -243,4 +243,4 @@ def test_a_workload_goes_through_a_pipe() -> None:
 def test_force_replaces_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     said = fawkes("convert", SWIM, "--out", tmp_path / "pipe", "--force")
-    assert (said.exit_code, "is a named pipe, and not replaced" in said.stderr) == (6, True)
+    assert (said.exit_code, "is a named pipe and is not replaced" in said.stderr) == (6, True)

@@ -85,7 +85,7 @@ def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
 
 def test_a_missing_point_is_a_problem(workload: Workload) -> None:
     found = problems(played(Plan(policy="none")), workload)
-    assert found["B"].startswith("point B is missing (c-1 works while c-2 still loads")
+    assert found["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
     assert found["node"] == "no node left an MR-cluster that shrank"
 
 
@@ -101,7 +101,7 @@ def test_jobs_that_failed_alike_are_one_problem(workload: Workload) -> None:
 
 def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
     engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
-    assert problems(engine, workload) == {"c-3-23": "job c-3-23 is not there: never submitted"}
+    assert problems(engine, workload) == {"c-3-23": "job c-3-23 is missing: never submitted"}
 
 
 def told(engine: Checked) -> list[str]:
@@ -111,7 +111,7 @@ def told(engine: Checked) -> list[str]:
 
 def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
     lines = told(whole)
-    assert any(line.startswith("c-1 was asked for") for line in lines)
+    assert any(line.startswith("c-1 was requested") for line in lines)
     assert "node[05-06] (transient) leave c-1 to make room for c-3" in lines
     assert sum("succeeded" in line for line in lines) == sum(Plan().jobs.values())
     assert not any("handed to YARN" in line or "within the threshold" in line for line in lines)

@@ -32,7 +32,7 @@ def test_off_a_terminal_each_change_is_a_line_once(
         play(ledger)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "    0.0 s  The controller started: Fawkes 0.1.0, epoch 1, policy TD"
-    assert sum("c-1 was asked for" in line for line in lines) == 1
+    assert sum("c-1 was requested" in line for line in lines) == 1
     assert lines[-1].endswith("c-1 is gone")
     times = [float(line.split(" s ")[0]) for line in lines]
     assert times == sorted(times)

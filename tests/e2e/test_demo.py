@@ -75,7 +75,7 @@ def test_the_picture_is_one(played: Played) -> None:
 
 
 def test_each_change_was_told(played: Played) -> None:
-    for text in ("a was asked for", "b is deployed", " b as transient-core", "Job count succeeded", "b is gone"):
+    for text in ("a was requested", "b is deployed", " b as transient-core", "Job count succeeded", "b is gone"):
         assert text in played.stderr
 
 

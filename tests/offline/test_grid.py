@@ -149,7 +149,9 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None:
     slow = grid(1)
     slow = replace(slow, scenarios={key: limited(one, 30) for key, one in slow.scenarios.items()})
-    with pytest.raises(DeadlineError, match=r"small, (TD|None) tau=1 replay 1: it never finishes: .* jobs have not"):
+    with pytest.raises(
+        DeadlineError, match=r"small, (TD|None) tau=1 replay 1: the run never finishes: .* jobs have not"
+    ):
         done(tmp_path, slow, run)
 
 
