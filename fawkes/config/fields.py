@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from fawkes.config.loader import wrong
-from fawkes.config.nodeset import is_host_name
+from fawkes.config.nodeset import MOST_NODES, is_host_name
 from fawkes.units import duration_us, size_bytes
+
+MOST_TASKS = 1_000_000
+"""Tasks of one job."""
+MOST_JOBS = 100_000
+"""Jobs of one kind that a file may ask for."""
+
+N = TypeVar("N", int, float)
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
@@ -35,10 +43,24 @@ def _with_unit(value: object, kind: str, unit: str) -> str:
 
 
 def positive(value: int) -> int:
-    """The value, if it is more than nothing; else the error for a validator."""
+    """The value, if it is greater than 0; else the error for a validator."""
     if value <= 0:
-        raise wrong("0 is too little", "It must be more than nothing")
+        raise wrong("0 is too little", "It must be greater than 0")
     return value
+
+
+def between(least: float, most: float, why: str) -> AfterValidator:
+    """Both bounds of a number, the least and the most that it may be; ``why`` completes "at most 1,024: ..."."""
+
+    def check(value: N) -> N:
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        if value > most:
+            raise wrong(f"{shown} is too large", f"It may be at most {most:,}: {why}")
+        if value < least:
+            raise wrong(f"{shown} is too small", f"It must be at least {least:,}")
+        return value
+
+    return AfterValidator(check)
 
 
 def is_name(text: str) -> bool:
@@ -52,6 +74,12 @@ def _name(text: str) -> str:
             f"{text!r} cannot be a name here",
             "Use up to 63 small letters, digits and '-', with a letter or a digit at both ends",
         )
+    return text
+
+
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise wrong("the text is empty", "Write something, or leave the key out")
     return text
 
 
@@ -79,7 +107,7 @@ def _path(value: object) -> object:
     if isinstance(value, str):
         if not value:
             raise wrong("the path is empty", "Name a file")
-        return Path(value).expanduser()
+        return Path(os.path.expanduser(value))
     return value
 
 
@@ -91,5 +119,20 @@ UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]
 RemoteFolder = Annotated[str, AfterValidator(_absolute)]
 LocalPath = Annotated[Path, BeforeValidator(_path)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Port = Annotated[int, between(1, 65_535, "there are no other ports")]
+Fraction = Annotated[float, between(0, 1, "it is a share of the whole")]
+NodeCount = Annotated[int, between(1, MOST_NODES, "no pool is larger")]
+Cores = Annotated[int, between(1, 65_536, "no node has more cores")]
+Capacity = Annotated[
+    float, between(0.001, 1_000_000, "capacities of nodes are compared with each other, and 1.0 is usual")
+]
+Seed = Annotated[int, between(0, (1 << 63) - 1, "random seeds have 63 bits")]
+Attempts = Annotated[int, between(1, 1_000, "what failed so often needs a person")]
+Retries = Annotated[int, between(0, 1_000, "what failed so often needs a person")]
+Tasks = Annotated[int, between(1, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
+MaybeTasks = Annotated[int, between(0, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
+JobCount = Annotated[int, between(1, MOST_JOBS, "YARN itself accepts 10,000 applications at once")]
+BlockBytes = Annotated[SizeBytes, between(512, 1 << 40, "a block of HDFS lies on one disk")]
+Factor = Annotated[float, between(0, 1_000_000, "sizes and times would leave the range of 64 bits")]
+Positive = Annotated[float, between(1e-6, 1e6, "the model computes with 64 bits")]
+Text = Annotated[str, AfterValidator(_some_text)]

@@ -58,8 +58,9 @@ def read_plan(
     inventory, nodes = _pool(table, found.path, site)
     said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)
     faults = Faults(found.path)
+    known = {node.id for node in nodes}
     for number, fault in enumerate(table.fault, 1):
-        if fault.node not in {node.id for node in nodes}:
+        if fault.node not in known:
             hint = f"The nodes are {nodes[0].id} to {nodes[-1].id}"
             faults.add(f"there is no node {fault.node!r}", f"fault[#{number}].node", hint)
         if fault.back_us is not None and fault.back_us <= fault.at_us:
