@@ -14,6 +14,8 @@ from fawkes.errors import cut
 SECOND_US = 1_000_000
 MOST_DURATION_US = 3650 * 86400 * SECOND_US
 """Ten years: a longer duration is a slip, and times that far ahead could not be shown."""
+MOST_SEED = (1 << 63) - 1
+"""Random seeds have 63 bits."""
 MOST_BYTES = 10**18
 """1000 PB: no pool is larger, and sums of such sizes still fit into 64 bits."""
 

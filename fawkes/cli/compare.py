@@ -13,6 +13,7 @@ from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number, plan_of
 from fawkes.config.site import Site
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
@@ -28,9 +29,9 @@ ALL = "all"
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
 @click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
 @click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
 @click.option("--baseline", default="None", show_default=True, help="The policy that the test compares with.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once.  [default: one for each core]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes at once.  [default: one for each core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -18,7 +18,7 @@ from fawkes.cli.show import note, progress
     help="Folder for the page, its tables and its pictures.",
 )
 @click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Runs at once, one a core.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Runs at once, one a core.")
 @click.option("--pictures/--no-pictures", default=True, show_default=True, help="PNG and PDF beside the tables.")
 def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.

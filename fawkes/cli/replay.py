@@ -14,6 +14,7 @@ from fawkes.cli.simulate import plan_of
 from fawkes.config.fields import size
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -35,7 +36,7 @@ _DATA = "256MiB"
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its journal and report.")
 @click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in an MR-cluster.")
 @click.option("--limit", "limit_us", type=Duration(), help="How long it may take, such as 1h.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
 @click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")
 @output_option
 @click.pass_obj

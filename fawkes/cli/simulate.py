@@ -11,6 +11,7 @@ import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
 from fawkes.config.site import Site
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.offline.beside import Beside
@@ -39,7 +40,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.argument("scenario")
 @click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
 @click.option("--set", "settings", type=Setting(), multiple=True, help="A key of fawkes.toml; repeatable.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed than the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

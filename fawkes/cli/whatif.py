@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.acting import Duration
+from fawkes.cli.acting import Duration, Number
 from fawkes.cli.compare import AGAINST, COMPARED, chosen
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number
@@ -19,7 +19,7 @@ from fawkes.errors import ExitStatus
 if TYPE_CHECKING:
     from fawkes.record.verdict import Verdict
 
-Share = click.FloatRange(min=0)
+Share = Number(0, 1000)
 
 
 @click.command()
@@ -30,7 +30,7 @@ Share = click.FloatRange(min=0)
 @click.option("--spread", type=Duration(), default="10s", show_default=True, help="How far arrivals are shaken.")
 @click.option("--job-bound", type=Share, default=0.25, show_default=True, help="Bound for the median error of jobs.")
 @click.option("--makespan-bound", type=Share, default=0.25, show_default=True, help="Bound for the makespan's error.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once.  [default: one for each core]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes at once.  [default: one for each core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.cli.show import Column, note, show
-from fawkes.units import SECOND_US, show_duration
+from fawkes.units import MOST_SEED, SECOND_US, show_duration
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
@@ -64,7 +64,7 @@ OUT = click.option(
     help="Where to; packed when it ends in .gz.",
 )
 FORCE = click.option("--force", is_flag=True, help="Replace what is there.")
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of what is drawn.")
+SEED = click.option("--seed", type=click.IntRange(0, MOST_SEED), default=1, show_default=True, help="Of what is drawn.")
 
 
 def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator
 
 from fawkes.config.loader import wrong
 from fawkes.config.nodeset import MOST_NODES, is_host_name
-from fawkes.units import duration_us, size_bytes
+from fawkes.errors import cut
+from fawkes.units import MOST_SEED, SECOND_US, duration_us, show_bytes, show_duration, size_bytes
 
 MOST_TASKS = 1_000_000
 """Tasks of one job."""
@@ -49,15 +51,21 @@ def positive(value: int) -> int:
     return value
 
 
-def between(least: float, most: float, why: str) -> AfterValidator:
-    """Both bounds of a number, the least and the most that it may be; ``why`` completes "at most 1,024: ..."."""
+def _number(value: float) -> str:
+    return cut(f"{value:g}" if isinstance(value, float) else f"{value:,}", 40)
+
+
+def between(least: float, most: float, why: str, show: Callable[[Any], str] = _number) -> AfterValidator:
+    """Both bounds of a number, the least and the most that it may be; ``why`` completes "at most 1,024: ...".
+
+    ``show`` writes a value for people: ``show_duration`` for microseconds, ``show_bytes`` for bytes.
+    """
 
     def check(value: N) -> N:
-        shown = f"{value:g}" if isinstance(value, float) else str(value)
         if value > most:
-            raise wrong(f"{shown} is too large", f"It may be at most {most:,}: {why}")
+            raise wrong(f"{show(value)} is too large", f"It may be at most {show(most)}: {why}")
         if value < least:
-            raise wrong(f"{shown} is too small", f"It must be at least {least:,}")
+            raise wrong(f"{show(value)} is too small", f"It must be at least {show(least)}")
         return value
 
     return AfterValidator(check)
@@ -113,6 +121,9 @@ def _path(value: object) -> object:
 
 DurationUs = Annotated[int, BeforeValidator(duration)]
 PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(positive)]
+TaskTimeUs = Annotated[
+    PositiveDurationUs, between(1, 30 * 86400 * SECOND_US, "no task of MapReduce runs longer", show_duration)
+]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
 Name = Annotated[str, AfterValidator(_name)]
 UserName = Annotated[str, AfterValidator(_user)]
@@ -126,13 +137,13 @@ Cores = Annotated[int, between(1, 65_536, "no node has more cores")]
 Capacity = Annotated[
     float, between(0.001, 1_000_000, "capacities of nodes are compared with each other, and 1.0 is usual")
 ]
-Seed = Annotated[int, between(0, (1 << 63) - 1, "random seeds have 63 bits")]
+Seed = Annotated[int, between(0, MOST_SEED, "random seeds have 63 bits")]
 Attempts = Annotated[int, between(1, 1_000, "what failed so often needs a person")]
 Retries = Annotated[int, between(0, 1_000, "what failed so often needs a person")]
 Tasks = Annotated[int, between(1, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
 MaybeTasks = Annotated[int, between(0, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
-JobCount = Annotated[int, between(1, MOST_JOBS, "YARN itself accepts 10,000 applications at once")]
-BlockBytes = Annotated[SizeBytes, between(512, 1 << 40, "a block of HDFS lies on one disk")]
+JobCount = Annotated[int, between(1, MOST_JOBS, "a trace can give more ([[load]])")]
+BlockBytes = Annotated[SizeBytes, between(512, 1 << 40, "a block of HDFS lies on one disk", show_bytes)]
 Factor = Annotated[float, between(0, 1_000_000, "sizes and times would leave the range of 64 bits")]
 Positive = Annotated[float, between(1e-6, 1e6, "the model computes with 64 bits")]
 Text = Annotated[str, AfterValidator(_some_text)]

@@ -19,6 +19,7 @@ from fawkes.config.fields import (
     Retries,
     SizeBytes,
     Tasks,
+    TaskTimeUs,
     Text,
     is_name,
 )
@@ -101,9 +102,9 @@ class JobTable(Strict):
         default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
     maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
-    map_time_us: PositiveDurationUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
+    map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
     reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
-    reduce_time_us: PositiveDurationUs | None = Field(
+    reduce_time_us: TaskTimeUs | None = Field(
         default=None, alias="reduce_time", description="of each reduce task, 1 s if not given (sleep)"
     )
     files: list[str] = Field(default=[], description="files beside this file that go along")

@@ -183,7 +183,7 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
     ),
     no_user=Bad(f'pool = "p"\n{GROUP}', "group[rack1].user", "node 'node01' has no 'user'"),
     bad_user=Bad(HEAD.replace("root", "a b") + GROUP, "ssh.user", "'a b' cannot be a user name"),
-    bad_port=Bad(HEAD + GROUP + "port = 70000", "group[rack1].port", "70000 is too large"),
+    bad_port=Bad(HEAD + GROUP + "port = 70000", "group[rack1].port", "70,000 is too large"),
     bad_pool=Bad(HEAD.replace("lab-7f3a", "My Pool") + GROUP, "pool", "'My Pool' cannot be a name", "small letters"),
     relative_folder=Bad(HEAD + GROUP.replace("/srv", "srv"), "group[rack1].work_dir", "no absolute path", "'/'"),
     root_folder=Bad(HEAD + GROUP.replace("/srv/fawkes", "/"), "group[rack1].work_dir", "no folder to work in"),
