@@ -14,7 +14,7 @@ from fawkes.core.model import Node, NodeId
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
-from fawkes.errors import BrokenError, UserError
+from fawkes.errors import BrokenError
 from fawkes.offline.ending import Patience, never_ends, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
@@ -29,10 +29,6 @@ from fawkes.units import SECOND_US
 
 #: so long a run goes on when its jobs have not ended, in simulated time
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
-
-
-#: so many tasks a run may have; the memory of more would not fit into a usual machine
-MOST_TASKS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +82,9 @@ def simulate(
 ) -> Writer:
     """Run a scenario to the end of its jobs and a little on; the store with every step.
 
-    ``watch`` sees the engine after each step, ``tasks`` gets the start and the end of each attempt. UserError when the
-    jobs have more tasks than ``MOST_TASKS``. FawkesError when
+    ``watch`` sees the engine after each step, ``tasks`` gets the start and the end of each attempt. FawkesError when
     jobs are left that nothing will ever run: it names them and what they wait for, as soon as that can be known.
     """
-    if scenario.tasks > MOST_TASKS:
-        what = f"its jobs have {scenario.tasks:,} tasks: a run has at most {MOST_TASKS:,}"
-        raise UserError(what, where=scenario.name, hint="Give jobs fewer maps and reduces, or fewer jobs by `limit`")
     kept = MemoryStore() if store is None else store
     with _no_full_collections():
         _run(scenario, kept, watch, tasks)

@@ -197,6 +197,8 @@ class _Source:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise self.refuse("is no UTF-8", number) from None
+            if "\0" in text:
+                raise self.refuse("has a NUL character", number)
             yield text
 
     def _rest(self) -> Iterator[str]:
