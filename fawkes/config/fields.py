@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import typing
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -55,20 +58,44 @@ def _number(value: float) -> str:
     return cut(f"{value:g}" if isinstance(value, float) else f"{value:,}", 40)
 
 
-def between(least: float, most: float, why: str, show: Callable[[Any], str] = _number) -> AfterValidator:
-    """Both bounds of a number, the least and the most that it may be; ``why`` completes "at most 1,024: ...".
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the most that a number may be, and ``why``, which completes "at most 1,024: ..."."""
 
-    ``show`` writes a value for people: ``show_duration`` for microseconds, ``show_bytes`` for bytes.
-    """
+    least: float
+    most: float
+    why: str
+    show: Callable[[Any], str]
 
-    def check(value: N) -> N:
-        if value > most:
-            raise wrong(f"{show(value)} is too large", f"It may be at most {show(most)}: {why}")
-        if value < least:
-            raise wrong(f"{show(value)} is too small", f"It must be at least {show(least)}")
+    def __str__(self) -> str:
+        """``1 to 1,024``, as the pages about files have it."""
+        return f"{self.show(self.least)} to {self.show(self.most)}"
+
+    def __call__(self, value: N) -> N:
+        """The value, if it lies between the bounds; else the error for a validator."""
+        if value > self.most:
+            raise wrong(f"{self.show(value)} is too large", f"It may be at most {self.show(self.most)}: {self.why}")
+        if value < self.least:
+            raise wrong(f"{self.show(value)} is too small", f"It must be at least {self.show(self.least)}")
         return value
 
-    return AfterValidator(check)
+
+def _days(us: int) -> str:
+    days, rest = divmod(us, 86400 * SECOND_US)
+    return f"{days}d" if days and not rest else show_duration(us)
+
+
+def between(least: float, most: float, why: str, show: Callable[[Any], str] = _number) -> AfterValidator:
+    """Both bounds of a number of a file; ``show`` writes a value for people, such as microseconds or bytes."""
+    return AfterValidator(Bounds(least, most, why, show))
+
+
+def bounds_of(annotation: object) -> Bounds | None:
+    """The bounds of a key's type; None when it has none, or is no single number."""
+    found = [one.func for one in getattr(annotation, "__metadata__", ()) if isinstance(one, AfterValidator)]
+    bounds = next((one for one in found if isinstance(one, Bounds)), None)
+    below = typing.get_args(annotation) if typing.get_origin(annotation) in (Annotated, Union, UnionType) else ()
+    return bounds or next(filter(None, map(bounds_of, below)), None)
 
 
 def is_name(text: str) -> bool:
@@ -122,7 +149,7 @@ def _path(value: object) -> object:
 DurationUs = Annotated[int, BeforeValidator(duration)]
 PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(positive)]
 TaskTimeUs = Annotated[
-    PositiveDurationUs, between(1, 30 * 86400 * SECOND_US, "no task of MapReduce runs longer", show_duration)
+    PositiveDurationUs, between(1, 30 * 86400 * SECOND_US, "no task of MapReduce runs longer", _days)
 ]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
 Name = Annotated[str, AfterValidator(_name)]
@@ -143,7 +170,7 @@ Retries = Annotated[int, between(0, 1_000, "what failed so often needs a person"
 Tasks = Annotated[int, between(1, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
 MaybeTasks = Annotated[int, between(0, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
 JobCount = Annotated[int, between(1, MOST_JOBS, "a trace can give more ([[load]])")]
-BlockBytes = Annotated[SizeBytes, between(512, 1 << 40, "a block of HDFS lies on one disk", show_bytes)]
+BlockBytes = Annotated[SizeBytes, between(512, 10**12, "a block of HDFS lies on one disk", show_bytes)]
 Factor = Annotated[float, between(0, 1_000_000, "sizes and times would leave the range of 64 bits")]
 Positive = Annotated[float, between(1e-6, 1e6, "the model computes with 64 bits")]
 Text = Annotated[str, AfterValidator(_some_text)]
