@@ -1,11 +1,11 @@
-# demo, test, test-fast, check, bench, drills, shows: each brings what it needs into .venv and the cache first.
+# demo, test, test-fast, check, bench, drills, shows, release: each brings what it needs into .venv and the cache first.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests start Python some hundred times: with nothing compiled kept, half of their time goes into compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast check bench drills shows format ready clean
+.PHONY: demo test test-fast check bench drills shows release format ready clean
 
 demo: ready
 	@$(BIN)/fawkes demo
@@ -44,6 +44,10 @@ shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	$(BIN)/python -m bench.micro
 	$(BIN)/python -m bench.trust
+
+# Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
+release: $(VENV)/ready
+	@PYTHON=$(BIN)/python sh scripts/release
 
 format: $(VENV)/ready
 	$(BIN)/ruff check --fix

@@ -1,3 +1,3 @@
 """Fawkes: balanced resource allocations across several MapReduce clusters on one pool of nodes."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

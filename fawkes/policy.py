@@ -15,6 +15,7 @@ import inspect
 import math
 import statistics
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType, SimpleNamespace
@@ -157,14 +158,26 @@ def _call(policy: PolicyText, code: CodeType, measure: Callable[..., Any], param
     remembers = "memory" in inspect.signature(measure).parameters
 
     def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
-        with _bounded(policy.origin):
-            fresh = _module(policy, code)["measure"]
-            if remembers:
-                answer, kept = fresh(window, memory, **parameters)
-                return answer, kept
-            return fresh(window, **parameters), None
+        try:
+            with _bounded(policy.origin):
+                fresh = _module(policy, code)["measure"]
+                if remembers:
+                    answer, kept = fresh(window, memory, **parameters)
+                    return answer, kept
+                return fresh(window, **parameters), None
+        except Exception as error:
+            line = _line_of(error, policy.origin)
+            if line:
+                error.add_note(f"line {line}")
+            raise
 
     return ask
+
+
+def _line_of(error: Exception, origin: str) -> int:
+    """The innermost line of the policy's file that an error came through; 0 when there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == origin), 0)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, Column, note, output_option, progress, show
 from fawkes.errors import UserError
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.calibrate.fit import Fit
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     help="Predict this record and show the errors; repeatable.",
 )
 @output_option
+@needs("fawkes calibrate", "offline")
 def calibrate(
     records: tuple[Path, ...], out: Path, force: bool, model: Path | None, judged: tuple[Path, ...], output: str
 ) -> None:

@@ -13,6 +13,7 @@ from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
 from fawkes.cli.simulate import Setting, number, plan_of
 from fawkes.config.site import Site
+from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ ALL = "all"
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 @output_option
 @click.pass_obj
+@needs("fawkes compare", "offline")
 def compare(
     site: Site,
     scenario: str,
@@ -135,7 +137,7 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     import pandas as pd
 
     from fawkes.offline.folder import write_frame, write_picture
-    from fawkes.offline.statistics import frame_of, table_of
+    from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of
     from fawkes.report.panels import slowdowns
 
     table = table_of(rows, baseline)
@@ -149,6 +151,12 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     show(table, _COLUMNS, output)
     if output == TABLE:
         click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        replays = max((row["replays"] for row in table), default=0)
+        if least_p(replays) >= SIGNIFICANT:
+            click.echo(
+                f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
+                "Give --replays 6 or more"
+            )
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
 
 

@@ -15,6 +15,7 @@ import click
 
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, show
 from fawkes.errors import ExitStatus, FawkesError
+from fawkes.extras import needs
 from fawkes.units import SECOND_US
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _LIMIT_US = 900 * SECOND_US
 @click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
 @click.option("--keep", is_flag=True, help="Leave hosts and controller running at the end.")
 @output_option
+@needs("fawkes demo", "lab", "offline")
 def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, keep: bool, output: str) -> ExitStatus:
     """Play WORKLOAD, by its name or its file, on real Hadoop on hosts of this machine, and tell what happened.
 

@@ -10,15 +10,11 @@ from fawkes.cli.acting import GONE, Duration, fate
 from fawkes.cli.drain import NODES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
-from fawkes.errors import FawkesError, RefusedError
+from fawkes.core.model import Reason
+from fawkes.errors import FawkesError, PartialError, RefusedError
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
-
-#: MR-clusters without nodes; released first, or they would be admitted to the nodes that the others give back
-_WITHOUT_NODES = ("dormant", "waiting")
-#: refusals of what has already begun
-_LEAVING_ANYWAY = frozenset({"overtaken", "no-such-cluster"})
 
 
 @click.command()
@@ -44,10 +40,10 @@ def down(
 
     Lists the data at stake first. If one MR-cluster must not be released, because of data that is not declared or of
     what runs on it, all refusals are listed and none is released. Outputs are saved and verified before a node is
-    released, and the controller stops only when every node is wiped. If the command is interrupted, what was asked goes
-    on; run it again to see it through.
+    released, and the controller stops when every node is wiped. If the command is interrupted, the controller goes on;
+    run the command again to follow it.
     """
-    from fawkes.cli.acting import confirm, tell_at_stake
+    from fawkes.cli.acting import confirm, tell, tell_at_stake
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
 
@@ -55,136 +51,116 @@ def down(
     clusters = _there(client)
     if keep:
         why = f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again"
-        _stop(client, why, output, for_good=False)
+        _stop(client, why, output)
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
         from fawkes.cli.release import AT_STAKE
 
         show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        _would_go(client, discard_data, force)
         return
-    pool = site.inventory(need_keys=False).pool
     tell_at_stake(clusters, outputs, discard_data)
-    if not force:
-        _check_jobs(clusters)
-    _check_releases(client, clusters, discard_data, force)
-    if clusters:
-        confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
-    _release_all(client, discard_data, force, limit_us)
-    _wait_for_nodes(client, limit_us)
-    _stop(client, "every node is wiped and free", output, for_good=True)
-
-
-def _there(client: Client) -> list[dict[str, Any]]:
-    """The MR-clusters that are there, those without nodes first."""
-    rows = [row for row in client.rows("clusters") if row["life"] != GONE]
-    return sorted(rows, key=lambda row: (row["life"] not in _WITHOUT_NODES, row["cluster"]))
-
-
-def _check_jobs(clusters: list[dict[str, Any]]) -> None:
-    """All or nothing: one MR-cluster that has jobs must not stay behind when the others have been released."""
-    busy = [row["cluster"] for row in clusters if row["jobs_started"] or row["jobs_queued"]]
-    if busy:
-        raise RefusedError(
-            f"jobs wait or run on {', '.join(busy)}: nothing was done",
-            hint="Wait for them (`fawkes jobs`), or cancel them all with --force",
-        )
-
-
-def _check_releases(client: Client, clusters: list[dict[str, Any]], discard: bool, force: bool) -> None:
-    """All or nothing: RefusedError when the controller would refuse to release one; each refusal is told on stderr."""
-    from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
-
-    refused = []
-    for row in clusters:
-        if not _can_be_released(row, discard):
-            continue
-        try:
-            client.post("release", _body(row["cluster"], discard, force, dry_run=True))
-        except TurnedDownError as error:
-            if error.reason.code not in _LEAVING_ANYWAY:
-                refused.append(row["cluster"])
-                note(f"{row['cluster']}: {error}")
+    refused = _refusals(client, discard_data, force)
     if refused:
         raise RefusedError(
             f"{', '.join(refused)} must not be released: nothing was done",
-            hint="Do what is said above, or give up everything with `fawkes down --discard-data --force`",
+            hint="Do what each line above says, or give up everything with `fawkes down --discard-data --force`",
         )
+    if clusters:
+        pool = site.inventory(need_keys=False).pool
+        confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
+    client.post("down", {"discard": discard_data, "force": force})
+    nodes = _follow(client, limit_us)
+    tell("The controller has stopped: every node is wiped and free", output)
+    if output != TABLE:
+        show(nodes, NODES, output)
 
 
-def _body(cluster: str, discard: bool, force: bool, *, dry_run: bool = False) -> dict[str, Any]:
-    return {"cluster": cluster, "discard": discard, "force": force, "dry_run": dry_run}
+def _there(client: Client) -> list[dict[str, Any]]:
+    return [row for row in client.rows("clusters") if row["life"] != GONE]
 
 
-def _release_all(client: Client, discard: bool, force: bool, limit_us: int | None) -> None:
-    """Release each MR-cluster as soon as that can be, until none is left; also one that is asked for meanwhile.
+def _would_go(client: Client, discard: bool, force: bool) -> None:
+    from fawkes.cli.show import note
 
-    PartialError when something came up after the check, so that one must stay.
+    refused = _refusals(client, discard, force)
+    note(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
+
+
+def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
+    """The MR-clusters that the controller would refuse to release; each refusal is told on stderr."""
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.cli.show import note
+    from fawkes.report.sentences import sentence
+
+    try:
+        client.post("down", {"discard": discard, "force": force, "dry_run": True})
+    except TurnedDownError as error:
+        refusals: Any = error.reason.facts.get("refusals", ())
+        if not refusals:
+            raise
+        for one in refusals:
+            note(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
+        return [one["facts"]["cluster"] for one in refusals]
+    return []
+
+
+def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
+    """The nodes as they were last seen before the controller ended; each step is told on stderr.
+
+    PartialError, with the controller still there, when some nodes cannot be reached.
     """
     from fawkes.cli.acting import tell_change
-    from fawkes.cli.client import TurnedDownError
-    from fawkes.errors import PartialError
+    from fawkes.cli.client import NoControllerError
 
     told: dict[str, tuple[str, str]] = {}
-    asked: set[str] = set()
-    refused: dict[str, str] = {}
+    nodes: list[dict[str, Any]] = []
 
     def look() -> bool | None:
-        rows = _there(client)
-        for row in rows:
-            tell_change(told, row["cluster"], row)
-            if row["cluster"] not in asked and _can_be_released(row, discard):
-                asked.add(row["cluster"])
-                try:
-                    client.post("release", _body(row["cluster"], discard, force))
-                except TurnedDownError as error:
-                    if error.reason.code not in _LEAVING_ANYWAY:
-                        refused[row["cluster"]] = str(error)
-        return None if any(row["cluster"] not in refused for row in rows) else True
+        try:
+            clusters = _there(client)
+            nodes[:] = client.rows("nodes")
+            for row in clusters:
+                tell_change(told, row["cluster"], row)
+            if not clusters:
+                _refuse_lost(nodes)
+                # A controller that was killed at its very end came back without the wish to end.
+                client.post("down", {})
+        except NoControllerError:
+            return True
+        except PartialError:
+            raise
+        except FawkesError:
+            # In the middle of its end the controller hangs up on us.
+            return None
+        return None
 
     client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
-    if refused:
-        raise PartialError(
-            "released",
-            done=len(asked) - len(refused),
-            failed=refused,
-            hint="These and the controller go on; do what is said, then run `fawkes down` again",
-        )
+    return nodes
 
 
-def _can_be_released(row: dict[str, Any], discard: bool) -> bool:
-    """Not when it goes already; only its saving can still be given up."""
-    return row["life"] != "retiring" and (discard or row["life"] != "saving")
-
-
-def _wait_for_nodes(client: Client, limit_us: int | None) -> None:
-    """Until every node is wiped; PartialError, with the controller still there, when some cannot be reached."""
-    from fawkes.errors import PartialError
-
-    def look() -> list[dict[str, Any]] | None:
-        rows = client.rows("nodes")
-        return None if any(row["life"] == "cleaning" for row in rows) else rows
-
-    rows = client.wait(look, "the wiping of all nodes", limit_us=limit_us)
-    lost = {row["node"]: row["alert"] or "does not answer" for row in rows if row["life"] == "lost"}
-    if lost:
+def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
+    """PartialError when the wiping of lost nodes alone is left."""
+    lost = {row["node"]: row["alert"] or "does not answer" for row in nodes if row["life"] == "lost"}
+    if lost and not any(row["life"] == "cleaning" for row in nodes):
         raise PartialError(
             "wiped",
-            done=len(rows) - len(lost),
+            done=len(nodes) - len(lost),
             failed=lost,
-            hint="The controller goes on and wipes them when they answer; `fawkes down --keep` stops it without that",
+            hint="The controller wipes them when they answer, then it stops; "
+            "`fawkes down --keep` stops it without that",
         )
 
 
-def _stop(client: Client, why: str, output: str, *, for_good: bool) -> None:
+def _stop(client: Client, why: str, output: str) -> None:
     from fawkes.cli.acting import tell
     from fawkes.cli.client import NoControllerError
     from fawkes.cli.show import show
 
     nodes = client.rows("nodes")
 
-    client.post("stop", {"for_good": for_good})
+    client.post("stop", {})
 
     def look() -> bool | None:
         try:
@@ -192,7 +168,7 @@ def _stop(client: Client, why: str, output: str, *, for_good: bool) -> None:
         except NoControllerError:
             return True
         except FawkesError:
-            # In the middle of its end it hangs up on us.
+            # In the middle of its end the controller hangs up on us.
             return None
         return None
 

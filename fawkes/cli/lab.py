@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from fawkes.cli.show import Column, note, output_option, show
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.lab import HostStatus, Lab
@@ -64,6 +65,7 @@ def lab() -> None:
 )
 @click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
 @click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes a second.")
+@needs("fawkes lab up", "lab")
 def up(
     hosts: int,
     site: Path | None,

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from fawkes import __version__
+from fawkes import __version__, extras
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
 
@@ -125,6 +125,10 @@ class Program(click.Group):
         except MemoryError as error:
             _say("there is not enough memory for this. Give it less to do, or a machine with more memory", error)
             sys.exit(ExitStatus.FAILED)
+        except ModuleNotFoundError as error:
+            missing = extras.explained(error, "this command")
+            _say(_defect(error) if missing is None else str(missing), error)
+            sys.exit(ExitStatus.FAILED if missing is None else missing.exit_status)
         except Exception as error:
             _say(_defect(error), error)
             sys.exit(ExitStatus.FAILED)

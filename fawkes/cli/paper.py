@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fawkes.cli.show import note, progress
+from fawkes.extras import needs
 
 
 @click.command()
@@ -20,6 +21,7 @@ from fawkes.cli.show import note, progress
 @click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Runs at once, one a core.")
 @click.option("--pictures/--no-pictures", default=True, show_default=True, help="PNG and PDF beside the tables.")
+@needs("fawkes paper", "offline")
 def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 

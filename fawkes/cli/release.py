@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate, size
 from fawkes.cli.show import TABLE, Column, output_option
 from fawkes.config.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.cli.client import Client
 
 
 @click.command()
@@ -48,6 +51,7 @@ def release(
     outputs = client.rows("at-stake", cluster=cluster)
     if dry_run:
         show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        _would_go(client, cluster, discard_data, force)
         return
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
@@ -57,6 +61,19 @@ def release(
         wait_for_clusters(client, [cluster], is_gone, "its release", limit_us)
     if output != TABLE:
         show(client.rows("clusters", cluster=cluster), CLUSTERS, output)
+
+
+def _would_go(client: Client, cluster: str, discard: bool, force: bool) -> None:
+    """What the controller would answer, on stderr."""
+    from fawkes.cli.client import TurnedDownError
+    from fawkes.cli.show import note
+
+    try:
+        client.post("release", {"cluster": cluster, "discard": discard, "force": force, "dry_run": True})
+    except TurnedDownError as error:
+        note(f"{cluster} must not be released: {error}")
+    else:
+        note(f"`fawkes release {cluster}` would release it")
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:

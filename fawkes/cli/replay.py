@@ -14,6 +14,7 @@ from fawkes.cli.simulate import plan_of
 from fawkes.config.fields import size
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
+from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _DATA = "256MiB"
 @click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")
 @output_option
 @click.pass_obj
+@needs("fawkes replay", "offline")
 def replay(
     site: Site,
     scenario: str,

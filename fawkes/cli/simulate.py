@@ -11,6 +11,7 @@ import click
 
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
 from fawkes.config.site import Site
+from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 )
 @output_option
 @click.pass_obj
+@needs("fawkes simulate", "offline")
 def simulate(
     site: Site,
     scenario: str,

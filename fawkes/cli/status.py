@@ -85,6 +85,8 @@ def headlines(pool: Row) -> list[str]:
     ]
     if pool.get("trouble"):
         lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
+    if pool["given_back_by"]:
+        lines.append(f"THE POOL IS BEING GIVEN BACK, as {pool['given_back_by']} asked: the controller ends after that")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["tick"] is not None:

@@ -15,6 +15,7 @@ from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output
 from fawkes.cli.simulate import Setting, number
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
+from fawkes.extras import needs
 
 if TYPE_CHECKING:
     from fawkes.record.verdict import Verdict
@@ -39,6 +40,7 @@ Share = Number(0, 1000)
 )
 @output_option
 @click.pass_obj
+@needs("fawkes whatif", "offline")
 def whatif(
     site: Site,
     record: Path,

@@ -13,6 +13,7 @@ import click
 from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, output_option, show
 from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
+from fawkes.extras import needs
 from fawkes.units import SECOND_US, show_bytes, show_duration
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def workload() -> None:
 @click.argument("file")
 @FORMAT
 @output_option
+@needs("fawkes workload show", "offline")
 def show_(file: str, form: str | None, output: str) -> None:
     """Show what is in FILE: jobs, arrivals, sizes, and what was left out and why."""
     from fawkes.workload.statistics import summary_of
@@ -69,6 +71,7 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
 @FORMAT
 @FORCE
 @output_option
+@needs("fawkes workload plot", "offline")
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
     """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
     from fawkes.report.figures import rendered

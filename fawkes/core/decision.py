@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fawkes.core.effects import Effect
-from fawkes.core.model import ClusterId, ClusterState, JobState, NodeId, NodeState, Plain, Reason, Sample
+from fawkes.core.model import Closing, ClusterId, ClusterState, JobState, NodeId, NodeState, Plain, Reason, Sample
 from fawkes.core.settings import Settings
 
 
@@ -88,6 +88,13 @@ class PutPause:
 
 
 @dataclass(frozen=True, slots=True)
+class PutClosing:
+    """The whole pool is to be given back, or (None) is not."""
+
+    closing: Closing | None
+
+
+@dataclass(frozen=True, slots=True)
 class PutRules:
     """Which engine is in charge, and by which settings; from the last `Started`."""
 
@@ -106,7 +113,19 @@ class PutWake:
     at_us: int
 
 
-Change = PutNode | PutCluster | PutJob | PutPending | DropPending | AddSample | PutTick | PutPause | PutRules | PutWake
+Change = (
+    PutNode
+    | PutCluster
+    | PutJob
+    | PutPending
+    | DropPending
+    | AddSample
+    | PutTick
+    | PutPause
+    | PutClosing
+    | PutRules
+    | PutWake
+)
 CHANGES: tuple[type[Change], ...] = (
     PutNode,
     PutCluster,
@@ -116,6 +135,7 @@ CHANGES: tuple[type[Change], ...] = (
     AddSample,
     PutTick,
     PutPause,
+    PutClosing,
     PutRules,
     PutWake,
 )

@@ -12,6 +12,7 @@ from fawkes.core.decision import (
     Change,
     Decision,
     DropPending,
+    PutClosing,
     PutCluster,
     PutJob,
     PutNode,
@@ -55,6 +56,7 @@ class Draft:
         self.counts = view.counts.copy()
         self.promised = view.promised
         self.paused = view.paused
+        self.closing = view.closing
         self.new_timer = False
         self._changes: list[Change] = []
         self._effects: list[Effect] = []
@@ -194,6 +196,8 @@ class Draft:
             self._tick = change
         elif isinstance(change, PutPause):
             self.paused = change.reason
+        elif isinstance(change, PutClosing):
+            self.closing = change.closing
         self._changes.append(change)
 
     def put_node(self, state: NodeState) -> None:
@@ -249,6 +253,10 @@ class Draft:
         pending = PutPending(key, version, self.at_us + within_us, effect, tries)
         self._pending[key] = pending
         self._changes.append(pending)
+
+    def effect(self, effect: Effect) -> None:
+        """An effect that nothing is expected of."""
+        self._effects.append(effect)
 
     def again(self, pending: PutPending) -> None:
         """Start an effect again that was stored before."""

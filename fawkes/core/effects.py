@@ -200,6 +200,18 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
+class EndControl:
+    """Every MR-cluster is gone and every node is clean: the nodes forget the pool, and the controller ends."""
+
+    by: str
+
+    @property
+    def key(self) -> str:
+        """There is one end."""
+        return "end"
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to whoever asked (``to`` is the `ask` of the event); ``refused`` says why not."""
 
@@ -213,7 +225,7 @@ class Reply:
         return f"reply:{self.to}"
 
 
-Effect = Membership | Host | Deploy | Load | Save | Retire | Survey | StartJob | CancelJob | WakeAt | Reply
+Effect = Membership | Host | Deploy | Load | Save | Retire | Survey | StartJob | CancelJob | WakeAt | EndControl | Reply
 EFFECTS: tuple[type[Effect], ...] = (
     Membership,
     Host,
@@ -225,5 +237,6 @@ EFFECTS: tuple[type[Effect], ...] = (
     StartJob,
     CancelJob,
     WakeAt,
+    EndControl,
     Reply,
 )

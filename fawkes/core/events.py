@@ -107,6 +107,18 @@ class ReleaseAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DownAsked:
+    """Somebody gives the whole pool back: every MR-cluster, all or none; see `ReleaseAsked` for the flags."""
+
+    at_us: int
+    discard: bool = False
+    force: bool = False
+    dry_run: bool = False
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
     """Somebody hands in a job."""
 
@@ -265,6 +277,7 @@ Event = (
     | Sampled
     | Requested
     | ReleaseAsked
+    | DownAsked
     | Submitted
     | CancelAsked
     | PauseAsked
@@ -288,6 +301,7 @@ EVENTS: tuple[type[Event], ...] = (
     Sampled,
     Requested,
     ReleaseAsked,
+    DownAsked,
     Submitted,
     CancelAsked,
     PauseAsked,

@@ -19,7 +19,7 @@ from fawkes.core.lifecycle import (
     WITH_MASTERS,
     allowed,
 )
-from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Role
 from fawkes.core.state import State
 from fawkes.core.view import View
 
@@ -35,6 +35,11 @@ def broken(state: State) -> list[str]:
         if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
             found.append(f"{c.id}: its master {c.master} is not its node")
     found += [f"{job.id} belongs to {job.cluster}, which is gone" for job in state.jobs.values() if _stray(state, job)]
+    if state.closing is not None and state.closing.agreed:
+        going = (ClusterLife.SAVING, ClusterLife.RETIRING)
+        found += [
+            f"the pool is given back, but {c.id} is {c.life}" for c in state.clusters.values() if c.life not in going
+        ]
     weights = state.last_tick.weights
     if weights and not isclose(fsum(weights.values()), 1.0):
         found.append(f"the weights sum to {fsum(weights.values())}")

@@ -310,3 +310,21 @@ class Sample:
     hdfs_ops: int | None = None
     job_slowdown: float | None = None
     without_reference: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The whole pool is to be given back: who asked, and how far that is.
+
+    ``surveyed`` are the MR-clusters whose survey was answered, ``refusals`` what the answers say against it. Once it is
+    ``agreed``, every MR-cluster goes.
+    """
+
+    by: str
+    ask: str
+    discard: bool = False
+    force: bool = False
+    dry_run: bool = False
+    surveyed: tuple[ClusterId, ...] = ()
+    refusals: tuple[Reason, ...] = ()
+    agreed: bool = False

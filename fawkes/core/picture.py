@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutWake
+from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutWake
 from fawkes.core.model import ClusterId
 from fawkes.core.state import State, evolve
 
@@ -47,6 +47,8 @@ def picture(state: State) -> Picture:
     changes += state.pending.values()
     changes += state.samples()
     changes += [state.last_tick, PutPause(state.paused)]
+    if state.closing is not None:
+        changes.append(PutClosing(state.closing))
     if state.wake_us is not None:
         changes.append(PutWake(state.wake_us))
     return Picture(

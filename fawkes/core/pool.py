@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import jobs, node_work, release, requests, watching
+from fawkes.core import closing, jobs, node_work, release, requests, watching
 from fawkes.core.admission import admit
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
 from fawkes.core.decision import Decision, PutPending, PutRules
@@ -13,6 +13,7 @@ from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
     Done,
+    DownAsked,
     DrainAsked,
     Event,
     Failed,
@@ -64,7 +65,9 @@ def decide(view: View, event: Event, measure: Measure) -> Decision:
     else:
         _asked(draft, event)
     if not view.rules.shadow:
+        closing.advance(draft)
         nodes_changed(draft)
+        closing.end_when_empty(draft)
     return draft.finish()
 
 
@@ -76,6 +79,7 @@ def _started(view: View, event: Started) -> Decision:
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
     _read_inventory(draft, event)
+    closing.forget_question(draft)
     for pending in list(view.pending.values()):
         _take_over(draft, pending)
     for cluster in view.clusters.values():
@@ -159,6 +163,8 @@ def _asked(draft: Draft, event: Event) -> None:
             requests.requested(draft, event)
         case ReleaseAsked():
             requests.release_asked(draft, event)
+        case DownAsked():
+            closing.down_asked(draft, event)
         case Submitted():
             jobs.submitted(draft, event)
         case CancelAsked():

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fawkes.core import alerts, jobs
+from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
@@ -17,7 +18,7 @@ from fawkes.core.keys import Key
 from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
 from fawkes.core.moves import clean
 
-_RELEASE, _IDLE = "release", "idle"
+_RELEASE, _IDLE, _DOWN = "release", "idle", "down"
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
     "foreign-applications": "it runs applications that were not submitted to Fawkes",
@@ -32,11 +33,16 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
     if event.discard and event.force:
         draft.reply(event.ask, cluster=cluster.id)
         if not event.dry_run:
-            _give_back(draft, cluster, by=event.by, discard=True)
+            give_back(draft, cluster, by=event.by, discard=True)
         return
     request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
     request |= {"dry_run": True} if event.dry_run else {}
     _survey(draft, cluster, request)
+
+
+def survey_for_down(draft: Draft, cluster: ClusterState) -> None:
+    """The whole pool is to be given back, and this MR-cluster runs: `closing` judges the answer."""
+    _survey(draft, cluster, {"for": _DOWN})
 
 
 def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
@@ -57,8 +63,8 @@ def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
 
 
 def _meant(effect: Survey) -> bool:
-    """Whether somebody waits for a release: who only asks whether it may be must not stand in its way."""
-    return effect.request.get("for") == _RELEASE and not effect.request.get("dry_run")
+    """Whether somebody waits for a release: a question whether it may be must not stand in its way."""
+    return effect.request.get("for") in (_RELEASE, _DOWN) and not effect.request.get("dry_run")
 
 
 def _overtake(draft: Draft, cluster: ClusterState) -> None:
@@ -76,6 +82,8 @@ def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
         _reply(draft, effect, Reason("overtaken", {"cluster": cluster.id}))
     elif effect.request.get("for") == _RELEASE:
         _release(draft, cluster, effect, event)
+    elif effect.request.get("for") == _DOWN:
+        _down(draft, cluster, event)
     else:
         _idle(draft, cluster, effect, event)
 
@@ -94,7 +102,16 @@ def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
         refusal = Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished})
     _reply(draft, effect, refusal)
     if refusal is None and not effect.request.get("dry_run"):
-        _give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
+        give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
+
+
+def _down(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
+    closing = draft.closing
+    if closing is None or closing.agreed:
+        return
+    refusal = _objection(cluster, event, data=not closing.discard, applications=not closing.force)
+    refusals = closing.refusals if refusal is None else (*closing.refusals, refusal)
+    draft.change(PutClosing(replace(closing, surveyed=(*closing.surveyed, cluster.id), refusals=refusals)))
 
 
 def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -135,11 +152,26 @@ def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
     draft.reply(str(effect.request.get("ask", "")), refusal, cluster=effect.cluster)
 
 
-def _give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -> None:
+def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -> None:
+    """An MR-cluster goes, in whatever life it is: its outputs are saved, if a job can have written any.
+
+    One that is still coming up has nothing to save: no job ran on it, and its input is a copy.
+    """
+    if cluster.life is ClusterLife.RETIRING or (cluster.life is ClusterLife.SAVING and not discard):
+        return
     for job in draft.jobs_of(cluster.id):
         jobs.cancel(draft, job, "its MR-cluster is given back")
     draft.say("released", cluster=cluster.id, by=by, discard=discard)
-    save(draft, replace(cluster, discard=discard, alert=""))
+    match cluster.life:
+        case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:
+            draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
+        case ClusterLife.DEPLOYING | ClusterLife.LOADING:
+            draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
+            retire(draft, replace(cluster, alert=""))
+        case ClusterLife.RUNNING:
+            save(draft, replace(cluster, discard=discard, alert=""))
+        case ClusterLife.SAVING:
+            save(draft, replace(cluster, discard=True))
 
 
 def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False) -> None:

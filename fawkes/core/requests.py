@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import jobs, release
+from fawkes.core import release
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
@@ -40,6 +40,8 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
     facts = {"cluster": spec.id, "minimum": spec.min_nodes, "able": able}
     if draft.cluster(spec.id) is not None:
         return Reason("cluster-exists", facts)
+    if draft.closing is not None and draft.closing.agreed:
+        return Reason("pool-closing", {**facts, "by": draft.closing.by})
     if spec.min_nodes < 1:
         return Reason("no-minimum", facts)
     if spec.min_nodes > able:
@@ -52,8 +54,7 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
 def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     """An MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
 
-    One that runs is surveyed before (`release.py`). One that is still coming up has nothing to save: no job ran on it,
-    and its input is a copy.
+    One that runs is surveyed before (`release.py`).
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None:
@@ -69,18 +70,8 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     if event.dry_run:
         draft.reply(event.ask, cluster=cluster.id)
         return
-    for job in unfinished:
-        jobs.cancel(draft, job, "its MR-cluster is given back")
-    draft.say("released", cluster=cluster.id, by=event.by, discard=event.discard)
     draft.reply(event.ask, cluster=cluster.id)
-    match cluster.life:
-        case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:
-            draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
-        case ClusterLife.DEPLOYING | ClusterLife.LOADING:
-            draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
-            release.retire(draft, replace(cluster, alert=""))
-        case ClusterLife.SAVING if event.discard:
-            release.save(draft, replace(cluster, discard=True))
+    release.give_back(draft, cluster, by=event.by, discard=event.discard)
 
 
 def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:

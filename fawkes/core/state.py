@@ -17,6 +17,7 @@ from fawkes.core.decision import (
     AddSample,
     Change,
     DropPending,
+    PutClosing,
     PutCluster,
     PutJob,
     PutNode,
@@ -28,6 +29,7 @@ from fawkes.core.decision import (
 )
 from fawkes.core.lifecycle import ENDED_JOBS, PROMISED, QUEUED
 from fawkes.core.model import (
+    Closing,
     ClusterId,
     ClusterLife,
     ClusterState,
@@ -104,6 +106,7 @@ class State:
         self.donors = Ranked()
         self.short: dict[ClusterId, None] = {}
         self.paused = ""
+        self.closing: Closing | None = None
         self.wake_us: int | None = None
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}
@@ -359,13 +362,15 @@ class State:
             case _:
                 self.apply_rest(change)
 
-    def apply_rest(self, change: PutTick | PutPause | PutRules | PutWake) -> None:
+    def apply_rest(self, change: PutTick | PutPause | PutClosing | PutRules | PutWake) -> None:
         """Apply a change of which there is one in the whole state."""
         match change:
             case PutTick():
                 self.put_tick(change)
             case PutPause():
                 self.paused = change.reason
+            case PutClosing():
+                self.closing = change.closing
             case PutRules():
                 self.rules = change
             case PutWake():

@@ -8,7 +8,7 @@ from typing import Protocol
 from fawkes.core.backlog import Backlog
 from fawkes.core.counts import Counts, FreeIds, Held, Place
 from fawkes.core.decision import AddSample, PutPending, PutRules, PutTick
-from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState
+from fawkes.core.model import Closing, ClusterId, ClusterState, JobId, JobState, NodeId, NodeState
 from fawkes.core.window import Window
 
 
@@ -83,6 +83,11 @@ class View(Protocol):
     @property
     def paused(self) -> str:
         """Why voluntary moves are stopped; empty when they are not."""
+        ...
+
+    @property
+    def closing(self) -> Closing | None:
+        """Who wants the whole pool to be given back, and how far that is; None when nobody does."""
         ...
 
     @property

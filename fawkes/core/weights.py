@@ -57,7 +57,7 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
                 remembered[cluster] = _plain(kept)
             value = answer if answer is None or isinstance(answer, Minimum) else _demand(answer)
         except Exception as error:
-            return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {type(error).__name__}: {error}")
+            return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {_in_words(error)}")
         if value is None:
             unreadable.add(cluster)
         elif isinstance(value, Minimum):
@@ -65,6 +65,11 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
         else:
             values[cluster] = value
     return Measured(values, frozenset(pinned), frozenset(unreadable), remembered)
+
+
+def _in_words(error: Exception) -> str:
+    """What a policy raised, and the notes that were added on its way, such as its line."""
+    return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
 
 def _demand(answer: object) -> float:

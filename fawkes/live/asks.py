@@ -13,6 +13,7 @@ from fawkes.config.fields import Host, Name
 from fawkes.config.loader import Strict, wrong
 from fawkes.core.events import (
     CancelAsked,
+    DownAsked,
     DrainAsked,
     Event,
     PauseAsked,
@@ -84,6 +85,18 @@ class ReleaseBody(Strict):
             by=by,
             ask=ask,
         )
+
+
+class DownBody(Strict):
+    """``POST /down``: the whole pool given back."""
+
+    discard: bool = False
+    force: bool = False
+    dry_run: bool = False
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """DownAsked."""
+        return DownAsked(at_us=at_us, discard=self.discard, force=self.force, dry_run=self.dry_run, by=by, ask=ask)
 
 
 class SubmitBody(Strict):
@@ -170,6 +183,7 @@ class UndrainBody(Strict):
 ASKS: Mapping[str, type[Strict]] = {
     "request": RequestBody,
     "release": ReleaseBody,
+    "down": DownBody,
     "submit": SubmitBody,
     "cancel": CancelBody,
     "pause": PauseBody,
@@ -181,9 +195,7 @@ ASKS: Mapping[str, type[Strict]] = {
 
 
 class StopBody(Strict):
-    """``POST /stop``, which is no event. ``for_good``: the pool is given back, no controller is to follow."""
-
-    for_good: bool = False
+    """``POST /stop``, which is not an event: the controller stops, and MR-clusters go on."""
 
 
 def read_body(verb: str, body: bytes) -> Body:

@@ -66,7 +66,7 @@ class ControlServer:
         query: Mapping[str, Query],
         now: Callable[[], int],
         *,
-        stop: Callable[[str, bool], None],
+        stop: Callable[[str], None],
         answer_within_s: float = 90.0,
     ) -> None:
         self.folder = folder
@@ -152,9 +152,9 @@ class ControlServer:
             raise UserError(f"nothing is called /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
         return query(parameters)
 
-    def stop(self, by: str, *, for_good: bool) -> None:
-        """Somebody wants the controller to stop; ``for_good``: it is not meant to come back."""
-        self._stop(by, for_good)
+    def stop(self, by: str) -> None:
+        """Somebody wants the controller to stop; MR-clusters and jobs go on."""
+        self._stop(by)
 
     def check(self, peer: Peer) -> None:
         """RefusedError unless this peer may act."""
@@ -253,10 +253,10 @@ class _Handler(BaseHTTPRequestHandler):
         by = peer_of(self.connection).name
         body = self._body()
         if verb == "stop":
-            for_good = read_stop(body).for_good
+            read_stop(body)
             # The answer first: a controller that stops may be gone before it could give one.
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
-            control.stop(by, for_good=for_good)
+            control.stop(by)
             return
         if verb not in ASKS:
             raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")

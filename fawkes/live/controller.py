@@ -192,6 +192,7 @@ class Controller:
             clusters,
             threads=max(32, ssh.fanout),
             reply=self._reply,
+            ended=self._ended,
             refused=self._refused,
             held_up=self._held_up,
         )
@@ -235,7 +236,7 @@ class Controller:
             world.mailbox.post,
             {**answers(state, lambda: LedgerReader(folder)), **data.queries(), "ledger": lambda _: world.ledger_row()},
             world.mailbox.clock.now_us,
-            stop=lambda by, for_good: self._stop(world, f"{by} asked for it", for_good=for_good),
+            stop=lambda by: self._stop(world, f"{by} asked for it"),
         )
 
     def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:
@@ -304,6 +305,10 @@ class Controller:
         for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
             if isinstance(outcome, FawkesError):
                 _log.warning("%s keeps the name of the pool: %s", node, outcome)
+
+    def _ended(self, by: str) -> None:
+        if self._world is not None:
+            self._stop(self._world, f"{by} gave the pool back, and every node is clean", for_good=True)
 
     def _reply(self, effect: Reply) -> None:
         if self._control_server is not None:

@@ -1,27 +1,25 @@
 """HDFS's own checksum of a file, computed from its bytes on this side.
 
 HDFS keeps a CRC of every chunk (512 bytes) beside each block. Its checksum of a file is an MD5 over the MD5s of the
-CRCs of its blocks. Whoever computes the same from what he has read or written knows that the DataNodes hold these
-bytes, without a second transfer. Python has no CRC-32C, so the chunks of a piece are computed side by side in numpy.
+CRCs of its blocks. Computing the same checksum from the bytes that were read or written proves that the DataNodes hold
+these bytes, without a second transfer. Python's zlib has CRC-32; CRC-32C comes from a small C library.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
-from collections.abc import Mapping
+import struct
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+import google_crc32c
 
-_POLYNOMIAL = {"CRC32C": 0x82F63B78, "CRC32": 0xEDB88320}
+_CRC: Mapping[str, Callable[[bytes], int]] = {"CRC32C": google_crc32c.value, "CRC32": zlib.crc32}
 _ALGORITHM = re.compile(r"MD5-of-(\d+)MD5-of-(\d+)(CRC32C?)")
 #: the hexadecimal digits of the MD5 in what WebHDFS returns: after 4 bytes of chunk size and 8 of chunks in a block
 _MD5 = slice(24, 56)
-#: The table look-up takes 8 bytes a step.
-_STEP = 8
 _PIECE = 4 << 20
 #: HDFS digests its whole buffer of block MD5s, not only what is in it; the buffer begins so large and doubles.
 _BUFFER = 32
@@ -42,7 +40,7 @@ def kind_of(checksum: Mapping[str, object]) -> Kind | None:
     if match is None:
         return None
     in_block, chunk = int(match[1]), int(match[2])
-    if chunk == 0 or chunk % _STEP:
+    if chunk == 0:
         return None
     return Kind(in_block * chunk or None, chunk, match[3])
 
@@ -57,7 +55,7 @@ class HdfsDigest:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        self._tables = _tables(_POLYNOMIAL[kind.crc])
+        self._crc = _CRC[kind.crc]
         self._piece = _PIECE - _PIECE % kind.chunk_bytes
         self._held = bytearray()
         self._left = kind.block_bytes
@@ -98,48 +96,7 @@ class HdfsDigest:
 
     def _digest(self, size: int) -> None:
         """Add the CRCs of the first ``size`` bytes that are held; only a block's last chunk may be short."""
-        whole = size - size % self._kind.chunk_bytes
-        if whole:
-            crcs = _crc_of_chunks(bytes(self._held[:whole]), self._kind.chunk_bytes, self._tables)
-            self._block.update(crcs.astype(">u4").tobytes())
-        if whole < size:
-            self._block.update(_crc(self._held[whole:size], self._tables[-1]).to_bytes(4, "big"))
+        data, chunk = bytes(self._held[:size]), self._kind.chunk_bytes
+        crcs = [self._crc(data[start : start + chunk]) for start in range(0, size, chunk)]
+        self._block.update(struct.pack(f">{len(crcs)}I", *crcs))
         del self._held[:size]
-
-
-@functools.cache
-def _tables(polynomial: int) -> tuple[NDArray[np.uint32], ...]:
-    """Four tables that advance a CRC over the 1st .. 4th pair of 8 bytes, then the classic one for a single byte."""
-    one = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        one = np.where(one & 1, (one >> 1) ^ np.uint32(polynomial), one >> 1).astype(np.uint32)
-    after = [one]
-    for _ in range(_STEP - 1):
-        after.append((after[-1] >> 8) ^ one[after[-1] & 0xFF])
-    pair = np.arange(65536, dtype=np.uint32)
-    pairs = (after[k][pair & 0xFF] ^ after[k - 1][pair >> 8] for k in (7, 5, 3, 1))
-    return (*pairs, one)
-
-
-def _crc_of_chunks(data: bytes, chunk: int, tables: tuple[NDArray[np.uint32], ...]) -> NDArray[np.uint32]:
-    """The CRC of each chunk of ``data``, whose length is a multiple of ``chunk``."""
-    first, second, third, fourth, _ = tables
-    # One row for each pair of bytes of a chunk: all chunks of the piece take a step together.
-    pairs = np.frombuffer(data, dtype="<u2").reshape(-1, chunk // 2).T.copy()
-    crc = np.full(pairs.shape[1], 0xFFFFFFFF, dtype="<u4")
-    for row in range(0, chunk // 2, 4):
-        halves = crc.view("<u2").reshape(-1, 2)
-        crc = first.take(pairs[row] ^ halves[:, 0])
-        crc ^= second.take(pairs[row + 1] ^ halves[:, 1])
-        crc ^= third.take(pairs[row + 2])
-        crc ^= fourth.take(pairs[row + 3])
-    return crc ^ np.uint32(0xFFFFFFFF)
-
-
-def _crc(data: bytes | bytearray, table: NDArray[np.uint32]) -> int:
-    """The CRC of a chunk of any length."""
-    entries = table.tolist()
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = (crc >> 8) ^ entries[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF

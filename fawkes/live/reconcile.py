@@ -13,6 +13,7 @@ from fawkes.core.effects import (
     CancelJob,
     Deploy,
     Effect,
+    EndControl,
     Host,
     Load,
     Membership,
@@ -59,7 +60,7 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case Deploy() | Load() | Save():
             return Work.STAGES, effect.cluster
-        case WakeAt() | Reply():
+        case WakeAt() | EndControl() | Reply():
             return Work.ORDERS, ""
 
 

@@ -11,6 +11,7 @@ from fawkes.core.effects import (
     CancelJob,
     Deploy,
     Effect,
+    EndControl,
     Host,
     Load,
     Membership,
@@ -70,6 +71,7 @@ class LiveWorld:
         *,
         threads: int,
         reply: Callable[[Reply], None],
+        ended: Callable[[str], None],
         refused: Callable[[FawkesError], None],
         held_up: Callable[[FullError], None] = lambda error: None,
     ) -> None:
@@ -79,6 +81,7 @@ class LiveWorld:
         self.goals = Reconciler(self._act, threads)
         self.stopping = threading.Event()
         self._reply = reply
+        self._ended = ended
         self._refused = refused
         self._held_up = held_up
         self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)))
@@ -129,6 +132,8 @@ class LiveWorld:
                     self._timers.wake_at(effect.at_us)
                 case Reply():
                     self._reply(effect)
+                case EndControl():
+                    self._ended(effect.by)
                 case _:
                     self.goals.want(effect)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
-from fawkes.core.events import Condition, Event, NodeObserved, Requested, Sampled, Submitted, Woke
+from fawkes.core.events import Condition, Event, NodeObserved, PolicyText, Requested, Sampled, Submitted, Woke
 from fawkes.core.model import ClusterLife, JobId, JobLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
-from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.report.sentences import sentence
 from fawkes.sim.users import Wish
 from fawkes.units import SECOND_US, show_duration
@@ -61,6 +61,19 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
                 f"{sentence(effect.refused)}",
                 where=name,
                 hint="The scenario can never finish: let it ask for this at a time at which it can be had",
+            )
+
+
+def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> None:
+    """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None."""
+    for reason in decision.reasons:
+        failed = str(reason.facts.get("failed", "")) if reason.code == "tick" else ""
+        if failed:
+            raise ConfigError(
+                f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
+                f"{show_duration(at_us)} after the start ({failed})",
+                file=policy.origin,
+                hint="A policy answers a finite number of at least 0, MINIMUM or None: see docs/policies.md",
             )
 
 

@@ -83,7 +83,8 @@ def _of_paper(load: Load) -> Demand:
             details={"data": [{"size_bytes": load.data_bytes}]},
         ),
         requested_us=load.requested_us,
-        jobs=coming(load.jobs, load.cluster, begin_us=load.requested_us),
+        # The paper's jobs come to an MR-cluster that has its data: `fawkes paper` means the same.
+        once_running=coming(load.jobs, load.cluster, begin_us=load.requested_us),
     )
 
 

@@ -278,7 +278,8 @@ def _generated(
             Mix(tuple(load.apps or ()), counts),
             load.arrivals,
             seed,
-            label=path.stem,
+            # Not the name of the file: scenarios that differ in anything else compare the same jobs.
+            label="load",
             choice=choice,
             apps=apps,
         )

@@ -15,7 +15,7 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import BrokenError
-from fawkes.offline.ending import Patience, never_ends, refuse_refused
+from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused
 from fawkes.policy import compile_policy
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Choice, TaskEvent, engine_for
@@ -126,7 +126,9 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     patience = Patience(scenario.wishes, scenario.settings)
     engine.step(_started(scenario))
     while (event := world.next_event()) is not None:
-        refuse_refused(event, engine.step(event), scenario.name)
+        decision = engine.step(event)
+        refuse_refused(event, decision, scenario.name)
+        refuse_failed_policy(decision, scenario.policy, event.at_us)
         watch(engine)
         if scenario.check and (wrong := broken(state)):
             raise BrokenError(f"after {type(event).__name__}: {'; '.join(wrong)}", where=scenario.name)

@@ -21,6 +21,8 @@ FIGURES = (
 )
 SPREAD = (5, 95)
 TESTED = "slowdown_mean"
+#: a smaller p is taken for a difference
+SIGNIFICANT = 0.05
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -79,6 +81,11 @@ def _against(runs: Mapping[int, Mapping[str, Any]], others: Mapping[int, Mapping
         "change": float(np.median([mine / other - 1 for mine, other in pairs])),
         "p": paired_p([mine for mine, _ in pairs], [other for _, other in pairs]),
     }
+
+
+def least_p(pairs: int) -> float:
+    """The smallest two-sided p that Wilcoxon's signed-rank test can give for so many pairs: all differ in one way."""
+    return min(1.0, 2.0 ** (1 - pairs))
 
 
 def paired_p(mine: Sequence[float], others: Sequence[float]) -> float:

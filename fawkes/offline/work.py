@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from fawkes import __version__
 from fawkes.errors import BrokenError, RefusedError, UserError
+from fawkes.extras import require
 from fawkes.sim.model import compile_now
 
 #: runs for which the compiled model of Hadoop is made where it is not there yet
@@ -116,13 +117,9 @@ def on_dask(address: str) -> Runner:
 
     UserError without the extra ``dask`` or without an answer; RefusedError when its workers have another Fawkes.
     """
-    try:
-        from distributed import Client
-        from distributed import as_completed as completed
-    except ImportError:
-        raise UserError(
-            "needs Dask, which is not installed", where="--dask", hint="pip install 'fawkes-provisioner[dask]'"
-        ) from None
+    require("`--dask`", "dask")
+    from distributed import Client
+    from distributed import as_completed as completed
 
     def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
         try:

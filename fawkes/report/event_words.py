@@ -6,6 +6,7 @@ from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
     Done,
+    DownAsked,
     DrainAsked,
     Event,
     Failed,
@@ -97,6 +98,8 @@ def _asked_in_words(event: Event) -> str:
             what = event.spec.id
         case ReleaseAsked():
             what = f"{event.cluster}, only asked whether that may be" if event.dry_run else event.cluster
+        case DownAsked():
+            what = "the whole pool" + (", only asked whether that may be" if event.dry_run else "")
         case CancelAsked():
             what = event.job
         case RetryAsked():
@@ -117,6 +120,7 @@ _ASKED = (
     Requested,
     Submitted,
     ReleaseAsked,
+    DownAsked,
     CancelAsked,
     DrainAsked,
     UndrainAsked,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
-from fawkes.core.decision import Change, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
+from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
 from fawkes.core.events import Started
 from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
 from fawkes.core.tick import MOVES
@@ -248,3 +248,10 @@ def paused(store: Reader) -> str:
     """Why voluntary moves are stopped; empty when they are not."""
     found = _latest(store, PutPause.__name__, PutPause)
     return found[0].reason if found else ""
+
+
+def given_back_by(store: Reader) -> str:
+    """Who is giving back the whole pool, once that was agreed; empty when nobody is."""
+    found = _latest(store, PutClosing.__name__, PutClosing)
+    closing = found[0].closing if found else None
+    return closing.by if closing is not None and closing.agreed else ""

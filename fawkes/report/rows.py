@@ -170,6 +170,7 @@ def pool_row(store: Reader) -> Row:
         "out": lives["out"],
         "lost": lives["lost"],
         "paused": history.paused(store),
+        "given_back_by": history.given_back_by(store),
         "tick": None if tick is None else tick.number,
         "tick_at": None if tick is None else show_time(tick.at_us),
         "tick_facts": {} if tick is None else dict(tick.facts),

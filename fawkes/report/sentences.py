@@ -206,6 +206,17 @@ def _folder(facts: Facts) -> str:
     )
 
 
+def _pool_given_back(facts: Facts) -> str:
+    by = " by {by}" if facts.get("by") else ""
+    return f"The whole pool is given back{by}" + (", and all data is given up" if facts.get("discard") else "")
+
+
+def _pool_kept(facts: Facts) -> str:
+    refusals = cast(Sequence[Facts], facts["refusals"])
+    said = [sentence(Reason(str(one["code"]), cast(Facts, one["facts"]))) for one in refusals]
+    return f"The pool is kept, nothing was released: {literal('; '.join(said))}"
+
+
 def _released(facts: Facts) -> str:
     by = " by {by}" if facts.get("by") else ""
     return f"{{cluster}} is released{by}" + (", and its data is given up" if facts.get("discard") else "")
@@ -358,6 +369,12 @@ SENTENCES: Mapping[str, Template] = {
     "discarded": "The outputs of {cluster} are given up, as was asked",
     "idle": "{cluster} has been idle since {since_us}: its outputs are saved, then its nodes are released",
     "released": _released,
+    "pool-given-back": _pool_given_back,
+    "pool-empty": "Every MR-cluster is gone and every node is clean: the controller ends",
+    "pool-kept": _pool_kept,
+    "down-overtaken": "{by} has asked meanwhile to give back the whole pool: look with `fawkes status`",
+    "pool-closing": "{by} is giving back the whole pool, so {cluster} cannot have nodes; request it when the "
+    "controller has been started again",
     "called-off": _called_off,
     "retire": "{cluster} ends: its nodes are stopped and wiped",
     "gone": _because("{cluster} is gone", "failed"),

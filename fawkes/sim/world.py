@@ -16,6 +16,7 @@ from fawkes.core.effects import (
     CancelJob,
     Deploy,
     Effect,
+    EndControl,
     Goal,
     Host,
     Load,
@@ -96,6 +97,7 @@ class SimWorld:
     only_here: dict[NodeId, ClusterId] = field(default_factory=dict)
     destroyed: list[NodeId] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
+    ended: bool = False
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
     _told: deque[Event] = field(default_factory=deque)
@@ -157,6 +159,8 @@ class SimWorld:
                     self._push(max(effect.at_us, self.now_us), _TIMER, effect)
                 case Reply():
                     self.replies.append(effect)
+                case EndControl():
+                    self.ended = True
                 case Load() | Save() if self._copies_bytes(effect.cluster):
                     self._begin_copy(self.clusters[effect.cluster], effect)
                 case Host() if self._starts_daemons(effect):

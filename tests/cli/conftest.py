@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
 from fawkes.core.effects import Reply
-from fawkes.core.events import DrainAsked, Event, ReleaseAsked, Requested, Submitted
+from fawkes.core.events import DownAsked, DrainAsked, Event, ReleaseAsked, Requested, Submitted
 from fawkes.core.model import Plain, Reason
 from fawkes.errors import FawkesError
 from fawkes.live.control import ControlServer
@@ -39,10 +39,13 @@ class World:
 
     def __init__(self) -> None:
         self.events: list[Any] = []
-        self.stopped_by: list[tuple[str, bool]] = []
+        self.stopped_by: list[str] = []
+        self.ended = False
         self.refuse: Reason | None = None
         self.refusals: dict[str, Reason] = {}
-        self.after_the_check: dict[str, Reason] = {}
+        self.kept: list[Reason] = []
+        self.going = False
+        self.forgetful = False
         self.facts: dict[str, Any] = {}
         self.clusters: dict[str, dict[str, Any]] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
@@ -70,24 +73,28 @@ class World:
 
     def post(self, event: Event) -> None:
         self.events.append(event)
-        if isinstance(event, ReleaseAsked) and not event.dry_run:
-            self.refusals |= self.after_the_check
         asked: Any = event
         self._act(event)
         refusal = self.refusals.get(getattr(asked, "cluster", ""), self.refuse)
+        if isinstance(event, DownAsked) and self.kept:
+            refusal = Reason("pool-kept", {"refusals": [{"code": r.code, "facts": r.facts} for r in self.kept]})
         reply = Reply(asked.ask, refusal, self.facts)
         assert self.server is not None
         threading.Thread(target=self.server.reply, args=(reply,)).start()
 
-    def stop(self, by: str, for_good: bool) -> None:
-        self.stopped_by.append((by, for_good))
+    def stop(self, by: str) -> None:
+        self.stopped_by.append(by)
         assert self.server is not None
         threading.Thread(target=self.server.close).start()
 
     def _act(self, event: Event) -> None:
         refused = self.refuse is not None or getattr(event, "cluster", "") in self.refusals
-        if refused or (isinstance(event, ReleaseAsked) and event.dry_run):
+        if refused or (isinstance(event, ReleaseAsked | DownAsked) and event.dry_run):
             return
+        if isinstance(event, DownAsked) and not self.kept:
+            self.going, self.forgetful = not self.forgetful, False
+            for name in [name for name in self.clusters if name not in self.then]:
+                self.clusters[name]["life"] = "gone"
         if isinstance(event, Requested):
             self.clusters[event.spec.id] = cluster(event.spec.id, life="waiting", nodes=0)
         elif isinstance(event, Submitted):
@@ -103,7 +110,17 @@ class World:
         for name in names:
             if self.then.get(name):
                 rows[name].update(self.then[name].pop(0))
+        self._end_when_empty()
         return seen
+
+    def _end_when_empty(self) -> None:
+        """As the core does: the controller ends by itself when the pool was given back and nothing is left."""
+        left = any(row["life"] != "gone" for row in self.clusters.values())
+        unclean = any(row["life"] in ("cleaning", "lost") for row in self.nodes.values())
+        if self.going and not self.ended and not left and not unclean:
+            self.ended = True
+            assert self.server is not None
+            threading.Thread(target=self.server.close).start()
 
     def _logs(self, asked: Mapping[str, str]) -> Iterator[Plain]:
         self.asked.append(asked)

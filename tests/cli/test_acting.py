@@ -235,12 +235,12 @@ def test_release_of_a_name_that_is_not_there(run: Run, loaded: World) -> None:
     assert "Did you mean 'c-1'?" in result.stderr
 
 
-def test_a_dry_run_of_release_only_lists(run: Run, loaded: World) -> None:
+def test_a_dry_run_of_release_only_lists_and_asks(run: Run, loaded: World) -> None:
     result = run("release", "c-1", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines()[1] == (
         "c-1,/out,1500000000,3,alice,/keep/out,will be saved to /keep/out before any node is released"
     )
-    assert loaded.events == []
+    assert [event.dry_run for event in loaded.events] == [True]
 
 
 # --- submit and cancel ----------------------------------------------------------------------------------------------

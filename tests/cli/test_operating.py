@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import PauseAsked, ReleaseAsked, ResumeAsked, RetryAsked, UndrainAsked
+from fawkes.core.events import PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
 from fawkes.core.model import Reason
 from fawkes.errors import FawkesError
 from tests.cli.conftest import Run, World, cluster, job, node
@@ -70,39 +70,40 @@ def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     assert world.events == []
 
 
-def test_down_releases_those_without_nodes_first_and_stops(run: Run, site: Path, loaded: World) -> None:
-    loaded.clusters["c-9"] = cluster("c-9", life="waiting", nodes=0)
+def downs(world: World) -> list[tuple[bool, bool, bool]]:
+    """Each time that the end was asked for: whether that was a question only, and what was given up."""
+    return [(event.dry_run, event.discard, event.force) for event in world.events]
+
+
+def test_down_asks_first_and_follows_until_the_controller_ends(run: Run, site: Path, loaded: World) -> None:
     result = run("down", answers="pool-1\n")
     assert result.exit_code == 0, result.stderr
-    assert [(event.cluster, event.dry_run) for event in loaded.events] == [
-        *(("c-9", True), ("c-1", True), ("c-2", True)),
-        *(("c-9", False), ("c-1", False), ("c-2", False)),
-    ]
-    assert [for_good for _, for_good in loaded.stopped_by] == [True]
+    assert downs(loaded) == [(True, False, False), (False, False, False)]
+    assert (loaded.ended, loaded.stopped_by) == (True, [])
     assert "/tmp  of unknown size  must be discarded with --discard-data" in result.stderr
     assert "The controller has stopped: every node is wiped and free" in result.stdout
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 
 
-def test_down_calls_off_what_is_coming_up_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
+def test_down_tells_each_step_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
     loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
     loaded.later("c-1", {}, {}, {"life": "retiring"}, {}, {"life": "gone"})
     loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {"life": "free"})
+    loaded.later("node01", {}, {}, {}, {}, {"life": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
-    assert [(type(event), event.dry_run) for event in loaded.events] == [(ReleaseAsked, True), (ReleaseAsked, False)]
     assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
-def test_down_with_jobs_does_nothing_unless_forced(run: Run, loaded: World) -> None:
-    loaded.clusters["c-2"].update(jobs_started=1)
-    result = run("down", "--yes")
-    assert result.exit_code == 6
-    assert "c-2" in result.stderr
-    assert (loaded.events, loaded.stopped_by) == ([], [])
-    assert run("down", "--yes", "--force").exit_code == 0
-    assert all(event.force for event in loaded.events)
+def test_down_asks_again_when_the_controller_forgot_that_it_should_end(run: Run, loaded: World) -> None:
+    loaded.clusters = {"c-1": cluster("c-1", life="saving")}
+    loaded.later("c-1", {}, {"life": "gone"})
+    loaded.nodes["node01"].update(life="cleaning")
+    loaded.later("node01", {}, {}, {}, {"life": "free"})
+    loaded.forgetful = True
+    result = run("down", "--yes", "--timeout", "30s")
+    assert result.exit_code == 0, result.stderr
+    assert len(loaded.events) > 2
 
 
 FOLDER = {"path": "/user/ann", "bytes": 5_000_000_000, "files": 3, "owner": "ann"}
@@ -114,8 +115,7 @@ FOREIGN = Reason(
 
 
 def test_down_lists_every_refusal_and_releases_nothing(run: Run, loaded: World) -> None:
-    loaded.refusals = {"c-1": FOREIGN, "c-2": UNDECLARED}
-    loaded.clusters["c-3"] = cluster("c-3")
+    loaded.kept = [FOREIGN, UNDECLARED]
     result = run("down", "--yes")
     assert result.exit_code == 6
     assert "c-1: c-1 runs applications that were not submitted to Fawkes: app_1 (pi of ann)" in result.stderr
@@ -123,25 +123,24 @@ def test_down_lists_every_refusal_and_releases_nothing(run: Run, loaded: World) 
     assert "/user/ann (5.0 GB, 3 files, of ann)" in result.stderr
     assert "`fawkes release c-2 --discard-data`" in result.stderr
     assert "c-1, c-2 must not be released: nothing was done" in result.stderr
+    assert downs(loaded) == [(True, False, False)]
+
+
+def test_a_dry_run_of_down_says_what_would_be_refused(run: Run, loaded: World) -> None:
+    loaded.kept = [UNDECLARED]
+    result = run("down", "--dry-run")
+    assert result.exit_code == 0
+    assert "c-2 must not be released" in result.stderr
+    loaded.kept = []
+    assert "would release every MR-cluster" in run("down", "--dry-run").stderr
     assert all(event.dry_run for event in loaded.events)
-    assert loaded.stopped_by == []
 
 
-def test_down_stays_when_something_came_up_after_the_check(run: Run, loaded: World) -> None:
-    loaded.after_the_check = {"c-2": UNDECLARED}
-    result = run("down", "--yes")
-    assert result.exit_code == 4
-    assert "c-2: c-2 has data in HDFS" in result.stderr
-    assert (loaded.clusters["c-1"]["life"], loaded.clusters["c-2"]["life"]) == ("gone", "running")
-    assert loaded.stopped_by == []
-
-
-def test_down_goes_on_with_one_that_is_leaving_already(run: Run, loaded: World) -> None:
-    loaded.refusals = {"c-2": Reason("overtaken", {"cluster": "c-2"})}
-    loaded.later("c-2", {}, {}, {"life": "saving"}, {"life": "gone"})
-    result = run("down", "--yes")
-    assert result.exit_code == 0, result.stderr
-    assert [for_good for _, for_good in loaded.stopped_by] == [True]
+def test_a_dry_run_of_release_says_what_would_be_refused(run: Run, loaded: World) -> None:
+    loaded.refusals = {"c-2": UNDECLARED}
+    assert "c-2 must not be released: c-2 has data in HDFS" in run("release", "c-2", "--dry-run").stderr
+    assert "`fawkes release c-1` would release it" in run("release", "c-1", "--dry-run").stderr
+    assert all(event.dry_run for event in loaded.events)
 
 
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
@@ -149,14 +148,14 @@ def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World)
     result = run("down", "--yes")
     assert result.exit_code == 4
     assert "node04: does not answer since noon" in result.stderr
-    assert loaded.stopped_by == []
+    assert not loaded.ended
 
 
 def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
     result = run("down", "--keep")
     assert result.exit_code == 0, result.stderr
     assert loaded.events == []
-    assert [for_good for _, for_good in loaded.stopped_by] == [False]
+    assert len(loaded.stopped_by) == 1
     assert "2 MR-clusters go on without it" in result.stdout
 
 

@@ -56,9 +56,7 @@ def controller(site: Path, store: Writer) -> Iterator[list[dict[str, str]]]:
             raise FawkesError("b has no masters (now)")
         return iter([history_of(jobs[wanted["job"]], maps=4)])
 
-    server = ControlServer(
-        site / "state", lambda event: None, {"history": answer}, lambda: 7, stop=lambda by, for_good: None
-    )
+    server = ControlServer(site / "state", lambda event: None, {"history": answer}, lambda: 7, stop=lambda by: None)
     yield asked
     server.close()
 

@@ -21,6 +21,7 @@ import pytest
 from fawkes.core.effects import Reply
 from fawkes.core.events import (
     CancelAsked,
+    DownAsked,
     DrainAsked,
     Event,
     PauseAsked,
@@ -43,7 +44,7 @@ class Controller:
 
     def __init__(self, folder: Path, answer: Answer | None = None, **options: Any) -> None:
         self.events: list[Any] = []
-        self.stopped_by: list[tuple[str, bool]] = []
+        self.stopped_by: list[str] = []
         self.posted = threading.Event()
         self.stopped = threading.Event()
         self._answer = answer
@@ -52,8 +53,8 @@ class Controller:
     def queries(self) -> Mapping[str, Callable[[Mapping[str, str]], Plain]]:
         return {"status": lambda asked: {"asked": asked}, "logs": pieces, "bad": bad, "odd": lambda _: object()}
 
-    def _stop(self, by: str, for_good: bool) -> None:
-        self.stopped_by.append((by, for_good))
+    def _stop(self, by: str) -> None:
+        self.stopped_by.append(by)
         self.stopped.set()
 
     def _post(self, event: Event) -> None:
@@ -172,6 +173,7 @@ ME = getpass.getuser()
             {"cluster": "c-1", "discard": True},
             ReleaseAsked(at_us=1_000_000, by=ME, cluster=ClusterId("c-1"), discard=True),
         ),
+        ("down", {"force": True}, DownAsked(at_us=1_000_000, by=ME, force=True)),
         ("cancel", {"job": "sort-1"}, CancelAsked(at_us=1_000_000, by=ME, job=JobId("sort-1"))),
         ("pause", {"reason": "a talk"}, PauseAsked(at_us=1_000_000, by=ME, reason="a talk")),
         ("resume", {}, ResumeAsked(at_us=1_000_000, by=ME)),
@@ -373,14 +375,11 @@ def test_closing_tells_those_who_wait(start: Callable[..., Controller], tmp_path
     controller.server.close()
 
 
-@pytest.mark.parametrize(("body", "for_good"), [({}, False), ({"for_good": False}, False), ({"for_good": True}, True)])
-def test_stop_is_not_an_event(
-    start: Callable[..., Controller], tmp_path: Path, body: dict[str, bool], for_good: bool
-) -> None:
+def test_stop_is_not_an_event(start: Callable[..., Controller], tmp_path: Path) -> None:
     controller = start()
-    assert post(tmp_path, "stop", body)[0] == 200
+    assert post(tmp_path, "stop", {})[0] == 200
     assert controller.stopped.wait(10)
-    assert controller.stopped_by == [(ME, for_good)]
+    assert controller.stopped_by == [ME]
     assert controller.events == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import pytest
@@ -67,6 +68,13 @@ def test_any_changed_bit_shows() -> None:
         assert digest(bytes(changed), Kind(BLOCK)) != digest(data, Kind(BLOCK))
 
 
+def test_chunks_of_any_size() -> None:
+    data = random.Random(3).randbytes(1234)
+    crcs = b"".join(crc(data[n : n + 100], "CRC32C").to_bytes(4, "big") for n in range(0, len(data), 100))
+    blocks = hashlib.md5(crcs, usedforsecurity=False).digest().ljust(32, b"\0")
+    assert digest(data, Kind(None, 100), 333) == hashlib.md5(blocks, usedforsecurity=False).hexdigest()
+
+
 def test_nothing_has_the_checksum_of_an_empty_buffer() -> None:
     assert digest(b"", Kind(None)) == "70bc8f4b72a86921468bf8e8441dce51"
 
@@ -78,7 +86,7 @@ def test_nothing_has_the_checksum_of_an_empty_buffer() -> None:
         ("MD5-of-0MD5-of-512CRC32C", Kind(None)),
         ("MD5-of-0MD5-of-4096CRC32", Kind(None, 4096, "CRC32")),
         ("MD5-of-0MD5-of-0CRC32", None),
-        ("MD5-of-0MD5-of-100CRC32C", None),
+        ("MD5-of-0MD5-of-100CRC32C", Kind(None, 100)),
         ("COMPOSITE-CRC32C", None),
         ("", None),
     ],

@@ -123,7 +123,13 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
 
     ground, clusters, mailbox = FakeGround(reached), Clusters(), Mailbox(Clock(0))
     world = LiveWorld(
-        mailbox, cast(Ground, ground), clusters, threads=4, reply=lambda effect: None, refused=lambda error: None
+        mailbox,
+        cast(Ground, ground),
+        clusters,
+        threads=4,
+        reply=lambda effect: None,
+        ended=lambda by: None,
+        refused=lambda error: None,
     )
     setup = cast(Setup, FakeSetup(ground))
     hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None))

@@ -186,7 +186,7 @@ def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:
 
 def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> None:
     mailbox = Mailbox(Clock())
-    server = ControlServer(tmp_path / "state", mailbox.post, {}, mailbox.clock.now_us, stop=lambda by, for_good: None)
+    server = ControlServer(tmp_path / "state", mailbox.post, {}, mailbox.clock.now_us, stop=lambda by: None)
     with closing(server):
         caught: list[Exception] = []
 

@@ -40,7 +40,9 @@ def tell(code: int, effect: Any) -> tuple[Event, list[FawkesError]]:
     stops: list[FawkesError] = []
     ground = cast(Ground, SimpleNamespace(close=lambda: None))
     mailbox = Mailbox(Clock(0))
-    world = LiveWorld(mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, refused=stops.append)
+    world = LiveWorld(
+        mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, ended=lambda by: None, refused=stops.append
+    )
     refuses = cast(Any, Refuses(code))
     world._hands = Hands(refuses, refuses, *cast(Any, (None, None, None, None)))
     try:

@@ -319,6 +319,7 @@ def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
         Clusters(),
         threads=2,
         reply=lambda effect: None,
+        ended=lambda by: None,
         refused=lambda error: None,
     )
     world._hands = cast(Any, SimpleNamespace(stages=site.stages()))

@@ -156,7 +156,7 @@ def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None
 def test_dask_is_asked_for_by_name_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     # So Python remembers a module that is not there.
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UserError, match=r"needs Dask, .* pip install 'fawkes-provisioner\[dask\]'"):
+    with pytest.raises(UserError, match=r"`--dask` needs distributed, .* pip install .*\[dask\]"):
         on_dask("tcp://127.0.0.1:8786")
 
 

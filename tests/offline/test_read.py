@@ -90,6 +90,20 @@ back = "10m"
     assert (other.seed, other.demands[1].jobs != plan.demands[1].jobs) == (8, True)
 
 
+def test_the_name_of_a_file_changes_no_job(tmp_path: Path) -> None:
+    load = """
+[[load]]
+cluster = "c-1"
+apps = ["WC"]
+jobs = { small = 3 }
+arrivals = "average"
+"""
+    one = read(tmp_path, HEAD + load)
+    other = read(tmp_path, HEAD + load + '[model]\ndisk = "50MB"\n', name="yours")
+    assert one.demands == other.demands
+    assert one.demands != read(tmp_path, HEAD + load, seed=99).demands
+
+
 def test_jobs_of_traces_count_from_the_request_of_their_mr_cluster(tmp_path: Path) -> None:
     (tmp_path / "log.swf").write_text(SWF)
     (tmp_path / "day.tsv").write_text(SWIM)

@@ -12,9 +12,9 @@ import pytest
 
 from fawkes.core.record import decision_plain, dumps, to_plain
 from fawkes.engine import replay
-from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.offline.scenario import pool_of, simulate
-from fawkes.policy import compile_policy
+from fawkes.policy import compile_policy, policy_text
 from fawkes.report import history
 from fawkes.sim.constants import DAS4
 from fawkes.sim.steps import Loss
@@ -29,6 +29,16 @@ POLICIES = ("TD", "JD", "EQ", "None", "JS", "RU")
 def text_of(store: Reader) -> str:
     lines = [dumps(to_plain(entry.event)) + dumps(decision_plain(entry.decision)) for entry in store.entries()]
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "answer", ["window.men('tasks_waiting')", "float('nan')", "1 / 0", "sum(0 for _ in range(10 ** 6))"]
+)
+def test_a_policy_without_a_usable_answer_ends_the_run(answer: str) -> None:
+    written = policy_text("mine", "mine.py", f"NAME = 'mine'\ndef measure(window):\n    return {answer}\n")
+    with pytest.raises(ConfigError, match=r"policy mine gave no usable answer at tick 1, .* after the start") as error:
+        simulate(replace(ready(two()), policy=written))
+    assert error.value.where.startswith("mine.py")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.offline.statistics import FIGURES, frame_of, paired_p, table_of
+from fawkes.offline.statistics import FIGURES, frame_of, least_p, paired_p, table_of
 
 Row = dict[str, Any]
 
@@ -48,6 +48,12 @@ def test_medians_and_spread_by_hand() -> None:
 )
 def test_the_paired_test_on_known_values(mine: Sequence[float], others: Sequence[float], p: float) -> None:
     assert paired_p(mine, others) == pytest.approx(p)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 5, 6, 20])
+def test_no_p_is_below_the_least(pairs: int) -> None:
+    one_way = [float(n) for n in range(1, pairs + 1)]
+    assert paired_p([0.0] * pairs, one_way) == pytest.approx(least_p(pairs))
 
 
 def test_pairs_are_of_one_replay_and_the_same_settings() -> None:

@@ -329,6 +329,29 @@ SAID = [
         Reason("idle", {"cluster": "c", "since_us": 0}),
         "c has been idle since 1970-01-01T00:00:00.000Z: its outputs are saved, then its nodes are released",
     ),
+    (Reason("pool-given-back", {"by": "ann", "discard": False}), "The whole pool is given back by ann"),
+    (
+        Reason("pool-given-back", {"by": "", "discard": True}),
+        "The whole pool is given back, and all data is given up",
+    ),
+    (
+        Reason("pool-empty", {"by": "ann"}),
+        "Every MR-cluster is gone and every node is clean: the controller ends",
+    ),
+    (
+        Reason("pool-kept", {"refusals": [{"code": "has-jobs", "facts": {"cluster": "c", "jobs": ["j-1"]}}]}),
+        "The pool is kept, nothing was released: c has jobs that have not ended (j-1): "
+        "wait for them (`fawkes jobs c`), or cancel them all with --force",
+    ),
+    (
+        Reason("pool-closing", {"by": "ann", "cluster": "c"}),
+        "ann is giving back the whole pool, so c cannot have nodes; "
+        "request it when the controller has been started again",
+    ),
+    (
+        Reason("down-overtaken", {"by": "ann"}),
+        "ann has asked meanwhile to give back the whole pool: look with `fawkes status`",
+    ),
     (
         Reason("released", {"cluster": "c", "by": "ann", "discard": True}),
         "c is released by ann, and its data is given up",

@@ -322,7 +322,7 @@ class Shop:
 
     def open(self) -> None:
         queries = {"clusters": self.clusters, "jobs": self.jobs}
-        self.server = ControlServer(self.folder, self.post, queries, lambda: 7, stop=lambda by, for_good: None)
+        self.server = ControlServer(self.folder, self.post, queries, lambda: 7, stop=lambda by: None)
 
     def post(self, event: Event) -> None:
         asked: Any = event

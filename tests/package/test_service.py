@@ -1,0 +1,75 @@
+"""The systemd unit: systemd takes it, it confines the controller, and it knows Fawkes's exit codes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fawkes.errors import ExitStatus
+from tests.package.running import ROOT
+
+UNIT = ROOT / "fawkes" / "config" / "examples" / "systemd" / "fawkes-controller@.service"
+TEXT = UNIT.read_text()
+PAGE = (ROOT / "docs" / "service.md").read_text()
+
+
+def value(key: str) -> str:
+    """What the unit says; a key stands there once."""
+    (found,) = re.findall(rf"^{key}=(.*)$", TEXT, re.MULTILINE)
+    return str(found)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("ProtectSystem", "strict"),
+        ("ProtectHome", "read-only"),
+        ("NoNewPrivileges", "yes"),
+        ("PrivateTmp", "yes"),
+        ("CapabilityBoundingSet", ""),
+        ("User", "fawkes"),
+        ("Restart", "on-failure"),
+        ("KillSignal", "SIGTERM"),
+        ("KillMode", "mixed"),
+        ("TimeoutStopSec", "2min"),
+    ],
+)
+def test_what_the_unit_says(key: str, expected: str) -> None:
+    assert value(key) == expected
+
+
+def test_the_site_folder_is_the_only_place_to_write_to() -> None:
+    folder = f"/var/lib/{value('StateDirectory')}"
+    assert value("WorkingDirectory") == folder == "/var/lib/fawkes/%i"
+    assert value("Environment") == f"FAWKES_CACHE=/var/cache/{value('CacheDirectory')}"
+    assert "ReadWritePaths" not in re.sub(r"^#.*$", "", TEXT, flags=re.MULTILINE)
+
+
+def test_a_controller_is_not_started_again_where_that_cannot_help() -> None:
+    stay = {int(code) for code in value("RestartPreventExitStatus").split()}
+    assert stay == {ExitStatus.USAGE, ExitStatus.REFUSED, ExitStatus.ANOTHER_CONTROLLER}
+
+
+def test_the_page_has_the_paths_of_the_unit() -> None:
+    for path in ("/var/lib/fawkes/das4", "/var/cache/fawkes", "/etc/fawkes/NAME.env", "/opt/fawkes"):
+        assert path in PAGE
+        assert path.replace("das4", "%i").replace("NAME", "%i") in TEXT
+    installed = re.findall(r"^ *cp (\S+)/site-packages/(\S+) ", PAGE, re.MULTILINE)
+    assert [path for _, path in installed] == [str(UNIT.relative_to(ROOT))]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")
+def test_systemd_takes_it(tmp_path: Path) -> None:
+    """With a program that is there: systemd looks for it."""
+    program = shutil.which("true") or sys.executable
+    unit = tmp_path / UNIT.name
+    unit.write_text(TEXT.replace(value("ExecStart").split()[0], program))
+    told = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (told.returncode, told.stdout + told.stderr) == (0, "")
