@@ -15,7 +15,11 @@ from fawkes.config.site import Site
 @click.option("--node", help="Only what this node has.")
 @click.option("--job", help="Only what this job wrote: its launcher and its tasks.")
 @click.option(
-    "--lines", type=click.IntRange(min=0), default=200, show_default=True, help="The last lines of each; 0 is all."
+    "--lines",
+    type=click.IntRange(0, 1_000_000),
+    default=200,
+    show_default=True,
+    help="The last lines of each; 0 is all.",
 )
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the result."

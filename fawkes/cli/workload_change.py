@@ -209,7 +209,7 @@ def fold(
 
 @click.command()
 @_changes
-@click.option("--jobs", type=click.IntRange(min=1), help="How many.")
+@click.option("--jobs", type=click.IntRange(1, 10_000_000), help="How many.")
 @click.option("--share", type=Number(0, 1, min_open=True), help="Or which part, such as 0.1.")
 @click.option("--from", "begin", type=Duration(), help="Only jobs that come so long after the start, or later.")
 @click.option("--until", "end", type=Duration(), help="Only jobs that come earlier after the start.")

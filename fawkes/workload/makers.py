@@ -90,6 +90,14 @@ def how_many(text: str) -> int:
     return int(text)
 
 
+def span(text: str) -> int:
+    """A duration greater than 0, in microseconds."""
+    us = duration_us(text)
+    if not us:
+        raise ValueError("must be greater than 0")
+    return us
+
+
 def rate(text: str) -> float:
     """Jobs a minute."""
     value = float(text)
@@ -188,7 +196,7 @@ MAKERS: Mapping[str, Maker] = {
                 "apps": Key("apps", words, "codes of applications, such as WC,ST"),
                 "jobs": Key("jobs", counts, "how many of each size, such as small:30,20GB:4"),
                 "arrivals": Key("arrivals", str, "average, batch, bursty or sequential"),
-                "over": Key("over_us", duration_us, "how long they take to come, such as 2h"),
+                "over": Key("over_us", span, "how long they take to come, such as 2h"),
                 "cluster": _CLUSTER,
             },
         ),

@@ -53,6 +53,8 @@ class TraceJob:
 
 MOST_TIME_US = 250_000_000_000_000_000
 """Almost the year 9900, counted from 1970: later times cannot be shown."""
+MOST_JOBS = 10_000_000
+"""In one trace: the largest that are known have a few million."""
 MOST_TASKS = 10_000_000
 """Maps, reduces or processors of one job."""
 

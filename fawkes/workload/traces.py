@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fawkes.errors import ConfigError
 from fawkes.reading import MIB, opened
-from fawkes.workload.model import Dropped, Trace, TraceJob, out_of_range
+from fawkes.workload.model import MOST_JOBS, Dropped, Trace, TraceJob, out_of_range
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-MOST_JOBS = 10_000_000
-"""In one trace: the largest that are known have a few million."""
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_LINE = 64 * MIB

@@ -288,9 +288,7 @@ CASES = (
     ),
     job("retries 10**9", JOB + "retries = 1000000000\n", 2, "j.toml: retries: 1,000,000,000 is too large"),
     job("tasks 10**9", JOB + "tasks = 1000000000\n", 2, "j.toml: tasks: 1,000,000,000 is too large"),
-    job(
-        "a map of a year", 'kind = "sleep"\nmaps = 1\nmap_time = "365d"\n', 2, "j.toml: map_time: 8760h00m is too large"
-    ),
+    job("a map of a year", 'kind = "sleep"\nmaps = 1\nmap_time = "365d"\n', 2, "j.toml: map_time: 365d is too large"),
     job("input_size beyond all disks", JOB + 'input_size = "2000PB"\n', 2, "j.toml: input_size: '2000PB' is too large"),
     job("a jar that is a link to itself", 'kind = "jar"\njar = "a-loop"\n', 2, "j.toml: jar: there is no file "),
     command(
