@@ -105,7 +105,7 @@ def open_record(folder: Path, *, verified: bool = False) -> Record:
     """
     said = stamp_of(folder / RECORD_FILE)
     if said is None:
-        raise UserError("is no record", where=str(folder), hint="`fawkes record -o DIR` makes one")
+        raise UserError("is no record", where=str(folder), hint="`fawkes record --out DIR` makes one")
     found = said.get("fawkes"), said.get("format")
     if found != (__version__, FORMAT):
         raise RefusedError(

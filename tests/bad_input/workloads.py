@@ -292,14 +292,14 @@ CASES = (
         "whatif of a folder that is no record",
         ("whatif", "clusters"),
         2,
-        "clusters: is no record. `fawkes record -o DIR` makes one",
+        "clusters: is no record",
     ),
     command(
         "site",
         "calibrate on nothing",
         ("calibrate", "clusters"),
         2,
-        "clusters: is no record. `fawkes record -o DIR` makes one",
+        "clusters: is no record",
     ),
     command(
         "site",
