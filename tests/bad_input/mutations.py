@@ -13,7 +13,59 @@ from fawkes.cli.init import EXAMPLES
 from tests.bad_input.support import CHECK, INVENTORY, JOB, REQUEST, SCENARIO, SHOW, SUBMIT, TABLE
 
 DATA = Path(__file__).parents[1] / "workload" / "data"
+WORKLOADS = Path(__file__).parents[2] / "workloads"
 LOAD = '[[load]]\ncluster = "a"\napps = ["WC"]\njobs = { small = 2 }\nper_hour = 3.5\n'
+SMALL_SITES = """title = "x"
+limit = "1d"
+seed = 3
+[settings]
+period = "60s"
+tau = 10
+policy = "TD"
+[settings.timeouts]
+join = "90s"
+[pool]
+disk = "1TB"
+[[pool.node]]
+id = "n1"
+site = "s-1"
+capacity = 2.0
+[[pool.node]]
+id = "n2"
+core = false
+[[generate]]
+name = "d"
+kind = "words"
+size = "1GB"
+files = 3
+[[cluster]]
+id = "a"
+at = "10s"
+min_nodes = "auto"
+replication = 1
+data = [{ from = "generated:d", to = "/in" }]
+[[job]]
+cluster = "a"
+id = "j"
+count = 3
+every = "5s"
+after = "running"
+delay = "1m"
+kind = "sleep"
+maps = 4
+map_time = "5s"
+[model]
+map_slots = 0
+slots = 4
+disk = "100MB"
+cores = 2.5
+spread = 0.2
+stragglers = 0.1
+[[fault]]
+node = "n2"
+at = "1m"
+back = "2m"
+"""
 CLUSTER = """min_nodes = 3
 max_nodes = 3
 replication = 2
@@ -43,6 +95,11 @@ def _example(name: str) -> bytes:
     return (EXAMPLES / name).read_bytes()
 
 
+def _without_model(name: str) -> bytes:
+    """A bundled workload without the model that lies in a file beside it."""
+    return re.sub(rb'(?m)^from = "models/.*$', b"", (WORKLOADS / name).read_bytes())
+
+
 KINDS = (
     Kind("inventory", "inventory.toml", INVENTORY.encode(), REQUEST),
     Kind("example inventory", "inventory.toml", _example("inventory.toml"), REQUEST),
@@ -51,6 +108,8 @@ KINDS = (
     Kind("job", "j.toml", f'{JOB}retries = 2\ntime_limit = "3h"\n[properties]\n"a.b" = 3\n'.encode(), SUBMIT),
     Kind("sleep job", "j.toml", b'kind = "sleep"\nmaps = 3\nmap_time = "1s"\nreduces = 0\n', SUBMIT),
     Kind("scenario", "s.toml", (SCENARIO + LOAD).encode(), ("plan", "s.toml")),
+    Kind("scenario of two sites", "s.toml", SMALL_SITES.encode(), ("plan", "s.toml")),
+    Kind("workload", "s.toml", _without_model("wkld-a-small.toml"), ("plan", "s.toml")),
     Kind("table", "w", TABLE.encode(), SHOW),
     Kind("rumen", "w", (DATA / "rumen-5jobs.json.gz").read_bytes(), SHOW),
     Kind("sls", "w", (DATA / "sls-2jobs.json").read_bytes(), SHOW),

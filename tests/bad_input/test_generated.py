@@ -12,7 +12,7 @@ from fawkes.catalog import Catalog
 from fawkes.config.site import Site
 from fawkes.errors import UserError
 from fawkes.offline.read import read_plan
-from tests.bad_input.mutations import Kind, mutated
+from tests.bad_input.mutations import KINDS, Kind, mutated
 from tests.bad_input.support import Ended, changed, lay_out, run_here, tree
 
 ENDINGS = {0, 1, 2, 4}
@@ -29,6 +29,13 @@ def read(kind: Kind, folder: Path) -> Ended:
     except UserError as error:
         return Ended(error.exit_status, "", str(error))
     return Ended(0, "", "")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_what_is_made_worse_is_good(kind: Kind, tmp_path: Path) -> None:
+    lay_out(tmp_path, {kind.file: kind.text})
+    # The only node of a site has a closed port, so `fawkes check` finds no host that fits.
+    assert read(kind, tmp_path).exit == (1 if kind.name == "settings" else 0)
 
 
 @pytest.mark.slow
