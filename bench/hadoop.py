@@ -200,8 +200,8 @@ def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
 
 def _gone(client: Client, name: str) -> bool:
     nodes = client.rows("nodes")
-    return all(row["life"] == "gone" for row in client.rows("clusters", cluster=name)) and all(
-        row["life"] == "free" for row in nodes
+    return all(row["state"] == "gone" for row in client.rows("clusters", cluster=name)) and all(
+        row["state"] == "free" for row in nodes
     )
 
 

@@ -226,12 +226,12 @@ class _Cluster:
 
         def ended() -> dict[str, Any] | None:
             (row,) = self.pool.client.rows("jobs", job=spec.id)
-            return row if row["life"] in ("succeeded", "failed") else None
+            return row if row["state"] in ("succeeded", "failed") else None
 
         row = self.wait(f"to run {spec.id}", ended)
-        if row["life"] == "failed":
+        if row["state"] == "failed":
             raise FawkesError(f"{spec.id} failed: {row['why']}")
-        return float(row["run_us"]) / SECOND_US
+        return float(row["run_s"])
 
     def slots(self) -> int:
         """What YARN has on each of its nodes, as the controller read it."""
@@ -262,14 +262,14 @@ class _Cluster:
 
         def out() -> bool:
             (row,) = self.pool.client.rows("nodes", node=node)
-            return bool(row["life"] == "out")
+            return bool(row["state"] == "out")
 
         self.wait(f"to lose {node}", out)
         return time.monotonic() - began
 
     def life(self) -> str:
         rows = self.pool.client.rows("clusters", cluster=self.name)
-        return str(rows[0]["life"]) if rows else ""
+        return str(rows[0]["state"]) if rows else ""
 
     def wait(self, what: str, look: Callable[[], Any]) -> Any:
         limit = time.monotonic() + _LIMIT_S
@@ -281,7 +281,7 @@ class _Cluster:
 
     def _serving(self) -> list[dict[str, Any]]:
         nodes = self.pool.client.rows("nodes")
-        return [row for row in nodes if row["cluster"] == self.name and row["life"] == "serving"]
+        return [row for row in nodes if row["cluster"] == self.name and row["state"] == "serving"]
 
 
 def _plain(profile: Profile) -> dict[str, int]:

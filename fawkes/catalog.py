@@ -108,7 +108,7 @@ class Catalog:
         path = base / os.path.expanduser(name)
         if is_file(path) and path.suffix == _SUFFIX[kind]:
             return Found(kind, path.stem, path, Origin.GIVEN)
-        what = "is no file" if not is_file(path) else f"is no {_SUFFIX[kind]} file"
+        what = "is not a file" if not is_file(path) else f"is not a {_SUFFIX[kind]} file"
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_one(kind)}, or a name")
 
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
@@ -137,7 +137,7 @@ def load_module(found: Found) -> ModuleType:
     name = f"fawkes_{found.kind.value}.{found.path.stem}_{digest}"
     spec = importlib.util.spec_from_file_location(name, found.path)
     if spec is None or spec.loader is None:
-        raise UserError("is no Python file", where=str(found.path))
+        raise UserError("is not a Python file", where=str(found.path))
     module = importlib.util.module_from_spec(spec)
     # Dataclasses with postponed annotations look their own module up there.
     sys.modules[name] = module

@@ -76,15 +76,23 @@ class Exit(IntEnum):
 
 
 _REFUSED_ALONE = (
-    "Nothing was changed there. Look with `fab -H {node} --search-root playbooks --collection lease show`; "
+    "Nothing was changed there. Show the lease with `fab -H {node} --search-root playbooks --collection lease show`; "
     'docs/operations.md, "A node that is refused", says how to repair it'
 )
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
-    Exit.CLEAN_FAILED: (HostError, "is not clean", "Look at what is listed; the node stays taken until it is gone"),
-    Exit.SUPERSEDED: (HostError, "has a newer version already", ""),
+    Exit.CLEAN_FAILED: (
+        HostError,
+        "the node is not clean",
+        "Remove what is listed; until then the node stays out of use",
+    ),
+    Exit.SUPERSEDED: (HostError, "the node already has a newer version", ""),
     Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
-    Exit.CANNOT_WRITE: (HostError, "cannot write", "Check that the disk is not full and who owns the folder"),
+    Exit.CANNOT_WRITE: (
+        HostError,
+        "the folder cannot be written to",
+        "Check that the disk is not full and who owns the folder",
+    ),
     Exit.SHARED_FOLDER: (
         NodeRefusedError,
         "the work folder belongs to another node",
@@ -95,7 +103,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.FOREIGN: (
         NodeRefusedError,
         "the node belongs to another pool",
-        "`fawkes down` of that pool gives it back. " + _REFUSED_ALONE,
+        "`fawkes down` of that pool releases it. " + _REFUSED_ALONE,
     ),
     Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
     Exit.FENCED: (
@@ -115,7 +123,7 @@ def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     detail = f": {lines[-1]}" if lines else ""
     kind, what, hint = _MEANING.get(exit_code, (HostError, f"exit code {exit_code}", ""))
-    sentence = f"{doing} failed, {what}{detail}"
+    sentence = f"{doing} failed: {what}{detail}"
     if issubclass(kind, HostError):
         return kind(sentence, host=node, hint=hint.replace("{node}", node))
     return kind(sentence, where=node, hint=hint)
@@ -136,7 +144,9 @@ class Folders:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.cluster):
-            raise UserError(f"{self.cluster!r} is no valid name", where="cluster", hint="Use letters, digits and . _ -")
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
 
     @property
     def root(self) -> PurePosixPath:
@@ -230,9 +240,11 @@ class Lease:
     def __post_init__(self) -> None:
         for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
             if not _NAME.fullmatch(name):
-                raise UserError(f"{name!r} is no valid name", where=key, hint="Use letters, digits and . _ -")
+                raise UserError(f"{name!r} is not a valid name", where=key, hint="Use letters, digits and . _ -")
         if self.cluster and not _NAME.fullmatch(self.cluster):
-            raise UserError(f"{self.cluster!r} is no valid name", where="cluster", hint="Use letters, digits and . _ -")
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
         if not self.work_dir.is_absolute():
             raise UserError("the work folder must be an absolute path", where=f"work_dir of {self.node}")
 
@@ -278,7 +290,7 @@ read_lease() {
     node=; pool=; cluster=; generation=; epoch=; controller=; closed=; damage=; leased=no
     [ -e "$1/lease" ] || [ -L "$1/lease" ] || return 0
     leased=yes
-    if [ ! -f "$1/lease" ] || [ -L "$1/lease" ]; then damage="it is no plain file"; return 0; fi
+    if [ ! -f "$1/lease" ] || [ -L "$1/lease" ]; then damage="it is not a plain file"; return 0; fi
     lease_size=$(wc -c <"$1/lease") 2>/dev/null || { damage="it cannot be read"; return 0; }
     [ "$lease_size" -gt 0 ] || { damage="it is empty"; return 0; }
     [ "$lease_size" -le 4096 ] || { damage="it has $lease_size bytes, too many for a lease"; return 0; }
@@ -287,14 +299,14 @@ read_lease() {
         case $key in
             node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
             epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
-            *) damage="it has a line that is none of a lease"; return 0 ;;
+            *) damage="it has a line that does not belong in a lease"; return 0 ;;
         esac
     done <"$1/lease"
     # What stands behind the last line feed was read into `key` all the same: a file that was cut off.
     if [ -n "$key" ] || ! is_name "$node" || ! is_name "$pool" || ! is_name "$controller" ||
         ! is_number "$epoch" || ! is_number "$closed" ||
         { [ -n "$cluster$generation" ] && { ! is_name "$cluster" || ! is_number "$generation"; }; }; then
-        damage="it is cut off, or has a value that none of Fawkes would write"
+        damage="it is cut off, or has a value that Fawkes does not write"
     fi
 }
 lease_facts() {
@@ -333,13 +345,13 @@ write_lease() {
         { echo "cannot write $work/lease" >&2; exit 73; }
 }
 if [ -n "$damage" ]; then
-    [ {mends} = yes ] || refuse 83 "$work/lease is no lease: $damage"
+    [ {mends} = yes ] || refuse 83 "$work/lease is not a valid lease: $damage"
 fi
 if [ $leased = no ] || [ -n "$damage" ]; then
     node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; closed=0
 fi
-[ "$node" = "$my_node" ] || refuse 74 "the lease in $work is that of node $node"
-[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work is that of pool $pool"
+[ "$node" = "$my_node" ] || refuse 74 "the lease in $work belongs to node $node"
+[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work belongs to pool $pool"
 [ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
 [ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
     refuse 78 "controller $controller has the same epoch $epoch"

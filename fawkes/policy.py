@@ -81,7 +81,9 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
     measure = module.get("measure")
     if not callable(measure) or not isinstance(module.get("NAME"), str):
         raise ConfigError(
-            "no policy", file=policy.origin, hint='A policy has NAME = "..." and def measure(window): ...'
+            "this file is not a policy",
+            file=policy.origin,
+            hint='A policy has NAME = "..." and def measure(window): ...',
         )
     return _call(policy, code, measure, _parameters(policy, measure, settings.policy_parameters))
 
@@ -132,11 +134,11 @@ def _forbidden(node: ast.AST) -> tuple[str, str] | None:
         case ast.Attribute(attr=name) if name.startswith("__"):
             return f"uses {name!r}", _NUMBER_ONLY
         case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
-            return f"changes {name!r} of something", "What a policy remembers goes through its parameter `memory`."
+            return f"changes {name!r} of something", "A policy remembers values only in its parameter `memory`."
         case ast.ExceptHandler(type=None):
-            return "catches everything", "Name the exceptions: an endless loop could not be stopped otherwise."
+            return "catches everything", "Name the exceptions; otherwise an endless loop could not be stopped."
         case ast.Try(finalbody=[_, *_]):
-            return "has a `finally`", "An endless loop could not be stopped in it."
+            return "has a `finally`", "An endless loop inside it could not be stopped."
     return None
 
 

@@ -55,7 +55,7 @@ class Script:
             raise ValueError(f"placeholders and values of a script differ: {wrong}")
         for match in _PLACEHOLDER.finditer(template):
             if _inside_quotes(template[: match.start()].rpartition("\n")[2]):
-                raise ValueError(f"the placeholder {match[0]} stands inside quotes: it brings its own")
+                raise ValueError(f"the placeholder {match[0]} is inside quotes; it adds its own quotes")
         plain = {name: _words(value, hide=False) for name, value in values.items()}
         hidden = {name: _words(value, hide=True) for name, value in values.items()}
         return cls(
@@ -76,7 +76,7 @@ class Script:
         """The same after ``export NAME=value`` for each of ``env``."""
         for name in env:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no name for an environment variable")
+                raise ValueError(f"{name!r} is not a valid name of an environment variable")
         exports = (Script.of(f"export {name}={{value}}", value=value) for name, value in env.items())
         return Script.join((*exports, self))
 

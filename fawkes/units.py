@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from fawkes.errors import cut
 
+#: no real controller has a clock of the years before 1980
+_SIMULATED_BEFORE_US = 10 * 365 * 86_400 * 1_000_000
 SECOND_US = 1_000_000
 MOST_DURATION_US = 3650 * 86400 * SECOND_US
 """Ten years: a longer duration is a slip, and times that far ahead could not be shown."""
@@ -34,7 +36,7 @@ def duration_us(text: str) -> int:
     compact = text.replace(" ", "")
     parts = _DURATION_PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise ValueError(f"{cut(text)!r} is no duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
+        raise ValueError(f"{cut(text)!r} is not a duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
     us = sum(float(number) * _DURATION_US[unit] for number, unit in parts)
     if us > MOST_DURATION_US:
         raise ValueError(f"{cut(text)!r} is too long: a duration is at most 3650d, which is ten years")
@@ -45,7 +47,7 @@ def size_bytes(text: str) -> int:
     """Bytes in a size such as ``50GB`` or ``128MiB``; ValueError tells the right form or bound."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2] not in _SIZE_BYTES:
-        raise ValueError(f"{cut(text)!r} is no size: write a number and a unit, such as 50GB or 128MiB")
+        raise ValueError(f"{cut(text)!r} is not a size: write a number and a unit, such as 50GB or 128MiB")
     count = float(match[1]) * _SIZE_BYTES[match[2]]
     if count > MOST_BYTES:
         raise ValueError(f"{cut(text)!r} is too large: a size is at most 1000PB")
@@ -77,5 +79,11 @@ def show_bytes(count: int) -> str:
 
 
 def show_time(at_us: int) -> str:
-    """A time of day in UTC, ISO 8601 with milliseconds; ``at_us`` counts from the epoch."""
+    """A time of day in UTC, ISO 8601 with milliseconds; ``at_us`` counts from the epoch.
+
+    A simulated run begins at 0. Its times count from its start: ``+00:05:20.000``, hours, minutes and seconds.
+    """
+    if 0 <= at_us < _SIMULATED_BEFORE_US:
+        seconds, milli = divmod(at_us // 1000, 1000)
+        return f"+{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{milli:03d}"
     return datetime.fromtimestamp(at_us / SECOND_US, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

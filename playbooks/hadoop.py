@@ -244,7 +244,7 @@ fact formatted already
         r"""
 nn={nn}
 [ ! -f "$nn/current/VERSION" ] || exit 0
-if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is no NameNode's folder and not empty" >&2; exit 80; fi
+if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80; fi
 """,
         nn=lease.folders.nn,
         after=act,

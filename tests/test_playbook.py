@@ -78,7 +78,7 @@ def test_only_a_line_feed_ends_a_fact() -> None:
 def test_a_failure_says_host_deed_and_the_last_words() -> None:
     error = failure("node07", "starting", 1, "noise\nno such file\n\n")
     assert isinstance(error, HostError)
-    assert str(error) == "node07: starting failed, exit code 1: no such file"
+    assert str(error) == "node07: starting failed: exit code 1: no such file"
 
 
 def test_every_exit_code_of_ours_has_a_meaning() -> None:

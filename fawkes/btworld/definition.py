@@ -150,7 +150,7 @@ def _check(table: WorkflowTable, path: Path) -> None:
             for name in {job.reads, job.writes} - known:
                 faults.add(f"there is no [[set]] {name!r}", key, "Say what part of the raw data it is")
             if job.reads in known - made:
-                faults.add(f"reads {job.reads!r} before it is written", f"{key}.reads", "Put its query further down")
+                faults.add(f"reads {job.reads!r} before it is written", f"{key}.reads", "Move its query further down")
             if job.writes in made:
                 faults.add(f"{job.writes!r} is written twice", f"{key}.writes", "Give each job a set of its own")
             made.add(job.writes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import TABLE, note
+from fawkes.cli.show import TABLE, note, warn
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.units import duration_us, show_bytes
 
@@ -56,11 +56,11 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
     """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
     if yes:
         return
-    click.echo(f"{what} Type {word!r} to go on: ", err=True, nl=False)
+    click.echo(f"{what} Type {word!r} to continue: ", err=True, nl=False)
     typed = "" if sys.stdin is None else sys.stdin.readline()
     if not typed:
         note("")
-        raise RefusedError("nobody answered: nothing was done", hint="Without a terminal, say --yes")
+        raise RefusedError("there was no answer: nothing was done", hint="Without a terminal, add --yes")
     if typed.strip() != word:
         raise RefusedError(f"that was not {word!r}: nothing was done")
 
@@ -70,10 +70,10 @@ def the_cluster(client: Client, name: str) -> dict[str, Any]:
     import difflib
 
     rows = client.rows("clusters", cluster=name)
-    if rows and rows[0]["life"] != GONE:
+    if rows and rows[0]["state"] != GONE:
         return rows[0]
     if rows:
-        raise UserError(f"the MR-cluster {name!r} is gone already", hint="`fawkes events` tells what became of it")
+        raise UserError(f"the MR-cluster {name!r} is already gone", hint="`fawkes events` shows what happened to it")
     names = sorted(row["cluster"] for row in client.rows("clusters"))
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none'}"
@@ -90,12 +90,12 @@ def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mappi
     """List on stderr what a release does to the data and the jobs of these MR-clusters."""
     for cluster in clusters:
         jobs = f"{cluster['jobs_started']} jobs running, {cluster['jobs_queued']} waiting"
-        note(f"{cluster['cluster']} is {cluster['life']}: {cluster['nodes']} nodes, {jobs}")
+        warn(f"{cluster['cluster']} is {cluster['state']}: {cluster['nodes']} nodes, {jobs}")
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:
-            note(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
+            warn(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
         if not rows:
-            note("  no data")
+            warn("  no data")
 
 
 def size(count: int | None) -> str:
@@ -121,7 +121,7 @@ def fate(row: Mapping[str, Any], discard: bool) -> str:
 
 
 def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
-    where = "what else lies there is not known" if row["bytes"] is None else "it is in no declared output folder"
+    where = "other data there is not known" if row["bytes"] is None else "it is in no declared output folder"
     if discard:
         return f"WILL BE LOST: {where}"
     return f"must be discarded with --discard-data, or copied away first: {where}"
@@ -149,7 +149,7 @@ def wait_for_clusters(
 
 def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
     """Say how something stands if that is news; ``told`` remembers what was said."""
-    now = (row["life"], row.get("alert", ""))
+    now = (row["state"], row.get("alert", ""))
     if told.get(name) != now:
         told[name] = now
         note(f"{name}: {now[0]}" + (f" ({now[1]})" if now[1] else ""))
@@ -163,15 +163,15 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
         rows = [_known(client.rows("jobs", job=name), name) for name in names]
         for name, row in zip(names, rows, strict=True):
             tell_change(told, name, row)
-        return rows if all(row["life"] in ENDED for row in rows) else None
+        return rows if all(row["state"] in ENDED for row in rows) else None
 
-    return client.wait(look, "the end of the jobs", limit_us=limit_us)
+    return client.wait(look, "all jobs had ended", limit_us=limit_us)
 
 
 def _known(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
     """The one row; without it somebody exchanged the ledger under a controller that was asked before."""
     if not rows:
-        raise FawkesError(f"the controller does not know {name!r} any more", hint="Look with `fawkes events`")
+        raise FawkesError(f"the controller no longer knows {name!r}", hint="`fawkes events` shows what happened")
     return rows[0]
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
 from fawkes.errors import UserError
 from fawkes.extras import needs
 
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     default=Path("model.toml"),
     show_default=True,
     metavar="FILE",
-    help="The new file of constants.",
+    help="File for the fitted constants.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Fit nothing: judge the constants of this file.",
+    help="Fit nothing: validate the constants of this file.",
 )
 @click.option(
     "--validate",
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="RECORD",
-    help="Predict this record and show the errors; repeatable.",
+    help="Simulate this record and show the errors; repeatable.",
 )
 @output_option
 @needs("fawkes calibrate", "offline")
@@ -50,9 +51,9 @@ def calibrate(
 ) -> None:
     """Fit the simulator's constants to RECORDS, folders of `fawkes record`, and write them into a file.
 
-    A scenario names it by [model] from = "model.toml". Each constant is the median of what the records show, with its
-    uncertainty. With --validate other records are simulated by these constants, and each job's error is shown;
-    records that share steps with those used to fit are refused.
+    A scenario uses it with [model] from = "model.toml". Each constant is the median of the observations, with its
+    uncertainty. With --validate, other records are simulated with these constants, and the error of each job is shown;
+    records that share steps with those used for the fit are refused.
     """
     from fawkes.calibrate.fit import fits_of
     from fawkes.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model
@@ -61,13 +62,14 @@ def calibrate(
     from fawkes.calibrate.validate import validated
     from fawkes.config.model import read_model
     from fawkes.record.folder import open_record
+    from fawkes.writing import refuse_there
 
     if (model is None) == (not records):
-        raise UserError("records to fit and --model are a choice of one", where="calibrate", hint="Name a record")
+        raise UserError("give either records to fit or --model", where="calibrate", hint="Name a record")
     if model is not None and not judged:
-        raise UserError("there is nothing to judge", where="--model", hint="Give --validate RECORD as well")
-    if model is None and not force and (out.exists() or out.is_symlink()):
-        raise UserError("is there already", where=str(out), hint="Give another name by --out, or --force to replace it")
+        raise UserError("there is nothing to validate", where="--model", hint="Give --validate RECORD as well")
+    if model is None:
+        refuse_there(out, force=force)
     opened = [open_record(record) for record in records]
     tested = [open_record(record) for record in judged]
     used, names = ([use_of(one) for one in opened], [str(one) for one in records])
@@ -90,17 +92,19 @@ def calibrate(
 
 def _tell(fits: tuple[Fit, ...], found: Validation | None, output: str) -> None:
     if output == JSON:
-        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [asdict(one) for one in fits]}
+        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [_plain(one) for one in fits]}
         if found is not None:
             said["validation"] = found.plain()
         click.echo(json.dumps(said, indent=2, allow_nan=False))
         return
     if found is None or output != CSV:
-        show([_row(one) for one in fits], _FITS, output)
+        show([_row(one) for one in fits], TABLES["calibrate"], output)
     if found is not None:
-        show([asdict(one) for one in found.jobs], _JOBS, output)
+        show([asdict(one) for one in found.jobs], TABLES["calibrate, jobs"], output)
         if output != CSV:
-            show([asdict(one) for one in found.summaries()], _SUMMARIES, output, title="Absolute errors")
+            show(
+                [asdict(one) for one in found.summaries()], TABLES["calibrate, errors"], output, title="Absolute errors"
+            )
             for name, recorded, simulated in found.makespans:
                 click.echo(f"makespan of {name}: {recorded:.0f} s recorded, {simulated:.0f} s simulated")
         goal = "reached" if found.reached else "not reached"
@@ -114,37 +118,10 @@ def _row(one: Fit) -> dict[str, Any]:
     return {"constant": one.name, "method": one.method, "n": one.n, **figures}
 
 
+def _plain(one: Fit) -> dict[str, Any]:
+    plain = asdict(one)
+    return {"constant": plain.pop("name"), **plain}
+
+
 def _figures(one: Fit) -> dict[str, float | None]:
     return {"value": one.value, "low": one.low, "high": one.high}
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+.1f} %"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f}"
-
-
-_FITS = (
-    Column("constant"),
-    Column("value", right=True),
-    Column("low", "5 %", right=True),
-    Column("high", "95 %", right=True),
-    Column("n", right=True),
-    Column("method"),
-)
-_JOBS = (
-    Column("record"),
-    Column("job"),
-    Column("kind"),
-    Column("recorded_s", "recorded (s)", _seconds, right=True),
-    Column("simulated_s", "simulated (s)", _seconds, right=True),
-    Column("error", text=_percent, right=True),
-)
-_SUMMARIES = (
-    Column("kind"),
-    Column("n", right=True),
-    Column("median", text=lambda share: f"{share:.1%}", right=True),
-    Column("q90", "90 %", lambda share: f"{share:.1%}", right=True),
-)

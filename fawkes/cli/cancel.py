@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completion.jobs)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")
 @output_option
 @click.pass_obj
 def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
-    """Take each JOB back: out of the queue, or off YARN when it runs already."""
+    """Cancel each JOB: remove it from the queue, or stop it in YARN if it already runs."""
     from fawkes.cli.acting import ENDED, for_each, tell, the_job, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
@@ -26,24 +28,23 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     client = Client(site)
     known = {name: the_job(client, name) for name in jobs}
     if dry_run:
-        show([row for row in known.values() if row], _JOBS, output)
+        show([row for row in known.values() if row], TABLES["cancel"], output)
         return
 
     def act(name: str) -> None:
         row = known[name]
         if row is None:
             raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
-        if row["life"] in ENDED:
-            raise UserError(f"the job {name!r} has {row['life']} already", hint="Nothing is left to cancel")
+        if row["state"] in ENDED:
+            raise UserError(
+                f"the job {name!r} has already ended: it is {row['state']}", hint="There is nothing to cancel"
+            )
         client.post("cancel", {"job": name})
-        was = row["life"]
+        was = row["state"]
         tell(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue", output)
 
     for_each("cancelled", jobs, act)
     if wait:
         wait_for_jobs(client, jobs, limit_us)
     if output != TABLE:
-        show([row for name in jobs for row in client.rows("jobs", job=name)], _JOBS, output)
-
-
-_JOBS = (Column("job", "job"), Column("cluster", "MR-cluster"), Column("life", "life"), Column("attempt", "attempt"))
+        show([row for name in jobs for row in client.rows("jobs", job=name)], TABLES["cancel"], output)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import TABLE, Column, note, output_option, progress
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, note, output_option, progress, warn
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("nodes", required=False, metavar="[NODES]")
-@click.option("--trust", is_flag=True, help="Show the host keys that are not known yet, and accept them.")
-@click.option("--yes", is_flag=True, help="With --trust: do not ask.")
+@click.argument("nodes", required=False, metavar="[NODES]", shell_complete=completion.nodes)
+@click.option("--trust", is_flag=True, help="Show unknown host keys and accept them.")
+@click.option("--yes", is_flag=True, help="With --trust: accept without asking.")
 @output_option
 @click.pass_obj
 def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
-    """Look whether NODES, such as node[01-08], are fit to serve; without NODES, all of the inventory.
+    """Check whether NODES, such as node[01-08], are ready for use; without NODES, the whole inventory.
 
-    Looks at SSH and host keys, names, Java, clock, disk, Hadoop's ports, what other pools left behind, tools, the start
-    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Ends with 0
-    when all hosts fit, 4 when some do not, 1 when none does; warnings do not count.
+    Checks SSH and host keys, names, Java, clock, disk, Hadoop's ports, remains of other pools, tools, the start
+    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Exits with 0
+    if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
@@ -39,7 +41,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     with fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
-            with progress("looking at", len(chosen)) as step:
+            with progress("check", len(chosen)) as step:
                 return Examination(fleet, chosen, hadoop, threads=ssh.fanout).look(step)
 
         seen = look()
@@ -48,7 +50,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     verdicts = judge(seen, inventory.pool)
     _show(verdicts, output)
     fit = sum(verdict.fits for verdict in verdicts)
-    note(f"{fit} of {len(verdicts)} hosts fit")
+    note(f"{fit} of {len(verdicts)} hosts are ready")
     if fit == len(verdicts):
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if fit else ExitStatus.FAILED
@@ -91,10 +93,10 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) ->
     keys = unknown_keys(fleet, seen)
     shown = {name: key for name, key in keys.items() if not isinstance(key, HostError)}
     if not shown:
-        note("there is no host whose key is unknown")
+        note("all host keys are already known")
         return False
     for name, key in shown.items():
-        note(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
+        warn(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
     confirm("yes", what=f"These keys go into {inventory.known_hosts}. Are they those of your hosts?", yes=yes)
     for name, key in shown.items():
         fleet.trust(name, key)
@@ -106,9 +108,9 @@ def _show(verdicts: Sequence[Verdict], output: str) -> None:
 
     rows = [_row(verdict) for verdict in verdicts]
     if output != TABLE:
-        show(rows, _COLUMNS, output)
+        show(rows, TABLES["check"], output)
         return
-    show([_short(row) for row in rows], _SHORT, output)
+    show([_short(row) for row in rows], TABLES["check"], output)
     lines = _problems(verdicts)
     if lines:
         click.echo()
@@ -167,32 +169,3 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
         "disk": row["free_bytes"] is not None and show_bytes(row["free_bytes"]),
     }
     return short | {name: text for name, text in more.items() if text and row[name] == "ok"}
-
-
-_CHECKED = (
-    Column("ssh", "SSH"),
-    Column("key", "host key"),
-    Column("names"),
-    Column("java", "Java"),
-    Column("clock"),
-    Column("disk"),
-    Column("memory"),
-    Column("ports"),
-    Column("left"),
-    Column("tools"),
-    Column("shell"),
-    Column("logout"),
-)
-_SHORT = (Column("node"), Column("result"), *_CHECKED)
-_COLUMNS = (
-    Column("node"),
-    Column("address"),
-    Column("result"),
-    *_CHECKED,
-    Column("java_home"),
-    Column("java_version"),
-    Column("clock_us"),
-    Column("free_bytes"),
-    Column("shell_us"),
-    Column("problems"),
-)

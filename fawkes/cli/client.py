@@ -84,7 +84,9 @@ class Client:
                     _refuse_error(said)
                     return
                 yield said["piece"]
-            raise FawkesError("the controller broke off", hint="Look whether it still runs: `fawkes status`")
+            raise FawkesError(
+                "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
+            )
 
     def post(self, verb: str, body: Mapping[str, Plain]) -> Facts:
         """Ask for something; the facts of the core's answer, or TurnedDownError with its reason."""
@@ -108,7 +110,8 @@ class Client:
                 return seen
             if end_s is not None and monotonic() >= end_s:
                 raise DeadlineError(
-                    f"{what} did not happen in time", hint="The controller goes on with it: look with `fawkes status`"
+                    f"the time limit ended before {what}",
+                    hint="The controller continues with it; `fawkes status` shows its progress",
                 )
             sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -123,11 +126,11 @@ class Client:
         except TimeoutError:
             raise DeadlineError(
                 f"the controller did not answer within {self._timeout_s:g} s",
-                hint="It may still do it: look with `fawkes status` before you ask again",
+                hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except (http.client.HTTPException, ConnectionError) as error:
             raise FawkesError(
-                f"the controller hung up ({type(error).__name__})", hint="Look whether it still runs: `fawkes status`"
+                f"the controller hung up ({type(error).__name__})", hint="`fawkes status` shows whether it still runs"
             ) from error
 
 
@@ -172,12 +175,12 @@ def _owner(folder: Path) -> str:
 def _nobody(site: Site) -> FawkesError:
     if not site.inventory_file.exists():
         return UserError(
-            "this is no site folder: it has no inventory.toml",
+            "this is not a site folder: it has no inventory.toml",
             where=os.fspath(site.root),
             hint="Name the folder with `fawkes --site DIR`, or write one with `fawkes init DIR`",
         )
     return NoControllerError(
-        f"no controller runs for the site {os.path.abspath(site.root)}", hint="Start it with `fawkes run`"
+        f"no controller is running for the site {os.path.abspath(site.root)}", hint="Start it with `fawkes run`"
     )
 
 
@@ -189,7 +192,9 @@ def _answer(response: http.client.HTTPResponse) -> Any:
     try:
         said = json.loads(response.read())
     except (ValueError, http.client.HTTPException) as error:
-        raise FawkesError("the controller broke off", hint="Look whether it still runs: `fawkes status`") from error
+        raise FawkesError(
+            "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
+        ) from error
     if response.status not in (http.client.OK, http.client.CONFLICT):
         _refuse_error(said)
     return said

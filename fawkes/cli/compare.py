@@ -1,4 +1,4 @@
-"""`fawkes compare`: policies and settings on the same shaken workloads, offline."""
+"""`fawkes compare`: policies and settings on the same perturbed workloads, offline."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number, plan_of
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, note, output_option, progress, say, show
+from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED
@@ -26,20 +28,32 @@ ALL = "all"
 
 @click.command()
 @click.argument("scenario")
-@click.option("--policies", default="TD,EQ,None", show_default=True, help="Names or files, with commas; or all.")
-@click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
-@click.option("--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Shaken runs of each.")
-@click.option("--spread", type=Duration(), default="30s", show_default=True, help="How far arrivals are shaken.")
-@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
-@click.option("--baseline", default="None", show_default=True, help="The policy that the test compares with.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes at once.  [default: one for each core]")
+@click.option(
+    "--policies",
+    default="TD,EQ,None",
+    show_default=True,
+    help="Policies by name or file, with commas between; or all.",
+    shell_complete=completion.policies,
+)
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+)
+@click.option(
+    "--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Perturbed replays per policy."
+)
+@click.option(
+    "--spread", type=Duration(), default="30s", show_default=True, help="Largest shift of an arrival, earlier or later."
+)
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
+@click.option("--baseline", default="None", show_default=True, help="Baseline policy of the comparison.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the rows; the same command goes on with it.  [default: compare-SCENARIO]",
+    help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
 )
-@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
 @needs("fawkes compare", "offline")
@@ -57,9 +71,9 @@ def compare(
     dask: str | None,
     output: str,
 ) -> None:
-    """Run SCENARIO under each policy and each combination of settings, several times on shaken arrivals.
+    """Run SCENARIO under each policy and each combination of settings, several times with perturbed arrivals.
 
-    All policies meet the same shaken workloads. Each run is a file in the folder; after an interrupt the same command
+    All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
     runs only what is missing. Shows medians over the replays with their 5-95 % spread, and Wilcoxon's paired test of
     the mean slowdown against the baseline.
     """
@@ -148,42 +162,14 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
         names = [" ".join(filter(None, (row["policy"], row["settings"]))) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
-    show(table, _COLUMNS, output)
+    show(table, TABLES["compare"], output)
     if output == TABLE:
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {baseline}, paired")
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
-            click.echo(
+            say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:+.1f} %"
-
-
-#: columns of any table that compares policies: who, how slow, and against whom
-COMPARED = (
-    Column("policy"),
-    Column("settings"),
-    Column("replays", right=True),
-    Column("slowdown_mean", "mean slowdown", number, right=True),
-    Column("slowdown_mean_low", "5 %", number, right=True),
-    Column("slowdown_mean_high", "95 %", number, right=True),
-)
-AGAINST = (
-    Column("reconfigurations", "moves", lambda value: f"{value:g}", right=True),
-    Column("failed", "failed jobs", lambda value: f"{value:g}", right=True),
-    Column("change", text=_percent, right=True),
-    Column("p", text=lambda value: f"{value:.3g}", right=True),
-)
-_COLUMNS = (
-    *COMPARED,
-    Column("slowdown_least", "least", number, right=True),
-    Column("slowdown_middle", "median", number, right=True),
-    Column("slowdown_most", "most", number, right=True),
-    Column("makespan_s", "makespan (s)", lambda value: f"{value:.0f}", right=True),
-    *AGAINST,
-)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, show, warn
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.extras import needs
 from fawkes.units import SECOND_US
@@ -179,7 +180,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) 
     if output == JSON:
         click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
     elif output == CSV:
-        show(ended.move_rows, _MOVES, output)
+        show(ended.move_rows, TABLES["demo, moves"], output)
     else:
         _show(site, ended)
     for one in ended.compared:
@@ -190,7 +191,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) 
     if keep:
         note(f"left running; to end it: fawkes lab down --site {site.root}")
     for problem in ended.problems:
-        note(f"NOT AS IT SHOULD BE: {problem}")
+        warn(f"NOT AS IT SHOULD BE: {problem}")
     note("the demo " + ("failed" if ended.problems else "succeeded"))
 
 
@@ -210,42 +211,11 @@ def _plain(site: Site, ended: Outcome, phases: _Phases) -> dict[str, Any]:
 
 def _show(site: Site, ended: Outcome) -> None:
     if ended.point_rows:
-        show(ended.point_rows, _POINTS, TABLE, "Points of the story")
+        show(ended.point_rows, TABLES["demo, points"], TABLE, "Points of the story")
         click.echo()
-    show(ended.job_rows, _JOBS, TABLE, "Jobs")
+    show(ended.job_rows, TABLES["demo, jobs"], TABLE, "Jobs")
     click.echo()
-    show(ended.move_rows, _MOVES, TABLE, "Moves")
+    show(ended.move_rows, TABLES["demo, moves"], TABLE, "Moves")
     click.echo()
     click.echo(ended.picture)
     click.echo(f"\n{ended.reconfigurations} reconfigurations; picture: {site.root / PICTURE}")
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f} s"
-
-
-_POINTS = (
-    Column("point"),
-    Column("at_s", "at", _seconds, right=True),
-    Column("what"),
-    Column("how", "how we know"),
-)
-_JOBS = (
-    Column("job"),
-    Column("cluster", "MR-cluster"),
-    Column("result"),
-    Column("attempts", right=True),
-    Column("submitted_s", "submitted", _seconds, right=True),
-    Column("wait_s", "waited", _seconds, right=True),
-    Column("run_s", "ran", _seconds, right=True),
-    Column("slowdown", right=True),
-)
-_MOVES = (
-    Column("at_s", "at", _seconds, right=True),
-    Column("nodes"),
-    Column("source", "from"),
-    Column("target", "to"),
-    Column("role"),
-    Column("took_s", "took", _seconds, right=True),
-    Column("why"),
-)

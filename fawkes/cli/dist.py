@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fawkes.cli.show import TABLE, Column, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option, progress, show
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import FawkesError, UserError
 
 if TYPE_CHECKING:
     from fawkes.dist.cache import Wanted
-
-_GOT = [Column("version"), Column("made"), Column("folder")]
-_FAULTS = [Column("version"), Column("file"), Column("fault")]
 
 
 @click.group()
@@ -49,7 +47,7 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     if output == TABLE:
         click.echo(f"{wanted.title} {'is ready' if made else 'was there already'}: {folder}")
     else:
-        show([{"version": version, "made": made, "folder": str(folder)}], _GOT, output)
+        show([{"version": version, "made": made, "folder": str(folder)}], TABLES["dist get"], output)
 
 
 def _wanted(version: str) -> Wanted:
@@ -64,14 +62,13 @@ def _wanted(version: str) -> Wanted:
 def list_(output: str) -> None:
     """The releases in the cache, each with what comes out when all its files are read."""
     from fawkes.dist import cache
-    from fawkes.units import show_bytes
 
     rows = [
         {
             "version": found.wanted.asked,
             "jars": found.jars,
-            "size_bytes": found.size_bytes,
-            "java": found.java,
+            "bytes": found.size_bytes,
+            "java_range": found.java,
             "wrong_files": len(found.faults),
             "folder": found.folder,
         }
@@ -80,15 +77,7 @@ def list_(output: str) -> None:
     if not rows and output == TABLE:
         click.echo("the cache has no release; `fawkes dist get` fetches one", err=True)
         return
-    columns = [
-        Column("version"),
-        Column("jars", right=True),
-        Column("size_bytes", "size", show_bytes, right=True),
-        Column("java"),
-        Column("wrong_files", right=True),
-        Column("folder"),
-    ]
-    show(rows, columns, output)
+    show(rows, TABLES["dist list"], output)
 
 
 @dist.command()
@@ -115,7 +104,7 @@ def check(release: str | None, output: str) -> None:
         for fault in found.faults
     ]
     if output != TABLE or rows:
-        show(rows, _FAULTS, output)
+        show(rows, TABLES["dist check"], output)
     wrong = sorted({row["version"] for row in rows})
     if wrong:
         raise FawkesError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.drain import NODES
+from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 from fawkes.core.model import Reason
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--discard-data", is_flag=True, help="Give up all data: outputs are not saved.")
-@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill what users run.")
-@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs go on without it.")
-@click.option("--timeout", "limit_us", type=Duration(), help="How long to wait for the nodes, such as 30m.")
-@click.option("--yes", is_flag=True, help="Do not ask for the name of the pool to be typed.")
+@click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
+@click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill applications of users.")
+@click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs keep running.")
+@click.option("--timeout", "limit_us", type=Duration(), help="Longest time to wait for the nodes, such as 30m.")
+@click.option("--yes", is_flag=True, help="Skip the question that asks to type the name of the pool.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option
 @click.pass_obj
@@ -38,10 +38,10 @@ def down(
 ) -> None:
     """Stop for good: release every MR-cluster, then stop the controller.
 
-    Lists the data at stake first. If one MR-cluster must not be released, because of data that is not declared or of
-    what runs on it, all refusals are listed and none is released. Outputs are saved and verified before a node is
-    released, and the controller stops when every node is wiped. If the command is interrupted, the controller goes on;
-    run the command again to follow it.
+    Lists the data at stake first. If one MR-cluster must not be released, because of undeclared data or
+    running applications, all refusals are listed and none is released. Outputs are saved and verified before a node is
+    released, and the controller stops when every node is wiped. If the command is interrupted, the controller
+    continues; run the command again to follow it.
     """
     from fawkes.cli.acting import confirm, tell, tell_at_stake
     from fawkes.cli.client import Client
@@ -50,14 +50,12 @@ def down(
     client = Client(site)
     clusters = _there(client)
     if keep:
-        why = f"{len(clusters)} MR-clusters go on without it: `fawkes run` takes them up again"
+        why = f"{len(clusters)} MR-clusters keep running without it; `fawkes run` controls them again"
         _stop(client, why, output)
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
-        from fawkes.cli.release import AT_STAKE
-
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], AT_STAKE, output)
+        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
         _would_go(client, discard_data, force)
         return
     tell_at_stake(clusters, outputs, discard_data)
@@ -65,7 +63,7 @@ def down(
     if refused:
         raise RefusedError(
             f"{', '.join(refused)} must not be released: nothing was done",
-            hint="Do what each line above says, or give up everything with `fawkes down --discard-data --force`",
+            hint="Follow the advice above, or discard everything with `fawkes down --discard-data --force`",
         )
     if clusters:
         pool = site.inventory(need_keys=False).pool
@@ -74,24 +72,24 @@ def down(
     nodes = _follow(client, limit_us)
     tell("The controller has stopped: every node is wiped and free", output)
     if output != TABLE:
-        show(nodes, NODES, output)
+        show(nodes, TABLES["drain"], output)
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
-    return [row for row in client.rows("clusters") if row["life"] != GONE]
+    return [row for row in client.rows("clusters") if row["state"] != GONE]
 
 
 def _would_go(client: Client, discard: bool, force: bool) -> None:
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
 
     refused = _refusals(client, discard, force)
-    note(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
+    warn(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
 
 
 def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
     """The MR-clusters that the controller would refuse to release; each refusal is told on stderr."""
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
     from fawkes.report.sentences import sentence
 
     try:
@@ -101,7 +99,7 @@ def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
         if not refusals:
             raise
         for one in refusals:
-            note(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
+            warn(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
         return [one["facts"]["cluster"] for one in refusals]
     return []
 
@@ -136,20 +134,19 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
             return None
         return None
 
-    client.wait(look, "the release of all MR-clusters", limit_us=limit_us)
+    client.wait(look, "all MR-clusters were released", limit_us=limit_us)
     return nodes
 
 
 def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
     """PartialError when the wiping of lost nodes alone is left."""
-    lost = {row["node"]: row["alert"] or "does not answer" for row in nodes if row["life"] == "lost"}
-    if lost and not any(row["life"] == "cleaning" for row in nodes):
+    lost = {row["node"]: row["alert"] or "does not answer" for row in nodes if row["state"] == "lost"}
+    if lost and not any(row["state"] == "cleaning" for row in nodes):
         raise PartialError(
             "wiped",
             done=len(nodes) - len(lost),
             failed=lost,
-            hint="The controller wipes them when they answer, then it stops; "
-            "`fawkes down --keep` stops it without that",
+            hint="The controller wipes them when they answer, and then stops; to stop it now, run `fawkes down --keep`",
         )
 
 
@@ -172,7 +169,7 @@ def _stop(client: Client, why: str, output: str) -> None:
             return None
         return None
 
-    client.wait(look, "the controller's end")
+    client.wait(look, "the controller stopped")
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
-        show(nodes, NODES, output)
+        show(nodes, TABLES["drain"], output)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -23,12 +25,12 @@ CORE = "core"
 
 
 @click.command()
-@click.argument("nodes", metavar="NODE")
-@click.option("--reason", required=True, help="Why, for whoever looks at the node later.")
-@click.option("--discard-data", is_flag=True, help="Give up the data on a node that an MR-cluster waits for.")
-@click.option("--yes", is_flag=True, help="With --discard-data: do not ask for the name to be typed.")
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
+@click.option("--reason", required=True, help="Reason, shown with the node.")
+@click.option("--discard-data", is_flag=True, help="Discard the data on a node that an MR-cluster waits for.")
+@click.option("--yes", is_flag=True, help="With --discard-data: skip the question that asks to type the name.")
 @click.option("--wait", is_flag=True, help="Return only when the node is out of service, wiped and verified.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj
@@ -45,14 +47,14 @@ def drain(
 ) -> None:
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
-    Its MR-cluster gives it back as in a shrink: no data is lost, tasks get the time that the settings give them. A core
-    node leaves once another node has taken over. The node of the masters leaves with its MR-cluster only: release that
+    It leaves its MR-cluster as in a shrink: no data is lost, and tasks get the time that the settings allow. A core
+    node leaves once another node has replaced it. The node of the masters leaves only with its MR-cluster: release that
     first.
 
-    --discard-data is for a node that is held, or lost with data: it is wiped without a proof that its blocks are
+    --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
     elsewhere. Use it only when that data may be lost.
 
-    Without --wait the command returns at once; a command that is interrupted takes nothing back.
+    Without --wait the command returns at once; interrupting it does not undo the drain.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
@@ -62,7 +64,7 @@ def drain(
     client = Client(site)
     known = the_nodes(client, names)
     if dry_run:
-        show(list(known.values()), NODES, output)
+        show(list(known.values()), TABLES["drain"], output)
         return
 
     if discard_data:
@@ -77,7 +79,7 @@ def drain(
         _wait(client, names, limit_us)
         tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
     if output != TABLE:
-        show(list(the_nodes(client, names).values()), NODES, output)
+        show(list(the_nodes(client, names).values()), TABLES["drain"], output)
 
 
 def node_names(text: str) -> tuple[str, ...]:
@@ -108,39 +110,39 @@ def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: boo
     """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
     from fawkes.cli.acting import confirm
     from fawkes.cli.client import TurnedDownError
-    from fawkes.cli.show import note
+    from fawkes.cli.show import warn
     from fawkes.core.model import Reason
 
     for name, row in rows.items():
-        if row["life"] not in _HOLDING:
-            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["life"]}))
+        if row["state"] not in _HOLDING:
+            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["state"]}))
     for name, row in rows.items():
-        note(f"{name} is {row['life']}: {row['alert'] or 'nothing is known to be wrong'}")
+        warn(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
         for line in _at_risk(row):
-            note(f"  {line}")
-    confirm(nodes, what="This gives up the data on it: blocks that are nowhere else are lost.", yes=yes)
+            warn(f"  {line}")
+    confirm(nodes, what="This discards the data on it: blocks without a replica elsewhere are lost.", yes=yes)
 
 
 def _at_risk(row: Mapping[str, Any]) -> list[str]:
-    from fawkes.report.sentences import named_files
+    from fawkes.report.facts import named_files
 
     if row.get("at_risk_files") is None:
         return ["which files are at risk is not known"]
     lines = []
-    for key, text in (("at_risk", "too few replicas elsewhere"), ("missing", "blocks that are nowhere")):
+    for key, text in (("at_risk", "too few replicas on other nodes"), ("missing", "files with blocks on no live node")):
         if row[f"{key}_files"]:
             lines.append(f"{text}: {named_files(row[key], row[f'{key}_files'])}")
     return lines or ["no file is known to be at risk"]
 
 
 def _now(row: Mapping[str, Any]) -> str:
-    if row["life"] == LOST:
+    if row["state"] == LOST:
         where = f" and its data is proven to be elsewhere in {row['cluster']}" if row["cluster"] else ""
         return f"is lost: it goes out of service when it has been wiped{where}"
-    if row["life"] == OUT:
+    if row["state"] == OUT:
         return "was out of service already and stays so"
     if row["role"] == CORE:
-        return f"leaves {row['cluster']} once another core node serves in its place, and then goes out of service"
+        return f"leaves {row['cluster']} once another core node has replaced it, and then goes out of service"
     if row["cluster"]:
         return f"leaves {row['cluster']}, where it is {row['role']}, and then goes out of service"
     return "goes out of service"
@@ -155,15 +157,6 @@ def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
         rows = the_nodes(client, names)
         for name, row in rows.items():
             tell_change(told, name, row)
-        return True if all(row["life"] == OUT for row in rows.values()) else None
+        return True if all(row["state"] == OUT for row in rows.values()) else None
 
-    client.wait(look, "the drain", limit_us=limit_us)
-
-
-NODES = (
-    Column("node", "node"),
-    Column("life", "life"),
-    Column("cluster", "MR-cluster"),
-    Column("role", "role"),
-    Column("keep_out", "kept out because"),
-)
+    client.wait(look, "all of these nodes were out of service", limit_us=limit_us)

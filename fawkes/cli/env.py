@@ -11,12 +11,13 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--csh", is_flag=True, help="For csh and tcsh instead of sh, bash and zsh.")
 @click.pass_obj
 def env(site: Site, cluster: str, csh: bool) -> None:
@@ -52,7 +53,7 @@ def _release(folder: str | None, cluster: str) -> str:
     raise FawkesError(
         "the Hadoop release of this MR-cluster is not on this machine",
         where=folder or cluster,
-        hint="Get it with `fawkes dist get`, or put the site's release into the same folder here",
+        hint="Run `fawkes dist get`, or put the site's release into the same folder here",
     )
 
 
@@ -71,7 +72,7 @@ def _written(folder: Path, files: Mapping[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         if Path(name).name != name or name.startswith("."):
-            raise UserError(f"the controller names a configuration file {name!r}", where=os.fspath(folder))
+            raise UserError(f"the controller sent a configuration file with the name {name!r}", where=os.fspath(folder))
         half = folder / f".{name}.{os.getpid()}"
         half.write_text(text, encoding="utf-8")
         half.replace(folder / name)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, NOTHING, Column, output_option
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES, clock
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, output_option
 from fawkes.config.site import Site
 from fawkes.units import show_time
 
@@ -31,13 +33,15 @@ class _TickNumber(click.ParamType[int]):
 
 @click.command()
 @click.argument("tick", required=False, type=_TickNumber())
-@click.option("--node", help="The latest move of this node, step by step.")
-@click.option("--cluster", help="How this MR-cluster stands, and what happened to it lately.")
+@click.option("--node", help="The latest move of this node, step by step.", shell_complete=completion.nodes)
+@click.option(
+    "--cluster", help="The state of this MR-cluster and its latest events.", shell_complete=completion.clusters
+)
 @click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
 @output_option
 @click.pass_obj
 def explain(site: Site, tick: int | None, node: str | None, cluster: str | None, last: bool, output: str) -> None:
-    """Explain a TICK by its number, without one the latest: what was measured, the weights, the discrimination against
+    """Explain TICK, by default the latest one: what was measured, the weights, the discrimination against
     the threshold, the verdict, and which nodes moved or were refused.
     """
     from fawkes.cli.ledger import ledger_of
@@ -60,40 +64,19 @@ def _explained(ledger: Reader, tick: int | None, node: str | None, cluster: str 
 
 
 def _write(explanation: Explanation, output: str) -> None:
-    from fawkes.cli.show import show
+    from fawkes.cli.show import say, show
     from fawkes.report.explain import as_plain
 
     plain = as_plain(explanation)
     if output == JSON:
         click.echo(json.dumps({"version": JSON_VERSION, **plain}, indent=2, allow_nan=False))
     elif output == CSV:
-        show(plain["lines"], _LINES, output)
+        show(plain["lines"], TABLES["explain, lines"], output)
     else:
         click.echo(explanation.title)
         for line in explanation.lines:
-            time = f"{show_time(line.at_us)}  " if line.at_us is not None else ""
-            click.echo(f"  {time}{line.text}")
+            time = f"{clock(show_time(line.at_us))}  " if line.at_us is not None else ""
+            say(f"  {time}{line.text}", "    ")
         if explanation.figures:
             click.echo()
-            show(explanation.figures, _FIGURES, output)
-
-
-def _real(form: str) -> Any:
-    return lambda value: format(value, form)
-
-
-def _sum_of(value: object) -> str:
-    return NOTHING if value is None else str(value)
-
-
-_LINES = (Column("seq"), Column("at_us"), Column("code"), Column("text"))
-_FIGURES = (
-    Column("cluster", "MR-cluster"),
-    Column("y", "y", _real(".4g"), right=True),
-    Column("weight", "weight w", _real(".3f"), right=True),
-    Column("share", "mean share c", _real(".3f"), right=True),
-    Column("discrimination", "D = (c - w) T", _real("+.3g"), right=True),
-    Column("held", "nodes held", _sum_of, right=True),
-    Column("target", "target", _sum_of, right=True),
-    Column("min", "minimum", _sum_of, right=True),
-)
+            show(explanation.figures, TABLES["explain"], output)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from fawkes.cli.show import Column, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import output_option, show
 from fawkes.errors import RefusedError
 
 EXAMPLES = Path(__file__).parent.parent / "config" / "examples"
@@ -32,7 +33,7 @@ def init(folder: Path, dry_run: bool, output: str) -> None:
     if not dry_run:
         write_examples(folder)
     rows = [{"file": str(folder / name), "written": not dry_run} for name in FILES]
-    show(rows, (Column("file"), Column("written", text=lambda done: "yes" if done else "no (dry run)")), output)
+    show(rows, TABLES["init"], output)
 
 
 def write_examples(folder: Path) -> None:

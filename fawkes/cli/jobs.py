@@ -2,46 +2,94 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from fawkes.cli.show import Column, output_option
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES
+from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
+from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.config.site import Site
-from fawkes.units import show_duration
 
-LIVES = ("queued", "starting", "running", "cancelling", "succeeded", "failed", "cancelled")
+if TYPE_CHECKING:
+    from fawkes.store.sqlite import LedgerReader
+
+STATES = ("queued", "starting", "running", "cancelling", "succeeded", "failed", "cancelled")
+_LOOK_S = 0.5
+#: of how many failed jobs the place of the log is shown below the table
+_LOGS = 3
+
+Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("cluster", required=False)
+@click.argument("cluster", required=False, shell_complete=completion.clusters)
 @click.option(
-    "-s", "--state", "lives", multiple=True, type=click.Choice(LIVES), help="Only jobs in this state; repeatable."
+    "-s", "--state", "states", multiple=True, type=click.Choice(STATES), help="Only jobs in this state; repeatable."
 )
+@limit_option("50")
+@click.option("--follow", is_flag=True, help="Show each job that changes its state from now on, until interrupted.")
 @output_option
 @click.pass_obj
-def jobs(site: Site, cluster: str | None, lives: tuple[str, ...], output: str) -> None:
-    """Show every job, of one MR-cluster or of all, in the order of their submission, ended ones included."""
+def jobs(
+    site: Site, cluster: str | None, states: tuple[str, ...], limit: int | None, follow: bool, output: str
+) -> None:
+    """Show every job, of one MR-cluster or of all, the newest last; jobs that have ended are included.
+
+    Jobs stand in the order of their submission. In JSON, "total" says how many rows there are in all. With --follow,
+    there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
+    `-o wide` has every log.
+    """
     from fawkes.cli.ledger import known, ledger_of
-    from fawkes.cli.show import show
+    from fawkes.report import history
+
+    if follow and output not in (TABLE, JSON):
+        raise click.UsageError("--follow writes lines or JSON: give -o json, or no -o.")
+    with ledger_of(site) as ledger:
+        if cluster is not None:
+            known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
+        if follow:
+            _follow(ledger, cluster, states, output)
+        rows = _rows(ledger, cluster, states)
+    limit = DEFAULT if limit is None else limit
+    newest = rows if limit == ALL else rows[-limit:]
+    show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
+    if output == TABLE and not isinstance(output, Wide):
+        for row in [row for row in newest if row["log"]][-_LOGS:]:
+            say(f"log of {row['job']}: {row['log']}", "  ")
+    tell_omitted(len(newest), len(rows), "jobs")
+
+
+def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
     from fawkes.report import history
     from fawkes.report.rows import job_row
 
-    with ledger_of(site) as ledger:
-        rows = [job_row(state) for state in history.jobs(ledger)]
-        if cluster is not None:
-            known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
-    rows = [row for row in rows if (not lives or row["life"] in lives) and cluster in (None, row["cluster"])]
-    show(rows, _COLUMNS, output)
+    rows = [job_row(state) for state in history.jobs(ledger)]
+    return [row for row in rows if (not states or row["state"] in states) and cluster in (None, row["cluster"])]
 
 
-_COLUMNS = (
-    Column("job"),
-    Column("cluster", "MR-cluster"),
-    Column("life", "state"),
-    Column("attempt", right=True),
-    Column("submitted"),
-    Column("wait_us", "wait", show_duration, right=True),
-    Column("run_us", "run", show_duration, right=True),
-    Column("slowdown", text=lambda value: f"{value:.2f}", right=True),
-    Column("why", text=lambda text: text or "-"),
-    Column("log", text=lambda text: text or "-"),
-)
+def _follow(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...], output: str) -> None:
+    """A line for each job that has changed its state, for ever."""
+    step = ledger.last_seq()
+    seen = {row["job"]: (row["state"], row["attempt"]) for row in _rows(ledger, cluster, ())}
+    note(f"following {len(seen)} jobs from step {step} on; Ctrl-C ends it")
+    while True:
+        sys.stdout.flush()
+        time.sleep(_LOOK_S)
+        if ledger.last_seq() == step:
+            continue
+        step = ledger.last_seq()
+        for row in _rows(ledger, cluster, ()):
+            now = row["state"], row["attempt"]
+            if seen.get(row["job"]) != now and (not states or row["state"] in states):
+                click.echo(json.dumps(row, allow_nan=False) if output == JSON else _line(row))
+            seen[row["job"]] = now
+
+
+def _line(row: Row) -> str:
+    why = f": {row['why']}" if row["why"] else ""
+    return f"{row['job']} of {row['cluster']}, attempt {row['attempt']}: {row['state']}{why}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fawkes.cli.show import Column, note, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, output_option, show
 from fawkes.extras import needs
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class _Size(click.ParamType[int | None]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if size <= 0:
-            self.fail("it must be more than nothing", param, ctx)
+            self.fail("must be greater than 0", param, ctx)
         return size
 
 
 def _which(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options by which every command finds its lab."""
-    name = click.option("--name", default="", metavar="NAME", help="Name of the lab, if not made from the site folder.")
+    name = click.option(
+        "--name", default="", metavar="NAME", help="Name of the lab.  [default: made from the site folder]"
+    )
     site = click.option(
         "--site",
         metavar="DIR",
@@ -51,20 +54,20 @@ def _which(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def lab() -> None:
-    """Hosts on this machine, each with a real sshd: for trying Fawkes out and for tests."""
+    """Hosts on this machine, each with a real sshd, for trials and tests."""
 
 
 @lab.command()
-@click.option("--hosts", required=True, type=int, metavar="N", help="How many hosts.")
+@click.option("--hosts", required=True, type=int, metavar="N", help="Number of hosts.")
 @_which
 @click.option(
     "--nodemanager-memory",
     type=_Size(),
     metavar="auto|SIZE",
-    help="Memory that each host offers to Hadoop; auto: worked out from this machine.  [default: auto]",
+    help="Memory that each host offers to Hadoop; auto: computed from this machine.  [default: auto]",
 )
 @click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
-@click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes a second.")
+@click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes per second.")
 @needs("fawkes lab up", "lab")
 def up(
     hosts: int,
@@ -92,7 +95,7 @@ def up(
 @lab.command()
 @_which
 def down(site: Path | None, name: str) -> None:
-    """Take a lab down: nothing of it stays but the site folder."""
+    """Take a lab down; only its site folder stays."""
     from fawkes import lab as labs
 
     name = name or labs.name_of_site(_site(site).absolute())
@@ -106,8 +109,7 @@ def status(site: Path | None, name: str, output: str) -> None:
     """Show the hosts of a lab: on, off or paused, and whether their cable is cut."""
     from dataclasses import asdict
 
-    columns = [Column(key) for key in ("host", "address", "state", "network")]
-    show([asdict(row) for row in _find(site, name).status()], columns, output)
+    show([asdict(row) for row in _find(site, name).status()], TABLES["lab status"], output)
 
 
 @lab.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -130,7 +132,7 @@ def _host_command(verb: str, help_: str) -> None:
 _host_command("kill", "Power failure of HOST: all of its processes end at once, its disks stay.")
 _host_command("start", "Power HOST on again after kill.")
 _host_command("pause", "Stop all processes of HOST.")
-_host_command("resume", "Let HOST go on after pause.")
+_host_command("resume", "Resume HOST after pause.")
 _host_command("cut", "Cut the network cable of HOST.")
 _host_command("mend", "Mend the network cable of HOST.")
 

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 @contextmanager
 def ledger_of(site: Site) -> Iterator[LedgerReader]:
     """The ledger of a site, for reading. A note on stderr when no controller writes to it; UserError without one."""
-    from fawkes.report.history import last_us
+    from fawkes.report.history import last_us, simulated
     from fawkes.store.lock import holder
     from fawkes.store.sqlite import LedgerReader
-    from fawkes.units import show_time
+    from fawkes.units import show_duration, show_time
 
     reader = LedgerReader(site.state_dir)
     try:
         if holder(site.state_dir) is None:
             end_us = last_us(reader)
-            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none ever did"
-            note(f"no controller runs for this site: {since}")
+            if simulated(reader):
+                note(f"this is a simulated run of {show_duration(end_us)}; times count from its start")
+                yield reader
+                return
+            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none has run yet"
+            note(f"no controller is running for this site: {since}")
         yield reader
     finally:
         reader.close()

@@ -7,22 +7,23 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
-@click.option("--node", help="Only what this node has.")
-@click.option("--job", help="Only what this job wrote: its launcher and its tasks.")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.option("--node", help="Only logs of this node.", shell_complete=completion.nodes)
+@click.option("--job", help="Only logs of this job: its launcher and its tasks.", shell_complete=completion.jobs)
 @click.option(
     "--lines",
     type=click.IntRange(0, 1_000_000),
     default=200,
     show_default=True,
-    help="The last lines of each; 0 is all.",
+    help="Number of last lines of each log; 0 for all.",
 )
 @click.option(
-    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the result."
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 @click.pass_obj
 def logs(site: Site, cluster: str, node: str | None, job: str | None, lines: int, output: str) -> None:

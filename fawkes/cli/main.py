@@ -14,13 +14,16 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from fawkes import __version__, extras
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 INTERRUPTED = 130
 
@@ -34,39 +37,39 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb("fawkes.cli.demo:demo", "Three real Hadoop clusters on this machine, balanced before your eyes."),
+    "demo": Verb("fawkes.cli.demo:demo", "Balance three real Hadoop clusters on this machine."),
     "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
-    "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trying out and for tests."),
-    "dist": Verb("fawkes.cli.dist:dist", "Get, check and spread Hadoop releases."),
-    "check": Verb("fawkes.cli.check:check", "Look whether the nodes are fit: SSH, names, Java, clock, disk, ports."),
-    "run": Verb("fawkes.cli.run:run", "The controller: deploy MR-clusters and keep them balanced."),
-    "request": Verb("fawkes.cli.request:request", "Ask for an MR-cluster."),
-    "release": Verb("fawkes.cli.release:release", "Give an MR-cluster back once its outputs are saved."),
+    "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trials and tests."),
+    "dist": Verb("fawkes.cli.dist:dist", "Get, list and check Hadoop releases."),
+    "check": Verb("fawkes.cli.check:check", "Check that nodes are ready: SSH, names, Java, clock, disk, ports."),
+    "run": Verb("fawkes.cli.run:run", "Run the controller: deploy MR-clusters and keep them balanced."),
+    "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),
+    "release": Verb("fawkes.cli.release:release", "Release an MR-cluster: save its outputs, then free its nodes."),
     "submit": Verb("fawkes.cli.submit:submit", "Put a job into the queue of an MR-cluster."),
-    "cancel": Verb("fawkes.cli.cancel:cancel", "Take a job back, waiting or running."),
-    "status": Verb("fawkes.cli.status:status", "MR-clusters, their shares and weights, and the last move."),
-    "nodes": Verb("fawkes.cli.nodes:nodes", "Each node: owner, role, state, since when and why."),
-    "jobs": Verb("fawkes.cli.jobs:jobs", "Each job: state, times, slowdown, and the log of one that failed."),
-    "events": Verb("fawkes.cli.events:events", "What happened and what was decided, as the ledger has it."),
-    "explain": Verb("fawkes.cli.explain:explain", "Why a node moved, or why nothing did."),
-    "env": Verb("fawkes.cli.env:env", "Exports that make `hadoop` and `yarn` work on an MR-cluster."),
-    "logs": Verb("fawkes.cli.logs:logs", "Logs of daemons and jobs."),
+    "cancel": Verb("fawkes.cli.cancel:cancel", "Cancel a job, waiting or running."),
+    "status": Verb("fawkes.cli.status:status", "Show MR-clusters, their shares and weights, and the last move."),
+    "nodes": Verb("fawkes.cli.nodes:nodes", "Show each node: owner, role, state, since when and why."),
+    "jobs": Verb("fawkes.cli.jobs:jobs", "Show each job: state, times, slowdown, logs of failures."),
+    "events": Verb("fawkes.cli.events:events", "Show the events and decisions in the ledger."),
+    "explain": Verb("fawkes.cli.explain:explain", "Explain why a node moved, or why none did."),
+    "env": Verb("fawkes.cli.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
+    "logs": Verb("fawkes.cli.logs:logs", "Show logs of daemons and jobs."),
     "pause": Verb("fawkes.cli.pause:pause", "Stop all voluntary moves, with a reason."),
     "resume": Verb("fawkes.cli.resume:resume", "Allow voluntary moves again."),
     "drain": Verb("fawkes.cli.drain:drain", "Take a node out of service, with a reason."),
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
-    "retry": Verb("fawkes.cli.retry:retry", "Try a failed node or MR-cluster again at once, after a repair."),
-    "down": Verb("fawkes.cli.down:down", "Stop for good: lists the data at stake first."),
-    "policies": Verb("fawkes.cli.policies:policies", "The weighting policies and where each comes from."),
-    "verify": Verb("fawkes.cli.verify:verify", "Decide a ledger again and compare."),
-    "replay": Verb("fawkes.cli.replay:replay", "Run the jobs of a workload or trace for real, at their times."),
-    "simulate": Verb("fawkes.cli.simulate:simulate", "Run a scenario offline, decided by the code that decides live."),
-    "compare": Verb("fawkes.cli.compare:compare", "Policies and settings on the same shaken workloads, offline."),
-    "record": Verb("fawkes.cli.record:record", "A span of the live ledger as a folder for offline runs."),
-    "whatif": Verb("fawkes.cli.whatif:whatif", "A recorded span under other policies and settings."),
-    "workload": Verb("fawkes.cli.workload:workload", "Look at workloads and traces, convert and change them."),
-    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "The simulator's constants, fitted to recorded runs."),
-    "paper": Verb("fawkes.cli.paper:paper", "Every table and figure of the paper, run offline and judged."),
+    "retry": Verb("fawkes.cli.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
+    "down": Verb("fawkes.cli.down:down", "Stop for good: release all MR-clusters, end the controller."),
+    "policies": Verb("fawkes.cli.policies:policies", "List the weighting policies and where each comes from."),
+    "verify": Verb("fawkes.cli.verify:verify", "Decide all steps of a ledger again and compare."),
+    "replay": Verb("fawkes.cli.replay:replay", "Run a workload or trace on real Hadoop, at its jobs' times."),
+    "simulate": Verb("fawkes.cli.simulate:simulate", "Simulate a scenario, with the same code that decides live."),
+    "compare": Verb("fawkes.cli.compare:compare", "Compare policies and settings on the same workloads, offline."),
+    "record": Verb("fawkes.cli.record:record", "Write a span of the live ledger to a folder for offline runs."),
+    "whatif": Verb("fawkes.cli.whatif:whatif", "Simulate a recorded span under other policies and settings."),
+    "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
+    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
+    "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
 }
 
 
@@ -90,13 +93,22 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, with a suggestion for a verb that does not exist."""
-        if args and args[0] not in self.verbs and not args[0].startswith("-"):
+        if args and args[0] not in self.verbs and not args[0].startswith("-") and not ctx.resilient_parsing:
             import difflib
 
             near = difflib.get_close_matches(args[0], self.verbs, n=1)
             advice = f"Did you mean {near[0]!r}?" if near else "`fawkes --help` lists the verbs."
             raise click.UsageError(f"No such verb {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Verbs and options that begin with what was typed: no import."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=verb.help) for name, verb in self.verbs.items() if name.startswith(incomplete)
+        ]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines from the table: no import."""
@@ -138,7 +150,7 @@ class Program(click.Group):
 def _imported(name: str, verb: Verb) -> click.Command:
     module, _, attribute = verb.where.partition(":")
     if importlib.util.find_spec(module) is None:
-        raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` tells which it is")
+        raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` shows the version")
     command: click.Command = getattr(importlib.import_module(module), attribute)
     return command
 
@@ -182,9 +194,10 @@ CONTEXT = {"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder with fawkes.toml, inventory.toml and clusters/.",
 )
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on standard error; errors are shown.")
 @click.version_option(__version__, prog_name="fawkes")
 @click.pass_context
-def cli(ctx: click.Context, site: Path) -> None:
+def cli(ctx: click.Context, site: Path, quiet: bool) -> None:
     """Balance several MapReduce clusters on one pool of nodes.
 
     Each option can also be set by the environment: FAWKES_SITE, FAWKES_RUN_SHADOW and so on.

@@ -19,14 +19,16 @@ from fawkes.extras import needs
     help="Folder for the page, its tables and its pictures.",
 )
 @click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Runs at once, one a core.")
-@click.option("--pictures/--no-pictures", default=True, show_default=True, help="PNG and PDF beside the tables.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Parallel runs, one per core.")
+@click.option(
+    "--pictures/--no-pictures", default=True, show_default=True, help="Also write PNG and PDF beside the tables."
+)
 @needs("fawkes paper", "offline")
 def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 
-    Runs are kept in DIR/runs: one that was interrupted goes on where it was. Each statement of the paper stands beside
-    our figure and a verdict, by rules that were fixed before.
+    Runs are kept in DIR/runs: an interrupted command continues where it stopped. Each statement of the paper is
+    shown with our figure and a verdict; the rules of verdicts were fixed beforehand.
     """
     from fawkes.offline.work import in_this_process, on_processes
     from fawkes.paper.pages import publish
@@ -38,4 +40,4 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     found = publish(rows, out, pictures=pictures)
     for one in found:
         click.echo(f"{one.verdict:11} {one.name}: {one.ours}")
-    note(f"{out / 'index.md'} and index.html tell how each was made")
+    note(f"{out / 'index.md'} and index.html describe how each was made")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.option("--reason", required=True, help="Why, for whoever asks later.")
+@click.option("--reason", required=True, help="Reason, shown to anyone who asks later.")
 @output_option
 @click.pass_obj
 def pause(site: Site, reason: str, output: str) -> None:
     """Stop all voluntary moves: shares are still watched, but no node moves for the sake of balance.
 
-    What is under way ends, jobs go on, and MR-clusters come and go as they are asked for.
+    Moves under way finish, jobs continue, and MR-clusters are still deployed and released on request.
     """
     from fawkes.cli.acting import tell
     from fawkes.cli.client import Client
@@ -24,7 +25,4 @@ def pause(site: Site, reason: str, output: str) -> None:
     Client(site).post("pause", {"reason": reason})
     tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
     if output != TABLE:
-        show([{"voluntary_moves": "paused", "reason": reason}], VOLUNTARY, output)
-
-
-VOLUNTARY = (Column("voluntary_moves"), Column("reason"))
+        show([{"voluntary_moves": "paused", "reason": reason}], TABLES["pause"], output)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def policies(site: Site, output: str) -> None:
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.show import show
 
-    show([_row(found) for found in Catalog(site=site.root).all(Kind.POLICY)], _COLUMNS, output)
+    show([_row(found) for found in Catalog(site=site.root).all(Kind.POLICY)], TABLES["policies"], output)
 
 
 def _row(found: Found) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def _row(found: Found) -> dict[str, Any]:
         "policy": found.name,
         "summary": _summary(found),
         "origin": found.origin.value,
-        "path": str(found.path),
+        "file": str(found.path),
         "hides": [str(path) for path in found.hides],
     }
 
@@ -46,11 +47,3 @@ def _summary(found: Found) -> str | None:
     except (SyntaxError, ValueError) as error:
         return f"CANNOT BE READ: {error}"
     return text.splitlines()[0] if text else None
-
-
-_COLUMNS = (
-    Column("policy", "policy"),
-    Column("summary", "what it measures"),
-    Column("origin", "from"),
-    Column("path", "file"),
-)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.events import Moment
-from fawkes.cli.show import JSON, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import JSON, note, output_option, progress, show
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -45,10 +46,10 @@ _ANSWER_S = 90.0
 def record(
     site: Site, since_us: int | None, until_us: int | None, out: Path, model: Path | None, output: str
 ) -> ExitStatus | None:
-    """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that asks for it again.
+    """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that replays it.
 
-    Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` asks what would
-    have been under other policies. Ends 4 when jobs have no history although they ran on Hadoop.
+    Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` simulates
+    the span under other policies. Exits with 4 if jobs that ran on Hadoop have no history.
     """
     from fawkes.cli.ledger import ledger_of
     from fawkes.config.model import read_model
@@ -107,15 +108,14 @@ def _platform(site: Site) -> Platform:
 def _tell(made: Record, output: str) -> None:
     """What the record does not have, a row for each reason; record.json names every job."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for what, found in (("left out", made.left_out), ("no history", made.missing)):
+    for what, found in (("skipped", made.left_out), ("no history", made.missing)):
         for name, why in found.items():
             groups.setdefault((what, why), []).append(name)
-    rows = [{"what": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()]
+    rows = [
+        {"problem": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()
+    ]
     if rows or output == JSON:
-        show(rows, _COLUMNS, output)
+        show(rows, TABLES["record"], output)
     for text in made.notes:
         note(f"note: {text}")
     note(f"{len(made.known)} jobs of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")
-
-
-_COLUMNS = (Column("what"), Column("count", right=True), Column("first"), Column("why"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import JSON, JSON_VERSION, Column, note, output_option, progress, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.simulate import plan_of
 from fawkes.config.fields import size
 from fawkes.config.site import Site
@@ -34,11 +34,23 @@ _DATA = "256MiB"
 
 @click.command()
 @click.argument("scenario")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its journal and report.")
-@click.option("--data", "data", default=_DATA, show_default=True, metavar="SIZE", help="Most data in an MR-cluster.")
-@click.option("--limit", "limit_us", type=Duration(), help="How long it may take, such as 1h.")
-@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
-@click.option("--dry-run", is_flag=True, help="Show what would be submitted, and when.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the journal and the report.",
+)
+@click.option(
+    "--data",
+    "data",
+    default=_DATA,
+    show_default=True,
+    metavar="SIZE",
+    help="Largest amount of input data per MR-cluster.",
+)
+@click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
 @output_option
 @click.pass_obj
 @needs("fawkes replay", "offline")
@@ -54,11 +66,11 @@ def replay(
 ) -> ExitStatus | None:
     """Run the jobs of SCENARIO for real, at their times, on the controller of the site.
 
-    SCENARIO is what `fawkes simulate` takes. Its MR-clusters are requested unless they run already; jobs known by their
-    bytes read, shuffle and write as many, jobs known by times sleep as long, and jobs that say what to run are run.
-    The controller decides by its own settings. The same command again goes on with one that was broken off.
+    SCENARIO is the same as for `fawkes simulate`. Its MR-clusters are requested unless they already run. Jobs known by
+    their bytes read, shuffle and write as many; jobs known by their times sleep as long; jobs with a program run it.
+    The controller decides by its own settings. The same command continues an interrupted replay.
 
-    Ends 0 when all jobs have succeeded, 4 when some have not.
+    Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
     from fawkes.catalog import Catalog
     from fawkes.cli.client import Client
@@ -72,10 +84,10 @@ def replay(
         jar = load_jar(note)
         step("load jobs")
     client = Client(site)
-    running = {row["cluster"] for row in client.rows("clusters") if row["life"] == "running"}
+    running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
     parts = _stages(site, plan, demands, running, jar, size(data))
     if dry_run:
-        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], _PLANNED, output)
+        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None
     folder = out or Path(f"replay-{plan.name}")
     rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
@@ -119,7 +131,7 @@ def _run(
     journal = Journal(folder, facts)
     if journal.resumed:
         taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
-        note(f"goes on with what was broken off: {taken} were asked for")
+        note(f"continues the interrupted replay: {taken} requests were already made")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
             before = with_data(parts.before, site.root / "data", note)
@@ -160,11 +172,11 @@ def _play_before(
     )
     for job in before.jobs:
         for row in client.rows("jobs", job=job.spec.id):
-            if row["life"] != "succeeded":
+            if row["state"] != "succeeded":
                 raise FawkesError(
                     f"the data could not be written: {row['why']}",
                     where=job.spec.id,
-                    hint="--data SIZE asks for less; another --out begins anew",
+                    hint="Use less with --data SIZE; another --out starts a new replay",
                 )
 
 
@@ -183,10 +195,7 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
     total = summary(rows)
     write_json(folder / "replay.json", {"jobs": plain(rows), "total": total})
-    if output == JSON:
-        click.echo(json.dumps({"version": JSON_VERSION, "rows": plain(rows), "total": total}, indent=2))
-    else:
-        show(plain(rows), _COLUMNS, output)
+    show(plain(rows), TABLES["replay"], output, envelope={"total": total})
     if rows:
         note(
             f"{total['launched_within_1s']:.0%} of {total['jobs']} jobs were launched within 1 s of their time (median "
@@ -203,13 +212,13 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
 def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
     clusters = [
-        {"part": part, "what": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
+        {"part": part, "action": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
         for one in workload.clusters
     ]
     jobs = [
         {
             "part": part,
-            "what": "submit",
+            "action": "submit",
             "name": one.spec.id,
             "cluster": one.spec.cluster,
             "at_s": one.delay_us / 1e6,
@@ -219,28 +228,3 @@ def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
         for one in workload.jobs
     ]
     return [*clusters, *jobs]
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f} s"
-
-
-_PLANNED = (
-    Column("part", "PART"),
-    Column("what", "WHAT"),
-    Column("name", "NAME"),
-    Column("cluster", "MR-CLUSTER"),
-    Column("at_s", "AT", _seconds, right=True),
-    Column("behind", "BEHIND"),
-    Column("does", "DOES"),
-)
-_COLUMNS = (
-    Column("job", "JOB"),
-    Column("cluster", "MR-CLUSTER"),
-    Column("due_s", "DUE", _seconds, right=True),
-    Column("late_s", "LATE", _seconds, right=True),
-    Column("start_drift_s", "YARN", _seconds, right=True),
-    Column("run_s", "RAN", _seconds, right=True),
-    Column("slowdown", "SLOWDOWN", "{:.2f}".format, right=True),
-    Column("life", "STATE"),
-)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import GONE, Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ RUNNING = "running"
 
 
 @click.command()
-@click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True, shell_complete=completion.cluster_files)
 @click.option("--wait", is_flag=True, help="Return only when the MR-clusters run.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
 @click.option("--dry-run", is_flag=True, help="Check the files and show what would be asked for.")
@@ -33,13 +35,12 @@ def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None
     """
     from fawkes.cli.acting import for_each, tell, wait_for_clusters
     from fawkes.cli.client import Client
-    from fawkes.cli.release import CLUSTERS
     from fawkes.cli.show import show
     from fawkes.core.record import to_plain
 
     specs = _checked(site, files)
     if dry_run:
-        show([_row(spec) for spec in specs.values()], _COLUMNS, output)
+        show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
         return
     client = Client(site)
 
@@ -51,9 +52,9 @@ def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None
     for_each("requested", list(specs), act)
     if wait:
         waited = [spec.id for spec in specs.values() if not spec.deploy_on_first_job]
-        wait_for_clusters(client, waited, _runs, "running", limit_us)
+        wait_for_clusters(client, waited, _runs, "all MR-clusters were running", limit_us)
     if output != TABLE:
-        show([row for name in specs for row in client.rows("clusters", cluster=name)], CLUSTERS, output)
+        show([row for name in specs for row in client.rows("clusters", cluster=name)], TABLES["request"], output)
 
 
 def _checked(site: Site, files: tuple[str, ...]) -> dict[str, ClusterSpec]:
@@ -82,10 +83,10 @@ def _runs(row: Mapping[str, Any]) -> bool:
     from fawkes.errors import FawkesError
 
     name = row["cluster"]
-    if row["failed"] or row["life"] == GONE:
+    if row["failed"] or row["state"] == GONE:
         what = row["failed"] or "it went away before it ran"
         raise FawkesError(what, where=name, hint=f"`fawkes events` tells what happened to {name}")
-    return bool(row["life"] == RUNNING)
+    return bool(row["state"] == RUNNING)
 
 
 def _next(spec: ClusterSpec, wait: bool) -> str:
@@ -106,14 +107,3 @@ def _row(spec: ClusterSpec) -> dict[str, Any]:
         "deploy": "first job" if spec.deploy_on_first_job else "at once",
         "details": details,
     }
-
-
-_COLUMNS = (
-    Column("cluster", "MR-cluster"),
-    Column("min_nodes", "core nodes"),
-    Column("max_nodes", "at most"),
-    Column("growth", "grows by"),
-    Column("replication", "replication"),
-    Column("hadoop", "Hadoop"),
-    Column("deploy", "deployed"),
-)

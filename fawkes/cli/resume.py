@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.pause import VOLUNTARY
+from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
@@ -13,7 +13,7 @@ from fawkes.config.site import Site
 @output_option
 @click.pass_obj
 def resume(site: Site, output: str) -> None:
-    """Allow voluntary moves again, from the next tick on."""
+    """Allow voluntary moves again, starting with the next tick."""
     from fawkes.cli.acting import tell
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
@@ -21,4 +21,4 @@ def resume(site: Site, output: str) -> None:
     Client(site).post("resume", {})
     tell("Voluntary moves are allowed again, from the next tick on", output)
     if output != TABLE:
-        show([{"voluntary_moves": "allowed", "reason": ""}], VOLUNTARY, output)
+        show([{"voluntary_moves": "allowed", "reason": ""}], TABLES["pause"], output)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -15,15 +17,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="NODE|CLUSTER")
-@click.option("--dry-run", is_flag=True, help="Only show how it stands now.")
+@click.argument("name", metavar="NODE|CLUSTER", shell_complete=completion.nodes_and_clusters)
+@click.option("--dry-run", is_flag=True, help="Only show the current state.")
 @output_option
 @click.pass_obj
 def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
-    """Try at once what has failed and waits for its next attempt.
+    """Retry failed actions at once, instead of waiting for the next attempt.
 
     NODE is a node or a set, such as node[03-05]. CLUSTER is an MR-cluster: its current stage, its member list and all
-    of its nodes are tried. Use this after a repair; without it, Fawkes tries by itself, after ever longer waits.
+    of its nodes are retried. Use this after a repair; otherwise, Fawkes retries by itself, after ever longer waits.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
@@ -34,18 +36,18 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     client = Client(site)
     standing = [_standing(client, each) for each in names]
     if dry_run:
-        show(standing, STANDING, output)
+        show(standing, TABLES["retry --dry-run"], output)
         return
     tried: list[dict[str, object]] = []
 
     def act(each: str) -> None:
         facts = client.post("retry", {"subject": each})
         tried.append({"subject": each, "tried": facts.get("tried")})
-        tell(f"{each} is tried again now: follow it with `fawkes events --follow`", output)
+        tell(f"{each} is retried now: follow it with `fawkes events --follow`", output)
 
     for_each("tried again", names, act)
     if output != TABLE:
-        show(tried, TRIED, output)
+        show(tried, TABLES["retry"], output)
 
 
 def _standing(client: Client, name: str) -> dict[str, object]:
@@ -54,15 +56,11 @@ def _standing(client: Client, name: str) -> dict[str, object]:
     from fawkes.errors import UserError
 
     node = client.rows("nodes", node=name)
-    cluster = [row for row in client.rows("clusters", cluster=name) if row["life"] != GONE]
+    cluster = [row for row in client.rows("clusters", cluster=name) if row["state"] != GONE]
     for row in [*node, *cluster]:
-        return {"subject": name, "life": row["life"], "alert": row["alert"]}
+        return {"subject": name, "state": row["state"], "alert": row["alert"]}
     known = [row["node"] for row in client.rows("nodes")]
-    known += [row["cluster"] for row in client.rows("clusters") if row["life"] != GONE]
+    known += [row["cluster"] for row in client.rows("clusters") if row["state"] != GONE]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else "`fawkes nodes` and `fawkes status` list them"
     raise UserError(f"there is neither a node nor an MR-cluster {name!r}", hint=hint)
-
-
-TRIED = (Column("subject"), Column("tried", "attempts", right=True))
-STANDING = (Column("subject"), Column("life", "state"), Column("alert", text=lambda text: text or "-"))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli import completion
 from fawkes.config.site import Site
 
 
 @click.command()
 @click.option("--shadow", is_flag=True, help="Watch and decide, but do nothing: see what would be moved, and why.")
 @click.option("--preset", help="Preset of settings instead of the one in fawkes.toml.")
-@click.option("--policy", help="Weighting policy, by name or path, instead of the one in fawkes.toml.")
+@click.option(
+    "--policy",
+    help="Weighting policy, by name or path, instead of the one in fawkes.toml.",
+    shell_complete=completion.policies,
+)
 @click.option("-v", "--verbose", count=True, help="Log more to standard error; twice for everything.")
 @click.pass_obj
 def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbose: int) -> None:

@@ -8,117 +8,142 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from fawkes.cli.fields import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 Step = Callable[[str], None]
+Row = Mapping[str, object]
 
-TABLE, JSON, CSV = "table", "json", "csv"
-JSON_VERSION = 1
-NOTHING = "-"
+TABLE, WIDE, JSON, CSV = "table", "wide", "json", "csv"
+JSON_VERSION = 2
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column of the table and of CSV: the rows' ``key``; ``title`` and ``text`` of a value are for people.
+class Wide(str):
+    """`TABLE` with every column: equal to it, so that a verb need not know the difference."""
 
-    ``right`` aligns numbers; without ``title`` the key serves, with spaces for its underscores.
-    """
-
-    key: str
-    title: str = ""
-    text: Callable[[Any], str] = str
-    right: bool = False
-
-    def cell(self, row: Mapping[str, object]) -> str:
-        """The value for people; a dash when there is none."""
-        value = row.get(self.key)
-        return NOTHING if value is None else self.text(value)
+    __slots__ = ()
 
 
 def output_option(function: F) -> F:
-    """``-o table|json|csv`` for a verb, which gets it as ``output``."""
+    """``-o table|wide|json|csv`` for a verb, which gets it as ``output``; wide is a `TABLE` with all columns."""
     return click.option(
         "-o",
         "--output",
-        type=click.Choice([TABLE, JSON, CSV]),
+        type=click.Choice([TABLE, WIDE, JSON, CSV]),
+        callback=lambda _ctx, _param, value: Wide(TABLE) if value == WIDE else value,
         default=TABLE,
         show_default=True,
-        help="How the result is written.",
+        help="Output format; wide is a table with all columns.",
     )(function)
 
 
 def show(
-    rows: Sequence[Mapping[str, object]], columns: Sequence[Column], output: str, title: str | None = None
+    rows: Sequence[Row],
+    table: Table,
+    output: str,
+    title: str | None = None,
+    *,
+    envelope: Mapping[str, object] | None = None,
 ) -> None:
-    """Rows on stdout: a table for people; CSV of the same columns with plain values; JSON with the whole rows.
+    """Rows on stdout: a table for people; CSV of all columns with plain values; JSON with the whole rows.
 
-    JSON is ``{"version": 1, "rows": [...]}``; the version grows when a key changes its meaning or goes away.
+    JSON is ``{"version": 2, "rows": [...]}`` and what ``envelope`` has besides. The version grows when a key changes
+    its meaning or goes away.
     """
     if output == JSON:
-        shown = {"version": JSON_VERSION, "rows": list(rows)}
+        shown = {"version": JSON_VERSION, "rows": list(rows), **(envelope or {})}
         click.echo(json.dumps(shown, indent=2, allow_nan=False, default=dict))
     elif output == CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow([column.key for column in columns])
-        writer.writerows([_flat(row.get(column.key)) for column in columns] for row in rows)
+        keys = table.all_keys
+        writer.writerow(keys)
+        writer.writerows([csv_value(row.get(key)) for key in keys] for row in rows)
     else:
-        _table(rows, columns, title)
+        from fawkes.cli.layout import drawn
+
+        click.echo("\n".join(drawn(console(), rows, table, wide=isinstance(output, Wide), title=title)))
 
 
-def _flat(value: object) -> object:
+def csv_value(value: object) -> object:
+    """A value as CSV has it: lists and mappings as JSON."""
     return json.dumps(value, default=dict) if isinstance(value, Mapping | list | tuple) else value
 
 
-def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str | None) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    # Cells are Text: a node set such as node[01-10] would be taken for markup and vanish.
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, title=title and Text(title), title_justify="left", header_style="bold"
-    )
-    for column in columns:
-        heading = column.title or column.key.replace("_", " ")
-        table.add_column(Text(heading), justify="right" if column.right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(column.cell(row)) for column in columns))
-    out = console()
-    with out.capture() as capture:
-        out.print(table)
-    lines = (line.rstrip() for line in capture.get().splitlines())
-    click.echo("\n".join(lines).strip("\n"))
-
-
 def console(*, stderr: bool = False) -> Console:
-    """A rich console on stdout or stderr; no colours and no line breaks of its own off a terminal."""
+    """A rich console on stdout or stderr: no line breaks of its own off a terminal, no escapes where none are wanted.
+
+    Colours and bold letters are only for a terminal, and only without NO_COLOR.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream.isatty()
     # Off a terminal rich assumes 80 columns and would break what a script wants to read.
     width = None if terminal or "COLUMNS" in os.environ else 10_000
-    return Console(file=stream, width=width, force_terminal=None if terminal else False, highlight=False, markup=False)
+    return Console(
+        file=stream,
+        width=width,
+        force_terminal=None if terminal else False,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        highlight=False,
+        markup=False,
+    )
+
+
+def say(text: str, indent: str = "") -> None:
+    """A sentence on stdout; where lines are limited it goes on in further lines, behind ``indent``, broken at words."""
+    limit = line_limit()
+    if limit is None:
+        click.echo(text)
+        return
+    import textwrap
+
+    wrapper = textwrap.TextWrapper(limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    click.echo(wrapper.fill(text))
+
+
+def line_limit() -> int | None:
+    """The columns of the terminal, or COLUMNS; None without both: a script's lines are as long as they need."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def quiet() -> bool:
+    """Whether the user wants no progress and no notes (`fawkes --quiet`), asked in the thread of the command."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("quiet"))
 
 
 def note(text: str) -> None:
-    """One line of progress on stderr."""
+    """One line of progress on stderr; nothing with --quiet."""
+    if not quiet():
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """One line on stderr that must be seen, also with --quiet: what failed, or what is at stake."""
     click.echo(text, err=True)
 
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Step]:
-    """Progress of long work on stderr: a bar on a terminal, else a line for each step.
+    """Progress of long work on stderr: a bar on a terminal, else a line for each step; nothing with --quiet.
 
     Yields ``step(text)``, which says what has just been done; ``total`` is the number of steps, if known.
     """
+    if quiet():
+        yield lambda _text: None
+        return
     if not sys.stderr.isatty():
         done = 0
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
+from fawkes.cli import completion
+from fawkes.cli.fields import NOTHING, TABLES
+from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED
@@ -33,15 +35,19 @@ class Setting(click.ParamType[tuple[str, str]]):
             return value
         key, sign, text = str(value).partition("=")
         if not sign or not key.strip() or not text.strip():
-            self.fail(f"{value!r} is no setting: write key=value, such as tau=10 or period=90s", param, ctx)
+            self.fail(f"{value!r} is not a setting: write key=value, such as tau=10 or period=90s", param, ctx)
         return key.strip(), text.strip()
 
 
 @click.command()
 @click.argument("scenario")
-@click.option("--policy", help="Another weighting policy, by name or by the path of its file.")
-@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of fawkes.toml; repeatable.")
-@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Another seed than the scenario's.")
+@click.option(
+    "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
+)
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Set a key of fawkes.toml, such as tau=10; repeatable."
+)
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -53,12 +59,12 @@ class Setting(click.ParamType[tuple[str, str]]):
     "recorded",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="SITE",
-    help="Show decisions and times of jobs beside those that the ledger of a site has.",
+    help="Show decisions and times of jobs beside those in the ledger of a site.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="Check slots, tasks, bytes and the invariants of deciding at every event; ten times as slow.",
+    help="Check slots, tasks, bytes and the core's invariants at every event; ten times slower.",
 )
 @output_option
 @click.pass_obj
@@ -74,10 +80,10 @@ def simulate(
     check: bool,
     output: str,
 ) -> None:
-    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, or the path of a file.
+    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, a file, or - for standard input.
 
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
-    `explain`, `status` and `verify` tell what happened in it.
+    `explain`, `status` and `verify` show what happened in it.
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.ledger import ledger_of
@@ -110,7 +116,7 @@ def simulate(
 
 
 def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
-    """The scenario of that name: a workload of the paper, else a file."""
+    """The scenario of that name: a workload of the paper, else a file; ``-`` is standard input."""
     from fawkes.offline.plan import paper_plan
     from fawkes.workload.classes import NAMES
 
@@ -118,45 +124,51 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
         return paper_plan(name.upper(), seed)
     from fawkes.offline.read import read_plan
 
-    return read_plan(site, catalog, name, seed)
+    if name != STREAM:
+        return read_plan(site, catalog, name, seed)
+    # The file stays until the command ends: parts of a plan are read when they are needed.
+    path = click.get_current_context().with_resource(from_stdin(name, "stdin.toml"))
+    return read_plan(site, catalog, str(path), seed)
 
 
 def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     rows: list[dict[str, Any]] = list(outcome.plain()["clusters"])
     total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
     if output == JSON:
-        said = {"version": JSON_VERSION, "rows": rows, "total": total}
-        if both is not None:
-            said["beside"] = both.plain()
-        click.echo(json.dumps(said, indent=2, allow_nan=False))
+        beside = {} if both is None else {"beside": both.plain()}
+        show(rows, TABLES["simulate"], output, envelope={"total": total, **beside})
         return
     everything = {
         "cluster": ALL,
         "jobs": outcome.jobs,
-        "failed": outcome.failed,
+        "failed_jobs": outcome.failed_jobs,
         "slowdown_mean": outcome.slowdown_mean,
         "response_mean_s": outcome.response_mean_s,
         "node_s": outcome.node_s,
         "finished_s": outcome.makespan_s,
     }
-    show([*rows, everything], _COLUMNS, output)
+    show([*rows, everything], TABLES["simulate"], output)
     if output == TABLE:
-        click.echo(
-            f"\nmean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
+        say("")
+        say(
+            f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
             f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}; makespan "
             f"{outcome.makespan_s:.0f} s; {outcome.reconfigurations} reconfigurations"
         )
         if both is not None:
-            _tell_beside(both)
+            _tell_beside(both, output)
 
 
-def _tell_beside(both: Beside) -> None:
-    click.echo("\nDecisions in their order, recorded and simulated:")
-    show([asdict(row) for row in both.turns], _TURNS, TABLE)
-    click.echo("\nTimes of jobs, recorded and simulated:")
-    show([{**asdict(row), "error": row.error} for row in both.jobs], _JOBS, TABLE)
-    click.echo(
-        f"\n{both.likeness:.0%} of the decisions stand in the same order; median error of the jobs' times "
+def _tell_beside(both: Beside, output: str) -> None:
+    say("")
+    say("Decisions in their order, recorded and simulated:")
+    show([asdict(row) for row in both.turns], TABLES["simulate --beside, decisions"], output)
+    say("")
+    say("Times of jobs, recorded and simulated:")
+    show([{**asdict(row), "error": row.error} for row in both.jobs], TABLES["simulate --beside, jobs"], output)
+    say("")
+    say(
+        f"{both.likeness:.0%} of the decisions are in the same order; median error of the jobs' times "
         f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
         f"{both.simulated_makespan_s:.0f} s simulated"
     )
@@ -164,44 +176,8 @@ def _tell_beside(both: Beside) -> None:
 
 def number(value: float | None) -> str:
     """Two digits behind the point; a dash when there is none."""
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
+    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.0%}"
-
-
-_TURNS = (
-    Column("source", "from"),
-    Column("target", "to"),
-    Column("role", "as"),
-    Column("recorded_s", "recorded at (s)", _whole, right=True),
-    Column("recorded_nodes", "nodes", right=True),
-    Column("simulated_s", "simulated at (s)", _whole, right=True),
-    Column("simulated_nodes", "nodes", right=True),
-)
-_JOBS = (
-    Column("cluster", "MR-cluster"),
-    Column("job"),
-    Column("recorded_s", "recorded (s)", _whole, right=True),
-    Column("simulated_s", "simulated (s)", _whole, right=True),
-    Column("error", "difference", _percent, right=True),
-)
-
-
-_COLUMNS = (
-    Column("cluster", "MR-cluster"),
-    Column("jobs", right=True),
-    Column("failed", right=True),
-    Column("slowdown_mean", "mean slowdown", number, right=True),
-    Column("slowdown_median", "median", number, right=True),
-    Column("response_mean_s", "mean response (s)", _whole, right=True),
-    Column("response_median_s", "median (s)", _whole, right=True),
-    Column("node_s", "node-seconds", _whole, right=True),
-    Column("max_nodes", "most nodes", right=True),
-    Column("finished_s", "finished (s)", _whole, right=True),
-)
+    return NOTHING if value is None else f"{value:+.0%}"

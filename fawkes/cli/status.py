@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import JSON, JSON_VERSION, NOTHING, TABLE, Column, output_option
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES, clock
+from fawkes.cli.show import TABLE, Wide, output_option, say, show
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
@@ -25,15 +26,14 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("cluster", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also MR-clusters that are gone.")
-@click.option("--watch", is_flag=True, help="Stay and show every change, until interrupted.")
+@click.argument("cluster", required=False, shell_complete=completion.clusters)
+@click.option("--all", "everything", is_flag=True, help="Also show MR-clusters that are gone.")
+@click.option("--watch", is_flag=True, help="Keep showing changes until interrupted.")
 @output_option
 @click.pass_obj
 def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
     """Show the pool and its MR-clusters, or one of them: nodes by role, share, weight, target, jobs, health."""
     from fawkes.cli.ledger import ledger_of
-    from fawkes.cli.show import show
 
     if watch and output != TABLE:
         raise click.UsageError("--watch is for people: `fawkes events --follow -o json` is for programs.")
@@ -42,13 +42,14 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
             _watch(site, ledger, cluster, everything)
             return
         pool, rows = _look(site, ledger, cluster, everything)
-    if output == JSON:
-        click.echo(json.dumps({"version": JSON_VERSION, "pool": pool, "rows": rows}, indent=2, allow_nan=False))
-        return
     if output == TABLE:
-        click.echo("\n".join(headlines(pool)))
+        for line in headlines(pool):
+            say(line, "  ")
         click.echo()
-    show(rows, COLUMNS, output)
+    show(rows, TABLES["status"], output, envelope={"pool": pool})
+    if output == TABLE and not isinstance(output, Wide):
+        for line in trouble_lines(rows):
+            say(line, "  ")
 
 
 def _look(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
@@ -76,21 +77,22 @@ def headlines(pool: Row) -> list[str]:
     """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
     if pool["pool"] is None:
         return ["nothing has happened yet"]
-    shadow = ", in shadow: it does nothing" if pool["shadow"] else ""
+    shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
+    by = "a simulated run" if pool["simulated"] else f"controller {pool['controller']}"
     lines = [
-        f"pool {pool['pool']}, as of {pool['as_of']}",
-        f"controller {pool['controller']}, Fawkes {pool['version']}{shadow}",
+        f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
+        f"{by}, Fawkes {pool['fawkes']}{shadow}",
         f"{pool['nodes']} nodes: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
         + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
     ]
     if pool.get("trouble"):
         lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
     if pool["given_back_by"]:
-        lines.append(f"THE POOL IS BEING GIVEN BACK, as {pool['given_back_by']} asked: the controller ends after that")
+        lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["tick"] is not None:
-        lines.append(f"tick {pool['tick']}, {pool['tick_at']}, policy {pool['policy']}: {pool['verdict']}")
+        lines.append(f"tick {pool['tick']}, {clock(pool['tick_at'])}, policy {pool['policy']}: {pool['verdict']}")
     return lines
 
 
@@ -108,54 +110,22 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
             last = ledger.last_seq(), _trouble(site)
             if last != seen:
                 seen = last
-                live.update(board(*_look(site, ledger, cluster, everything)), refresh=True)
+                live.update(board(*_look(site, ledger, cluster, everything), out.width), refresh=True)
             time.sleep(_LOOK_S)
 
 
-def board(pool: Row, rows: Sequence[Row]) -> RenderableType:
-    """Headlines and the table of MR-clusters, to be drawn again and again."""
-    from rich import box
+def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
+    """Headlines and the table of MR-clusters within ``width``, to be drawn again and again."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        table.add_column(Text(column.title or column.key), justify="right" if column.right else "left")
-    for row in rows:
-        cells = [Text(column.cell(row)) for column in COLUMNS]
-        cells[_HEALTH].stylize(str(row["health"]))
-        table.add_row(*cells)
-    return Group(*(Text(line) for line in headlines(pool)), table)
+    from fawkes.cli.layout import fitted, more
+
+    layout = fitted(rows, TABLES["status"], width)
+    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
+    return Group(*map(Text, headlines(pool)), Text(), layout.grid, *map(Text, below))
 
 
-def _part(value: float) -> str:
-    return f"{value:.1%}"
-
-
-def _some(count: int) -> str:
-    return str(count) if count else NOTHING
-
-
-def _text(text: str) -> str:
-    return text or NOTHING
-
-
-COLUMNS = (
-    Column("cluster", "MR-cluster"),
-    Column("life", "state"),
-    Column("health"),
-    Column("nodes", right=True),
-    Column("target", right=True),
-    Column("core", right=True),
-    Column("transient_core", "TC", _some, right=True),
-    Column("transient", "TR", _some, right=True),
-    Column("joining", "+", _some, right=True),
-    Column("leaving", "-", _some, right=True),
-    Column("share", text=_part, right=True),
-    Column("weight", text=_part, right=True),
-    Column("jobs_waiting", "waiting", right=True),
-    Column("jobs_running", "running", right=True),
-    Column("reason", text=_text),
-)
-_HEALTH = [column.key for column in COLUMNS].index("health")
+def trouble_lines(rows: Sequence[Row]) -> list[str]:
+    """A line for each MR-cluster that somebody should look at."""
+    return [f"{row['cluster']} is {row['health']}: {row['why']}" for row in rows if row["why"]]

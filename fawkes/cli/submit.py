@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError, cut
-from fawkes.units import show_duration
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -25,7 +26,7 @@ _LONGEST_NAME = 63 - 8
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.argument("words", metavar="[FILE | -- ARGUMENTS...]", nargs=-1)
 @click.option("--jar", metavar="FILE|NAME", help="A jar, or the release's own: examples, streaming, jobclient-tests.")
 @click.option("--class", "main_class", metavar="CLASS", help="The class with main(), of the jar or of Hadoop itself.")
@@ -77,7 +78,7 @@ def submit(
 
     jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
     if dry_run:
-        show([_planned(job) for job in jobs], _PLANNED, output)
+        show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
         return
     client = Client(site)
     _check_new(client, jobs)
@@ -93,7 +94,7 @@ def submit(
     else:
         rows = [row for job in jobs for row in client.rows("jobs", job=job.id)] if output != TABLE else []
     if output != TABLE or wait:
-        show(rows, _JOBS, output)
+        show(rows, TABLES["submit"], output)
     _check_results(rows if wait else [])
 
 
@@ -193,18 +194,20 @@ def _check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
         there = the_job(client, job.id)
         if there is not None:
             raise UserError(
-                f"there is a job {job.id!r} already ({there['life']})",
+                f"there is a job {job.id!r} already ({there['state']})",
                 hint="The name of a job is used once for good: choose another one",
             )
 
 
 def _check_results(rows: Sequence[Mapping[str, Any]]) -> None:
     """A job that was waited for and did not succeed is a failure of the command."""
-    bad = [row for row in rows if row["life"] != "succeeded"]
+    bad = [row for row in rows if row["state"] != "succeeded"]
     if bad:
         first = bad[0]
         log = f"Its log: {first['log']}" if first["log"] else f"Look into its log with `fawkes logs {first['cluster']}`"
-        raise FawkesError(f"the job {first['life']}: {first['why'] or 'no reason given'}", where=first["job"], hint=log)
+        raise FawkesError(
+            f"the job {first['state']}: {first['why'] or 'no reason given'}", where=first["job"], hint=log
+        )
 
 
 def _planned(job: JobSpec) -> dict[str, Any]:
@@ -212,23 +215,3 @@ def _planned(job: JobSpec) -> dict[str, Any]:
 
     plain: Any = to_plain(job)
     return {**plain, "job": job.id, "kind": job.details["kind"], "retries": job.retries}
-
-
-_PLANNED = (
-    Column("job", "job"),
-    Column("cluster", "MR-cluster"),
-    Column("kind", "kind"),
-    Column("retries", "retries"),
-    Column("time_limit_us", "time limit", show_duration),
-    Column("reference_us", "reference time", show_duration),
-)
-_JOBS = (
-    Column("job", "job"),
-    Column("cluster", "MR-cluster"),
-    Column("life", "life"),
-    Column("attempt", "attempt"),
-    Column("wait_us", "waited", show_duration),
-    Column("run_us", "ran", show_duration),
-    Column("why", "why"),
-    Column("log", "log"),
-)

@@ -7,30 +7,32 @@ from typing import Any
 
 import click
 
+from fawkes.cli import completion
+from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
 
 
 @click.command()
-@click.argument("nodes", metavar="NODE")
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj
 def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
     """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it.
 
-    A node that already leaves its MR-cluster leaves all the same, and is free then.
+    A node that is already leaving its MR-cluster still leaves, and is free afterwards.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
-    from fawkes.cli.drain import NODES, node_names, the_nodes
+    from fawkes.cli.drain import node_names, the_nodes
     from fawkes.cli.show import show
 
     names = node_names(nodes)
     client = Client(site)
     known = the_nodes(client, names)
     if dry_run:
-        show(list(known.values()), NODES, output)
+        show(list(known.values()), TABLES["drain"], output)
         return
 
     def act(name: str) -> None:
@@ -39,10 +41,10 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
 
     for_each("undrained", names, act)
     if output != TABLE:
-        show(list(the_nodes(client, names).values()), NODES, output)
+        show(list(the_nodes(client, names).values()), TABLES["drain"], output)
 
 
 def _then(row: Mapping[str, Any], leaves: bool) -> str:
     if not leaves:
         return "is back in service"
-    return f"is not kept out any more, but it still leaves {row['cluster'] or 'its MR-cluster'}: it is free after that"
+    return f"may serve again, but it still leaves {row['cluster'] or 'its MR-cluster'}; it is free after that"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import Column, output_option
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import output_option
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 from fawkes.units import show_time
@@ -26,8 +27,8 @@ _CHUNK = 1000
 def verify(site: Site, output: str) -> ExitStatus | None:
     """Decide every step of the ledger again and show where the decision differs from the stored one.
 
-    Ends 0 when every decision comes again byte for byte, 3 when steps that another version of Fawkes decided differ,
-    and 1 when steps of this version do: that is a defect.
+    Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
+    and 1 if steps of this version differ, which is a defect.
     """
     from fawkes import __version__
     from fawkes.cli.ledger import ledger_of
@@ -37,11 +38,11 @@ def verify(site: Site, output: str) -> ExitStatus | None:
         count = ledger.last_seq()
         with progress("verify", count // _CHUNK + 1) as step:
             rows = list(_differences(ledger, step))
-    show(rows, _COLUMNS, output)
+    show(rows, TABLES["verify"], output)
     if not rows:
-        note(f"{count} steps decided again: every decision is the stored one, byte for byte")
+        note(f"{count} steps decided again: every decision is the same as the stored one, byte for byte")
         return None
-    ours = [row for row in rows if row["version"] == __version__]
+    ours = [row for row in rows if row["decided_by"] == __version__]
     differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
     note(f"{count} steps decided again: {differ}, {len(ours)} of them decided by this version")
     return ExitStatus.FAILED if ours else ExitStatus.CHANGES
@@ -69,25 +70,16 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
         stored, now = decision_plain(found.stored), decision_plain(found.now)
         if dumps(stored) != dumps(now):
             yield {
-                "seq": found.seq,
-                "at": show_time(found.event.at_us),
+                "step": found.seq,
+                "time": show_time(found.event.at_us),
                 "kind": type(found.event).__name__,
-                "version": version,
+                "decided_by": version,
                 "differs": _parts(stored, now),
-                "stored": stored,
-                "now": now,
+                "stored_decision": stored,
+                "new_decision": now,
             }
 
 
 def _parts(stored: Any, now: Any) -> list[str]:
     """Which parts of two decisions differ."""
     return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]
-
-
-_COLUMNS = (
-    Column("seq", "step", right=True),
-    Column("at", "time"),
-    Column("kind", "event"),
-    Column("version", "decided by"),
-    Column("differs", text=", ".join),
-)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.cli import completion
 from fawkes.cli.acting import Duration, Number
-from fawkes.cli.compare import AGAINST, COMPARED, chosen
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, Column, note, output_option, progress, show
-from fawkes.cli.simulate import Setting, number
+from fawkes.cli.compare import chosen
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.simulate import Setting
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 from fawkes.extras import needs
@@ -25,18 +26,34 @@ Share = Number(0, 1000)
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.option("--policies", default="all", show_default=True, help="Names or files, with commas; or all.")
-@click.option("--set", "settings", type=Setting(), multiple=True, help="Values of a key: tau=5,10,20; repeatable.")
-@click.option("--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Shaken runs of each.")
-@click.option("--spread", type=Duration(), default="10s", show_default=True, help="How far arrivals are shaken.")
-@click.option("--job-bound", type=Share, default=0.25, show_default=True, help="Bound for the median error of jobs.")
-@click.option("--makespan-bound", type=Share, default=0.25, show_default=True, help="Bound for the makespan's error.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes at once.  [default: one for each core]")
+@click.option(
+    "--policies",
+    default="all",
+    show_default=True,
+    help="Policies by name or file, with commas between; or all.",
+    shell_complete=completion.policies,
+)
+@click.option(
+    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+)
+@click.option(
+    "--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Perturbed replays per policy."
+)
+@click.option(
+    "--spread", type=Duration(), default="10s", show_default=True, help="Largest shift of an arrival, earlier or later."
+)
+@click.option(
+    "--job-bound", type=Share, default=0.25, show_default=True, help="Largest accepted median error of job times."
+)
+@click.option(
+    "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep the rows of the runs; the same command goes on with them.",
+    help="Folder for the results; the same command continues in it.",
 )
 @output_option
 @click.pass_obj
@@ -56,9 +73,9 @@ def whatif(
 ) -> ExitStatus | None:
     """Run RECORD, a folder of `fawkes record`, under each policy and each combination of settings.
 
-    First as it was recorded, held against what happened: the first line says how far off the model is. Then the
-    policies by the mean slowdown of their jobs. Ends 4 when the recorded run is not reproduced within the bounds: the
-    ranking is shown all the same.
+    The first line compares a simulation of the span, as recorded, with what happened: it shows the error of the model.
+    Then the policies follow, by the mean slowdown of their jobs. Exits with 4 if the recorded run is not reproduced
+    within the bounds; the ranking is shown anyway.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.settings import variants_of
@@ -84,29 +101,15 @@ def whatif(
 
 def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
     if output == JSON:
-        said = {"version": JSON_VERSION, "line": verdict.line(), "recorded": verdict.plain(), "rows": rows}
-        click.echo(json.dumps(said, indent=2, allow_nan=False))
+        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
         return
     if output == CSV:
         note(verdict.line())
     else:
-        click.echo(f"{verdict.line()}\n")
-    show(rows, _COLUMNS, output)
+        say(verdict.line())
+        say("")
+    show(rows, TABLES["whatif"], output)
     if output == TABLE:
         against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
-        click.echo(f"\nmedians over the replays (5-95 %); change and p: mean slowdown against {against}, paired")
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
-
-
-_COLUMNS = (
-    Column("rank", right=True),
-    *COMPARED,
-    Column("slowdown_median", "median slowdown", number, right=True),
-    Column("makespan_s", "makespan (s)", _whole, right=True),
-    Column("makespan_s_low", "5 %", _whole, right=True),
-    Column("makespan_s_high", "95 %", _whole, right=True),
-    *AGAINST,
-)
+        say("")
+        say(f"medians over the replays; change and p: mean slowdown against {against}, paired")

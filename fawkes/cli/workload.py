@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.show import JSON, JSON_VERSION, TABLE, Column, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import JSON, TABLE, output_option, say, show
 from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
 from fawkes.extras import needs
@@ -24,9 +24,9 @@ _MOST_NAMES = 8
 
 @click.group()
 def workload() -> None:
-    """Look at workloads, convert and change them: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
+    """Show, convert and change workloads: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
 
-    The format of a file is recognised by what is in it; docs/workloads.md has all of them.
+    The format of a file is detected from its content; docs/workloads.md describes all formats.
     """
 
 
@@ -36,20 +36,20 @@ def workload() -> None:
 @output_option
 @needs("fawkes workload show", "offline")
 def show_(file: str, form: str | None, output: str) -> None:
-    """Show what is in FILE: jobs, arrivals, sizes, and what was left out and why."""
+    """Show what is in FILE: jobs, arrivals, sizes, and what was skipped and why."""
     from fawkes.workload.statistics import summary_of
 
     summary = summary_of(opened(file, form, quiet=True))
-    rows = [asdict(sizes) for sizes in summary.sizes]
+    rows = [_row(asdict(sizes)) for sizes in summary.sizes]
     if output == JSON:
-        click.echo(json.dumps({"version": JSON_VERSION, "workload": summary.plain(), "rows": rows}, indent=2))
+        show(rows, TABLES["workload show"], output, envelope={"workload": summary.plain()})
         return
     if output == TABLE:
         for name, value in _facts(summary):
-            click.echo(f"{name:<14}{value}")
-        click.echo()
+            say(f"{name:<14}{value}", " " * 14)
+        say("")
         rows = [_readable(row) for row in rows]
-    show(rows, _SIZES, output)
+    show(rows, TABLES["workload show"], output)
 
 
 @workload.command()
@@ -60,23 +60,26 @@ def show_(file: str, form: str | None, output: str) -> None:
 @FORCE
 @output_option
 def convert(file: str, out: Path, to: str, form: str | None, force: bool, output: str) -> None:
-    """Write FILE in another format; says what that format cannot hold."""
+    """Write FILE in another format, and report what that format cannot hold."""
     trace = opened(file, form)
     tell(write(trace, out, to, force=force), output)
 
 
 @workload.command()
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Where to, without .png.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="NAME", help="Name of the pictures, without .png."
+)
 @FORMAT
 @FORCE
 @output_option
 @needs("fawkes workload plot", "offline")
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
-    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and how gaps, sizes and times are distributed."""
+    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and distributions of gaps, sizes and times."""
     from fawkes.report.figures import rendered
-    from fawkes.workload.files import refuse_there, whole
+    from fawkes.workload.files import whole
     from fawkes.workload.pictures import workload_picture
+    from fawkes.writing import refuse_there
 
     out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
     pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
@@ -87,7 +90,7 @@ def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> No
     for path, text in drawn.items():
         with whole(path) as raw:
             raw.write(text)
-    show([{"file": str(path)} for path in drawn], (Column("file"),), output)
+    show([{"file": str(path)} for path in drawn], TABLES["workload plot"], output)
 
 
 for _command in (make, scale, fold, sample, perturb, merge):
@@ -111,7 +114,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
             facts.append((name, _names(counts)))
     if summary.users:
         facts.append(("users", f"{summary.users}"))
-    for name, found in (("left out", summary.dropped), ("mended", summary.mended)):
+    for name, found in (("skipped", summary.dropped), ("mended", summary.mended)):
         facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
     return facts
 
@@ -121,13 +124,17 @@ def _names(counts: Mapping[str, int]) -> str:
     return ", ".join(first) + (f" and {len(counts) - _MOST_NAMES} more" if len(counts) > _MOST_NAMES else "")
 
 
+def _row(sizes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"quantity": sizes["what"], **{key: value for key, value in sizes.items() if key != "what"}}
+
+
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
     """Bytes and times as people read them."""
-    what = row["what"]
+    what = row["quantity"]
     text = show_bytes if what.endswith("_bytes") else _duration if what.endswith("_s") else _number
     numbers = {name: text(row[name]) for name in _NUMBERS if row[name] is not None}
     name = what.removesuffix("_s").removesuffix("_bytes")
-    return {"what": _TITLES.get(name, name), "jobs": row["jobs"], **numbers}
+    return {"quantity": _TITLES.get(name, name), "jobs": row["jobs"], **numbers}
 
 
 def _duration(value_s: float) -> str:
@@ -140,11 +147,4 @@ def _number(value: float) -> str:
 
 _NUMBERS = ("p5", "p50", "p95", "max", "mean", "total")
 _TITLES = {"gap": "gap between jobs", "map": "time of a map", "reduce": "time of a reduce", "run": "time of a job",
-           "requested": "time asked for"}  # fmt: skip
-_SIZES = (
-    Column("what", ""),
-    Column("jobs", right=True),
-    *(Column(name, title, right=True) for name, title in (
-        ("p5", "5 %"), ("p50", "median"), ("p95", "95 %"), ("max", "most"), ("mean", "mean"), ("total", "sum"),
-    )),
-)  # fmt: skip
+           "requested": "requested time"}  # fmt: skip

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.cli.acting import Duration, Number
-from fawkes.cli.show import Column, output_option, show
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import output_option, show
 from fawkes.cli.simulate import Setting
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
 from fawkes.errors import cut
@@ -41,7 +42,7 @@ class _Factor(click.ParamType[Fraction]):
         except ZeroDivisionError:
             factor = Fraction(0)
         if factor <= 0:
-            self.fail(f"{cut(text)!r} is no factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+            self.fail(f"{cut(text)!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
         if not 1 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
             self.fail(f"{cut(text)!r} is out of range: a factor is from 0.000001 to 1,000,000", param, ctx)
         return factor
@@ -59,9 +60,8 @@ class _Machines(click.ParamType[tuple[int, int]]):
         machines, _, target = str(value).partition(":")
         counts = [int(text) if text.isdecimal() and len(text) < 8 else 0 for text in (machines, target)]
         if not all(1 <= count <= _MOST_MACHINES for count in counts):
-            shown = cut(str(value))
             self.fail(
-                f"{shown!r} are no machines: write those of the trace and the target, such as 600:20, "
+                f"{cut(str(value))!r} is not FROM:TO: write the machines of trace and target, such as 600:20, "
                 f"each at most {_MOST_MACHINES:,}",
                 param,
                 ctx,
@@ -83,7 +83,7 @@ class _Bytes(click.ParamType[int]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if size < 1:
-            self.fail("it must be more than nothing", param, ctx)
+            self.fail("must be greater than 0", param, ctx)
         return size
 
 
@@ -96,8 +96,10 @@ def _changes(function: F) -> F:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--set", "settings", type=Setting(), multiple=True, help="A key of the maker; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to; packed when it ends in .gz.")
+@click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the maker; repeatable.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file; compressed if it ends in .gz."
+)
 @TO
 @SEED
 @FORCE
@@ -120,7 +122,7 @@ def make(
                 {"maker": one.name, "makes": one.title, "keys": {key: entry.help for key, entry in one.keys.items()}}
                 for one in MAKERS.values()
             ],
-            _MAKERS,
+            TABLES["workload make"],
             output,
         )
         return
@@ -132,10 +134,12 @@ def make(
 
 @click.command()
 @_changes
-@click.option("--time", type=_Factor(), default="1", show_default=True, help="Arrivals are multiplied by it.")
-@click.option("--size", type=_Factor(), help="Bytes and tasks are multiplied by it.")
-@click.option("--machines", type=_Machines(), metavar="FROM:TO", help="Sizes by the rules of SWIM, such as 600:20.")
-@click.option("--per-reducer", type=_Bytes(), help="With --machines: reduces by bytes of shuffle and output.")
+@click.option("--time", type=_Factor(), default="1", show_default=True, help="Factor for arrival times.")
+@click.option("--size", type=_Factor(), help="Factor for bytes and tasks.")
+@click.option(
+    "--machines", type=_Machines(), metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20."
+)
+@click.option("--per-reducer", type=_Bytes(), help="With --machines: bytes of shuffle and output per reduce.")
 def scale(
     file: str,
     out: Path,
@@ -148,7 +152,7 @@ def scale(
     machines: tuple[int, int] | None,
     per_reducer: int | None,
 ) -> None:
-    """Change how fast the jobs of FILE come, and how large they are."""
+    """Change the arrival rate and the sizes of the jobs of FILE."""
     from fawkes.workload import operations
 
     if machines is not None and size is not None:
@@ -168,12 +172,12 @@ def scale(
 
 @click.command()
 @_changes
+@click.option("--cycle", type=Duration(), required=True, help="Length of the slices that are folded onto each other.")
+@click.option("--duration", type=Duration(), default="1h", show_default=True, help="Length of the result.")
+@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="Factor for the density of jobs.")
 @click.option(
-    "--cycle", type=Duration(), required=True, help="How long a piece of the trace is that is laid over others."
+    "--starts-after", type=Duration(), default="0s", help="Skip jobs that arrive sooner than this after the first job."
 )
-@click.option("--duration", type=Duration(), default="1h", show_default=True, help="How long the result is.")
-@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="How much denser jobs come.")
-@click.option("--starts-after", type=Duration(), default="0s", help="Leave out what comes sooner after the first job.")
 @SEED
 def fold(
     file: str,
@@ -188,7 +192,7 @@ def fold(
     starts_after: int,
     seed: int,
 ) -> None:
-    """Squeeze FILE into a shorter time as Rumen's Folder does; the same seed takes the same jobs."""
+    """Fold FILE into a shorter time as Rumen's Folder does; the same seed selects the same jobs."""
     from fawkes.workload.folding import fold as folded
 
     _above_nothing("--cycle", cycle)
@@ -209,10 +213,10 @@ def fold(
 
 @click.command()
 @_changes
-@click.option("--jobs", type=click.IntRange(1, 10_000_000), help="How many.")
-@click.option("--share", type=Number(0, 1, min_open=True), help="Or which part, such as 0.1.")
-@click.option("--from", "begin", type=Duration(), help="Only jobs that come so long after the start, or later.")
-@click.option("--until", "end", type=Duration(), help="Only jobs that come earlier after the start.")
+@click.option("--jobs", type=click.IntRange(1, 10_000_000), help="Number of jobs.")
+@click.option("--share", type=Number(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
+@click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
+@click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
 @SEED
 def sample(
     file: str,
@@ -227,7 +231,7 @@ def sample(
     end: int | None,
     seed: int,
 ) -> None:
-    """Take some jobs of FILE: so many, a share, or those of a window of time."""
+    """Select jobs of FILE: a number, a share, or a window of time."""
     from fawkes.workload import operations
 
     if jobs is not None and share is not None:
@@ -246,18 +250,18 @@ def sample(
 
 @click.command()
 @_changes
-@click.option("--spread", type=Duration(), default="0s", help="How far arrivals are moved, earlier or later.")
+@click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
 @click.option(
     "--sizes",
     type=Number(0, 10),
     default=0.0,
-    help="Deviation of the factor, of mean 1, by which sizes change.",
+    help="Standard deviation of the factor for sizes, whose mean is 1.",
 )
 @SEED
 def perturb(
     file: str, out: Path, to: str, form: str | None, force: bool, output: str, spread: int, sizes: float, seed: int
 ) -> None:
-    """Shake the jobs of FILE: when they come, and how large they are."""
+    """Perturb the jobs of FILE: their arrival times and sizes."""
     from fawkes.workload import operations
 
     if not spread and not sizes:
@@ -277,9 +281,9 @@ def perturb(
 @FORCE
 @output_option
 def merge(files: tuple[str, ...], out: Path, to: str, form: str | None, force: bool, output: str) -> None:
-    """Put workloads side by side; with CLUSTER= all jobs of a file are for that MR-cluster.
+    """Merge workloads; with CLUSTER= all jobs of a file are for that MR-cluster.
 
-    Each begins at its own zero of time. When two have the same ids, all ids get the MR-cluster, or the number of the
+    Each keeps its own time zero. If two have the same ids, all ids get the MR-cluster, or the number of the
     file, in front.
     """
     from fawkes.workload import operations
@@ -305,11 +309,4 @@ def _change(
 
 def _above_nothing(option: str, us: int) -> None:
     if us <= 0:
-        raise click.UsageError(f"{option} must be more than nothing.")
-
-
-_MAKERS = (
-    Column("maker"),
-    Column("makes"),
-    Column("keys", "--set", lambda keys: "; ".join(f"{key}: {text}" for key, text in keys.items())),
-)
+        raise click.UsageError(f"{option} must be greater than 0.")

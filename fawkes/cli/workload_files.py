@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fawkes.cli.show import Column, note, show
-from fawkes.units import MOST_SEED, SECOND_US, show_duration
+from fawkes.cli.fields import TABLES
+from fawkes.cli.show import note, show
+from fawkes.cli.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
+from fawkes.units import MOST_SEED, SECOND_US
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
@@ -32,7 +35,7 @@ class _Names(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name; a usage error tells those that there are."""
         if value not in self._names():
-            self.fail(f"{value!r} is none of {', '.join(self._names())}", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(self._names())}", param, ctx)
         return str(value)
 
 
@@ -48,32 +51,38 @@ def _writable() -> tuple[str, ...]:
     return NAMES
 
 
-FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Read as this; else by its content.")
+FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Input format.  [default: detected]")
 TO = click.option(
     "--to",
     type=_Names("format", _writable),
     default="table",
     show_default=True,
-    help="Write table, swim, swf, rumen or sls.",
+    help="Output format: table, swim, swf, rumen or sls.",
 )
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="Where to; packed when it ends in .gz.",
+    help="Output file, compressed if it ends in .gz; - for standard output.",
 )
-FORCE = click.option("--force", is_flag=True, help="Replace what is there.")
-SEED = click.option("--seed", type=click.IntRange(0, MOST_SEED), default=1, show_default=True, help="Of what is drawn.")
+FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
+SEED = click.option("--seed", type=click.IntRange(0, MOST_SEED), default=1, show_default=True, help="Random seed.")
 
 
 def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:
-    """A workload, and a line on stderr for what was left out of it or mended."""
+    """A workload, ``-`` from standard input, and a line on stderr for what was skipped or mended."""
     from fawkes.workload.formats import read_workload
 
-    trace = _of_server(file) if file.startswith(_WEB) else read_workload(Path(file), format=form)
+    if file.startswith(_WEB):
+        trace = _of_server(file)
+    else:
+        with from_stdin(file, "workload") as path:
+            trace = read_workload(path, format=form)
+        if file == STREAM:
+            trace = replace(trace, source=STANDARD_INPUT)
     if not quiet:
-        for what, lines in (("left out", trace.dropped), ("mended", trace.mended)):
+        for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)):
             if lines.total:
                 note(f"{file}: {what} {lines}")
     return trace
@@ -81,8 +90,6 @@ def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:
 
 def _of_server(address: str) -> Trace:
     """The jobs of a JobHistory server, asked one after another."""
-    from dataclasses import replace
-
     from fawkes.live.rest import Deadline, close_session, get_json
     from fawkes.workload.historyserver import NAME, read
 
@@ -95,11 +102,13 @@ def _of_server(address: str) -> Trace:
 
 def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
     """Writes a workload; a row that says what was written. RefusedError when something is there already."""
-    from fawkes.workload.files import refuse_there
     from fawkes.workload.writers import write as written
+    from fawkes.writing import refuse_there
 
-    refuse_there(out, force=force)
-    lost = written(trace, out, to)
+    if str(out) != STREAM:
+        refuse_there(out, force=force)
+    with to_stdout(out) as path:
+        lost = written(trace, path, to)
     for what in lost:
         note(f"{to} cannot hold {what}")
     span_us = trace.jobs[-1].submit_us - trace.jobs[0].submit_us if trace.jobs else 0
@@ -108,21 +117,14 @@ def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
         "format": to,
         "jobs": len(trace.jobs),
         "span_s": span_us / SECOND_US,
-        "left_out": trace.dropped.total,
-        "lost": list(lost),
+        "skipped": trace.dropped.total,
+        "not_written": list(lost),
     }
 
 
 def tell(row: dict[str, Any], output: str) -> None:
-    """The row of what was written, on stdout."""
-    show([row], _COLUMNS, output)
-
-
-_COLUMNS = (
-    Column("file"),
-    Column("format"),
-    Column("jobs", right=True),
-    Column("span_s", "span", lambda value: show_duration(round(value * SECOND_US)), right=True),
-    Column("left_out", "lines left out", right=True),
-    Column("lost", "lost", lambda value: "; ".join(value) or "-"),
-)
+    """The row of what was written, on stdout; a note on stderr when the workload itself went there."""
+    if row["file"] == STREAM:
+        note(f"{row['jobs']} jobs written as {row['format']}")
+        return
+    show([row], TABLES["workload"], output)

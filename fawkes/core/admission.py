@@ -49,7 +49,7 @@ def _is_admitted(state: ClusterState) -> bool:
 def _too_many(draft: Draft, state: ClusterState, promised: int) -> None:
     """A minimum does not fit beside those that are promised, all of them on nodes that may be core nodes."""
     minimum, usable = state.spec.min_nodes, draft.counts.usable_core
-    alert = f"needs {minimum} nodes; {promised} of {usable} are promised to others"
+    alert = f"needs {minimum} nodes; {promised} of {usable} nodes are promised to other MR-clusters"
     if state.alert != alert or state.life is not ClusterLife.WAITING:
         draft.put_cluster(replace(state, life=ClusterLife.WAITING, alert=alert))
         draft.say("waits-infeasible", cluster=state.id, minimum=minimum, promised=promised, usable=usable)
@@ -132,7 +132,9 @@ def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
     """An MR-cluster is admitted and waits for its nodes; the alert says how many are not even on their way."""
     alert = ""
     if lacking > 0:
-        alert = f"waits for {lacking} more nodes" + (f"; no moves: {draft.paused}" if draft.paused else "")
+        alert = f"waits for {lacking} more nodes" + (
+            f"; voluntary moves are stopped: {draft.paused}" if draft.paused else ""
+        )
         if state.alert != alert:
             draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
     if not _is_admitted(state) or state.alert != alert:

@@ -14,7 +14,7 @@ from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
 
 #: a shell adds this to the number of the signal that ended a command
 _SIGNALS = 128
-_CLIENT_GONE = "its client is gone"
+_LAUNCHER_GONE = "its launcher is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,14 @@ def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
 def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> Verdict | None:
     """A client left no result; one that was never begun is begun when its deadline has passed."""
     if not applications:
-        return Verdict(Progress.FAILED, f"{_CLIENT_GONE}, and YARN knows nothing of it") if began else None
+        return Verdict(Progress.FAILED, f"{_LAUNCHER_GONE}, and YARN has no application of it") if began else None
     if _all_succeeded(applications):
         if not seen.own:
             return Verdict(Progress.SUCCEEDED)
-        return Verdict(Progress.FAILED, f"{_CLIENT_GONE}; the {len(applications)} applications that it ran have ended")
-    return Verdict(Progress.FAILED, seen.words or applications[-1].said or _CLIENT_GONE)
+        return Verdict(
+            Progress.FAILED, f"{_LAUNCHER_GONE}; the {len(applications)} applications that it ran have ended"
+        )
+    return Verdict(Progress.FAILED, seen.words or applications[-1].said or _LAUNCHER_GONE)
 
 
 def _all_succeeded(applications: Sequence[AppSeen]) -> bool:

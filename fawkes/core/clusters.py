@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import backoff, jobs, release
+from fawkes.core import alerts, backoff, jobs, release
 from fawkes.core.admission import admit, deploy_without
+from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Membership, Retire, Survey
@@ -15,9 +16,6 @@ from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
-
-#: how an alert begins that the next member list ends
-_MEMBERS = "the masters do not know their members yet"
 
 
 def nodes_changed(draft: Draft) -> None:
@@ -49,7 +47,7 @@ def answered(draft: Draft, event: Done | Failed) -> None:
         _not_reached(draft, cluster, pending, event)
     elif kind is Key.MEMBERSHIP:
         draft.settle(event.effect)
-        if cluster.alert.startswith(_MEMBERS) and cluster.active:
+        if alerts.about(cluster, Kind.MEMBERS) and cluster.active:
             draft.put_cluster(replace(cluster, alert=""))
     else:
         draft.settle(event.effect)
@@ -91,7 +89,7 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
     draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **event.facts)
-    draft.put_cluster(replace(cluster, alert=f"{_MEMBERS}: {event.error}" if members else event.error))
+    draft.put_cluster(replace(cluster, alert=alerts.text(Kind.MEMBERS, event.error) if members else event.error))
     refused = event.facts.get("refused")
     if stage is ClusterLife.DEPLOYING and isinstance(refused, str) and deploy_without(draft, cluster, NodeId(refused)):
         return
@@ -105,7 +103,7 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, f"{cluster.id} could not be brought up: {error}")
+        jobs.cancel(draft, job, f"{cluster.id} could not be deployed: {error}")
     draft.say("gave-up", cluster=cluster.id, error=error)
     release.retire(draft, replace(cluster, failed=error))
 

@@ -33,19 +33,19 @@ def broken(state: State) -> list[str]:
         if c.life in WITH_MASTERS and core < c.spec.min_nodes:
             found.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
         if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
-            found.append(f"{c.id}: its master {c.master} is not its node")
+            found.append(f"{c.id}: its master {c.master} does not belong to it")
     found += [f"{job.id} belongs to {job.cluster}, which is gone" for job in state.jobs.values() if _stray(state, job)]
     if state.closing is not None and state.closing.agreed:
         going = (ClusterLife.SAVING, ClusterLife.RETIRING)
         found += [
-            f"the pool is given back, but {c.id} is {c.life}" for c in state.clusters.values() if c.life not in going
+            f"the pool is released, but {c.id} is {c.life}" for c in state.clusters.values() if c.life not in going
         ]
     weights = state.last_tick.weights
     if weights and not isclose(fsum(weights.values()), 1.0):
         found.append(f"the weights sum to {fsum(weights.values())}")
     if state.rules is None or not state.rules.shadow:
         late = (p for p in state.pending.values() if p.deadline_us < state.now_us)
-        found += [f"{p.key} is pending since the past" for p in late]
+        found += [f"the deadline of {p.key} has passed" for p in late]
     return found
 
 
@@ -101,7 +101,7 @@ def _node(view: View, state: NodeState) -> str:
     if not owned and state.life in HELD - {NodeLife.LOST}:
         return f"{name} is {state.life} and belongs to nobody"
     if state.life is NodeLife.FREE and state.kept_out:
-        return f"{name} is free, but kept out: {state.keep_out or 'unlisted'}"
+        return f"{name} is free although it is kept out: {state.keep_out or 'unlisted'}"
     return ""
 
 
@@ -143,7 +143,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
     if old.owner is not None and new.owner not in (None, old.owner):
         return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
     if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
-        return [f"{name} would be handed over without a generation of its own"]
+        return [f"{name} would be handed over without a new generation"]
     return []
 
 

@@ -44,7 +44,7 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
     elif cluster.idle_us is not None:
-        draft.put_cluster(replace(alerts.ended(cluster, alerts.IDLE), idle_us=None))
+        draft.put_cluster(replace(alerts.ended(cluster, alerts.Kind.IDLE), idle_us=None))
     draft.reply(event.ask, job=spec.id)
     release(draft, spec.cluster)
 

@@ -157,7 +157,7 @@ def host_late(draft: Draft, state: NodeState) -> None:
     if pending is None:
         return
     if _may_be_given_up(draft, state):
-        _join_failed(draft, state, "it did not serve in time")
+        _join_failed(draft, state, "it did not come into service in time")
     elif state.life in _WORKED_ON and pending.effect is not None:
         _again(draft, pending, tries=pending.tries + 1)
     else:

@@ -155,16 +155,16 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
     if blocks is None or not blocks.known:
         return progress(blocks)
     if blocks.asked_us <= since_us:
-        return "the NameNode has not been asked about its blocks since"
+        return "there is no newer report of the NameNode on its blocks yet"
     if blocks.at_risk_files:
-        return f"too few replicas elsewhere of {_named(blocks.at_risk, blocks.at_risk_files)}"
+        return f"too few replicas on other nodes: {_named(blocks.at_risk, blocks.at_risk_files)}"
     before = dict(map(missing_blocks, proof.missing_before or ()))
     lost = [name for name in blocks.missing if (one := missing_blocks(name))[1] > before.get(one[0], 0)]
     if lost:
-        known = "" if proof.missing_before is not None else "; whether they were missing before is not known"
-        return f"no live node has all blocks of {_named(lost, len(lost))}{known}"
+        known = "" if proof.missing_before is not None else "; it is not known whether they were missing before"
+        return f"blocks are on no live node: {_named(lost, len(lost))}{known}"
     if blocks.missing_files > len(blocks.missing):
-        return f"{blocks.missing_files} files have missing blocks: too many to tell which were missing before"
+        return f"{blocks.missing_files} files have missing blocks, too many to know which were missing before"
     return ""
 
 
@@ -178,24 +178,24 @@ def not_proven(sight: Sight, proof: Proof, *, since_us: int) -> str:
     why = unsafe(sight.blocks, proof, since_us=since_us)
     if not why and sight.stored in UNHEARD and sight.blocks is not None and sight.blocks.unheard_files:
         # What was on it is not listed any more, and the nodes that are may have died a moment ago as well.
-        return f"no sound node has {_named(sight.blocks.unheard, sight.blocks.unheard_files)}"
+        return f"no healthy node has {_named(sight.blocks.unheard, sight.blocks.unheard_files)}"
     return why
 
 
 def progress(blocks: Blocks | None) -> str:
     """What HDFS says of a node that is still leaving, in words."""
     if blocks is None:
-        return "what is on it is not known: the NameNode has not been asked yet"
+        return "its blocks are not known: there is no report of the NameNode yet"
     if blocks.why:
         return blocks.why
     if blocks.open_blocks:
-        return f"{blocks.open_blocks} blocks of open files have too few replicas elsewhere"
+        return f"{blocks.open_blocks} blocks of open files have too few replicas on other nodes"
     if blocks.too_few is None or blocks.only_here is None:
-        return "what is on it is not known: the NameNode gives no figures"
+        return "its blocks are not known: the NameNode reports no counts"
     if not blocks.too_few and not blocks.only_here:
-        return f"HDFS has not looked through its {_count(blocks.listed)} blocks yet"
+        return f"HDFS has not checked its {_count(blocks.listed)} blocks yet"
     return (
-        f"of its {_count(blocks.listed)} blocks {blocks.too_few} have too few replicas elsewhere, "
+        f"of its {_count(blocks.listed)} blocks {blocks.too_few} have too few replicas on other nodes, "
         f"{blocks.only_here} have none in service"
     )
 
@@ -205,11 +205,11 @@ def cannot_end(blocks: Blocks | None, replication: int) -> str:
     if blocks is None or blocks.staying is None:
         return ""
     if blocks.staying < replication:
-        return f"this drain cannot end: {blocks.staying} DataNodes stay for {replication} replicas of each block"
+        return f"this drain cannot end: the replication is {replication}, but only {blocks.staying} DataNodes stay"
     if blocks.stored_bytes is not None and blocks.free_bytes is not None and blocks.stored_bytes > blocks.free_bytes:
         return (
-            f"this drain cannot end: {show_bytes(blocks.stored_bytes)} lie on it, "
-            f"and {show_bytes(blocks.free_bytes)} are free on the DataNodes that stay"
+            f"this drain cannot end: the node stores {show_bytes(blocks.stored_bytes)}, "
+            f"but only {show_bytes(blocks.free_bytes)} are free on the DataNodes that stay"
         )
     return ""
 

@@ -8,6 +8,7 @@ from math import fsum
 from typing import NamedTuple
 
 from fawkes.core import alerts, jobs
+from fawkes.core.alerts import Kind
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
@@ -32,7 +33,7 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     latest = draft.view.latest(cluster.id)
     seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
     if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        alert = f"{alerts.UNREADABLE}: {reading.error}"
+        alert = alerts.text(Kind.UNREADABLE, reading.error)
         draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=alert))
         draft.say("unreadable", cluster=cluster.id, error=reading.error)
 
@@ -58,13 +59,13 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
 def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None) -> str:
     """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
     passed = (
-        (alerts.UNREADABLE, True),
-        (alerts.MISSING, reading.missing_blocks == 0),
-        (alerts.IDLE, idle_us != cluster.idle_us),
+        (Kind.UNREADABLE, True),
+        (Kind.MISSING, reading.missing_blocks == 0),
+        (Kind.IDLE, idle_us != cluster.idle_us),
     )
-    alert = "" if any(ended and cluster.alert.startswith(begin) for begin, ended in passed) else cluster.alert
-    if reading.missing_blocks and (not alert or alert.startswith(alerts.MISSING)):
-        return f"{alerts.MISSING}: {reading.missing_blocks}. `hdfs fsck /` names the files"
+    alert = "" if any(ended and alerts.about(cluster, kind) for kind, ended in passed) else cluster.alert
+    if reading.missing_blocks and (not alert or alerts.about(cluster, Kind.MISSING)):
+        return alerts.text(Kind.MISSING, f"{reading.missing_blocks}. `hdfs fsck /` names the files")
     return alert
 
 

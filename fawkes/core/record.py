@@ -106,7 +106,7 @@ def loads(text: str) -> Plain:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise RecordError(f"is no JSON: {error}") from None
+        raise RecordError(f"is not JSON: {error}") from None
 
 
 class Coder(NamedTuple):
@@ -172,7 +172,7 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, str):
         return str(value)
-    raise _refuse(value, "a text")
+    raise _refuse(value, "a string")
 
 
 def _real(value: Any) -> float:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import alerts, jobs
+from fawkes.core import jobs
+from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
@@ -22,7 +23,7 @@ _RELEASE, _IDLE, _DOWN = "release", "idle", "down"
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
     "foreign-applications": "it runs applications that were not submitted to Fawkes",
-    "survey-failed": "it is not known what lies in its HDFS and what runs on it",
+    "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
 _NAMED = 5
@@ -90,7 +91,7 @@ def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
 
 def unanswered(draft: Draft, cluster: ClusterState, effect: Survey) -> None:
     """Nothing was heard of a survey in time."""
-    error = "the masters did not say in time what is in HDFS and what runs"
+    error = "its masters did not report its data and applications in time"
     surveyed(draft, cluster, effect, Failed(at_us=draft.at_us, effect=effect.key, version=effect.version, error=error))
 
 
@@ -125,7 +126,7 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"{alerts.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
+    alert = f"{Kind.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
     draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
 
 
@@ -160,7 +161,7 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) ->
     if cluster.life is ClusterLife.RETIRING or (cluster.life is ClusterLife.SAVING and not discard):
         return
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, "its MR-cluster is given back")
+        jobs.cancel(draft, job, "its MR-cluster is being released")
     draft.say("released", cluster=cluster.id, by=by, discard=discard)
     match cluster.life:
         case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:

@@ -109,5 +109,5 @@ def _why(state: NodeState) -> str:
 
 def _waits(cluster: ClusterState, missing: int) -> str:
     if missing > 0:
-        return f"leaves once {cluster.id} has another core node: no node that may be one is free yet"
-    return f"leaves once {cluster.spec.min_nodes} other core nodes of {cluster.id} serve"
+        return f"leaves once {cluster.id} has another core node, but no node that may be a core node is free yet"
+    return f"leaves once {cluster.spec.min_nodes} other core nodes of {cluster.id} are in service"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts
+from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
@@ -20,8 +21,6 @@ from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
 _GONE = frozenset({Compute.LEFT, Compute.LOST})
-#: why a cluster's alert is about its silent masters
-SILENT = "its masters do not answer"
 
 
 def masters_seen(draft: Draft, event: MastersSeen) -> None:
@@ -35,7 +34,7 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
     key = Key.SILENT.of(cluster.id)
     if not event.error:
         draft.settle(key)
-        if cluster.alert.startswith(SILENT):
+        if alerts.about(cluster, Kind.SILENT):
             draft.put_cluster(replace(cluster, alert=""))
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
@@ -52,10 +51,12 @@ def silent_for_long(draft: Draft, name: str) -> None:
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None:
         return
-    draft.put_cluster(replace(cluster, alert=f"{SILENT}: they are started again as soon as their node answers"))
+    draft.put_cluster(
+        replace(cluster, alert=alerts.text(Kind.SILENT, "they will be restarted as soon as their node answers"))
+    )
     master = draft.node(cluster.master)
     if master.life is NodeLife.SERVING:
-        lost(draft, master, SILENT)
+        lost(draft, master, Kind.SILENT.value)
 
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:
@@ -154,7 +155,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
 def _not_safe(state: NodeState, sight: Sight) -> str:
     """Why a leaving node must keep its data; empty when it was proven to be elsewhere."""
     if sight.stored is Stored.IN_SERVICE:
-        return "the NameNode does not know yet that it leaves"
+        return "the NameNode does not know yet that it is leaving"
     return not_proven(sight, Proof(state.missing_before), since_us=state.since_us - 1)
 
 
@@ -240,7 +241,7 @@ def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
         _told_again(draft, state, "is not evacuating")
     elif sight.stored in UNHEARD:
         why = _not_safe(state, sight)
-        gone = lost(draft, state, f"it died while it left, and {why}")
+        gone = lost(draft, state, f"it died while it was leaving, and {why}")
         _cluster_alert(draft, gone, gone.alert)
     else:
         _held(draft, state, _why_held(draft, state, sight))

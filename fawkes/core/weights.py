@@ -74,10 +74,10 @@ def _in_words(error: Exception) -> str:
 
 def _demand(answer: object) -> float:
     if isinstance(answer, bool) or not isinstance(answer, (int, float)):
-        raise ValueError(f"{answer!r} is no number")
+        raise ValueError(f"{answer!r} is not a number")
     value = float(answer)
     if not isfinite(value) or value < 0:
-        raise ValueError(f"{answer} is no demand: a finite number of at least 0 is")
+        raise ValueError(f"{answer} is not a demand, which must be a finite number of at least 0")
     return value
 
 
@@ -91,7 +91,7 @@ def _plain(value: Plain, depth: int = 0) -> Plain:
         return {key: _plain(each, depth + 1) for key, each in value.items()}
     if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
         return value
-    raise ValueError(f"the memory holds {value!r}: plain data is numbers, texts, lists and mappings of them")
+    raise ValueError(f"the memory holds {value!r}; it may hold only numbers, strings, lists and mappings")
 
 
 def weights(values: Mapping[ClusterId, float]) -> dict[ClusterId, float]:

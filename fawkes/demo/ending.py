@@ -13,8 +13,9 @@ from fawkes.demo.results import Compared
 from fawkes.demo.results import compared as compared_of
 from fawkes.report import history
 from fawkes.report.explain import grouped
+from fawkes.report.facts import fold
 from fawkes.report.history import Move
-from fawkes.report.sentences import fold, sentence
+from fawkes.report.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 from fawkes.workload.story import Point, points
@@ -69,7 +70,7 @@ def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]
     ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
     found: dict[str, list[str]] = {}
     for name in (one.spec.id for one in workload.jobs):
-        way = ways.get(name, "not there: never submitted")
+        way = ways.get(name, "missing: never submitted")
         if way != JobLife.SUCCEEDED:
             found.setdefault(way, []).append(name)
     for way, names in found.items():
@@ -94,8 +95,8 @@ def _job_row(job: JobState, start_us: int) -> Row:
     return {
         "job": job.id,
         "cluster": job.cluster,
-        "result": job.life.value,
-        "attempts": job.attempt,
+        "state": job.life.value,
+        "attempt": job.attempt,
         "submitted_s": _seconds(job.submitted_us - start_us),
         "wait_s": _seconds(job.wait_us),
         "run_s": _seconds(job.run_us),
@@ -117,9 +118,9 @@ def _move_rows(moves: Sequence[Move], start_us: int) -> Iterator[Row]:
         yield {
             "begun_us": first.begun_us,
             "at_s": _seconds(first.begun_us - start_us),
-            "nodes": fold(sorted(move.node for move in alike)),
-            "source": first.source or None,
-            "target": first.target or None,
+            "node_set": fold(sorted(move.node for move in alike)),
+            "from_cluster": first.source or None,
+            "to_cluster": first.target or None,
             "role": first.role,
             "took_s": _seconds(max(ended) - first.begun_us) if len(ended) == len(alike) else None,
             "why": "; then ".join(dict.fromkeys(_reasons(alike))),

@@ -40,7 +40,7 @@ def own_folder(folder: Path) -> Iterator[Path]:
     mark = folder / MARK
     if folder.exists() and not mark.exists() and any(folder.iterdir()):
         raise RefusedError(
-            "this folder is not empty and not a demo's, so it is left alone",
+            "this folder is not empty and is not from a demo, so it was not touched",
             where=str(folder),
             hint="Name another: fawkes demo --site DIR",
         )

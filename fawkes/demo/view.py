@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fawkes.cli.show import console, note
+from fawkes.cli.show import console, note, quiet
 from fawkes.ports import Entry
 from fawkes.report.explain import lines_of
 from fawkes.units import SECOND_US
@@ -39,6 +39,9 @@ def news(entry: Entry) -> list[str]:
 def watched(state: Path) -> Iterator[None]:
     """Show what a controller writes into the ledger of a state folder, from now until the end of the block."""
     out = console(stderr=True)
+    if quiet():
+        yield
+        return
     if not out.is_terminal:
         with _following(state, lambda reader, lines: note("\n".join(lines)) if lines else None):
             yield
@@ -50,13 +53,13 @@ def watched(state: Path) -> Iterator[None]:
 
         def draw(reader: LedgerReader, lines: list[str]) -> None:
             latest.extend(lines)
-            live.update(_board(reader, list(latest)), refresh=True)
+            live.update(_board(reader, list(latest), out.width), refresh=True)
 
         with _following(state, draw):
             yield
 
 
-def _board(reader: LedgerReader, latest: list[str]) -> RenderableType:
+def _board(reader: LedgerReader, latest: list[str], width: int) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -68,7 +71,7 @@ def _board(reader: LedgerReader, latest: list[str]) -> RenderableType:
     balance = Text(
         f"discrimination {facts['raw']:.3g} against tau {facts['tau']:.3g}" if facts else "no tick yet", style="bold"
     )
-    return Group(board(pool, cluster_rows(reader)), balance, *(Text(line, no_wrap=True) for line in latest))
+    return Group(board(pool, cluster_rows(reader), width), balance, *(Text(line, no_wrap=True) for line in latest))
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def _opens(jar: Path) -> bool:
 
 def _absent(wanted: Wanted) -> UserError:
     return UserError(
-        f"{wanted.title} is not in the cache (or not whole, or made by another version of Fawkes)",
+        f"{wanted.title} is not in the cache (or is incomplete there, or was made by another version of Fawkes)",
         where=str(folder_of(wanted)),
         hint=f"`fawkes dist get {wanted.asked}` makes it",
     )
@@ -220,8 +220,8 @@ def _check_jars(made: Path, wanted: Wanted) -> None:
     local = [str(path) for fault in found if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
     hint = f"Delete {', '.join(local[:5])} and try again" if local else "Look at the repository that Maven uses"
     raise FawkesError(
-        f"what Maven resolved is not the {wanted.title} that Fawkes knows: {rows}{more}",
-        hint=f"{hint}; if it comes again, the repository hands out other files than Maven Central",
+        f"Maven resolved other files than those of the {wanted.title} that Fawkes knows: {rows}{more}",
+        hint=f"{hint}; if this happens again, the repository has other files than Maven Central",
     )
 
 

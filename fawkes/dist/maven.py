@@ -117,7 +117,7 @@ def _told(heard: list[str]) -> str:
     """The lines that matter: Maven's first complaints without its advertising, else the last that it said."""
     errors = [line for line in heard if line.startswith("[ERROR]") and not _EMPTY_TALK.match(line)]
     lines = [line.removesuffix(" -> [Help 1]") for line in errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]]
-    return "\n    ".join(lines) or "it said nothing"
+    return "\n    ".join(lines) or "it reported nothing"
 
 
 def _advice(heard: list[str]) -> str:

@@ -142,6 +142,6 @@ def pin(version: str) -> Pin:
     if found is None:
         raise UserError(
             f"Hadoop {version!r} is not a version that Fawkes can get",
-            hint=f"Known are {', '.join(PINS)}; any other release serves as a folder that the site has",
+            hint=f"Known are {', '.join(PINS)}; to use another release, name its folder on the nodes",
         )
     return found

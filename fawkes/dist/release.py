@@ -260,7 +260,7 @@ def _described(root: str, text: str) -> Release:
         raise UserError(
             "not the description of a release",
             where=where,
-            hint="`fawkes dist get --again` makes the release anew",
+            hint="`fawkes dist get --again` makes the release again",
         ) from error
     raise UserError(
         f"the release has layout {layout!r}, this version of Fawkes knows {_LAYOUT}",

@@ -53,7 +53,7 @@ def ask(
 def release_on(shell: RemoteShell, host: str, root: str) -> Release:
     """The release that a node has in the folder ``root``; HostError when there is none."""
     script = Script.of(_LISTING, root=root, folders=LISTING_FOLDERS, description=DESCRIPTION)
-    facts = ask(shell, host, script, doing=f"looking at {root}")
+    facts = ask(shell, host, script, doing=f"reading {root}")
     description = "\n".join(facts.all("line")) if "line" in facts else None
     try:
         return Release.from_listing(root, facts.all("name"), description)

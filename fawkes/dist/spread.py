@@ -48,7 +48,7 @@ class Spread:
                 "bringing a release to the nodes",
                 done=len(self.roots),
                 failed={host: error.what for host, error in self.failed.items()},
-                hint="Run it again: hosts that have it are left alone",
+                hint="Run it again; hosts that already have it are skipped",
             )
 
 
@@ -198,11 +198,16 @@ for place in "$dir/$name" "$dir/$name-$tag"; do
     fi
     [ -n "$target" ] || [ -e "$place" ] || target=$place
 done
-[ -n "$target" ] || { echo "$dir/$name-$tag is in the way: its files are not those that its name tells" >&2; exit 1; }
+[ -n "$target" ] || { echo "$dir/$name-$tag is in the way: its files do not match its name" >&2; exit 1; }
 if [ -z "$state" ]; then
     claim=$dir/.$name.claim-$token
     if mkdir "$claim" 2>/dev/null; then
         state=claimed
+        # Another host may have brought it, and given up its claim, since the look above.
+        if has_manifest "$target" && whole "$target" >/dev/null 2>&1; then
+            rmdir "$claim"
+            state=there
+        fi
     elif [ -d "$claim" ]; then
         state=waits
     else
@@ -227,5 +232,5 @@ if has_manifest "$target" && ! whole "$target" >/dev/null 2>&1; then
     mv -T "$target" "$part/old" || exit 73
 fi
 mv -T "$part/new" "$target" 2>/dev/null || has_manifest "$target" ||
-    { echo "$target came into the way while it was copied" >&2; exit 1; }
+    { echo "$target appeared while it was being copied" >&2; exit 1; }
 """

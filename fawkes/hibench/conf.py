@@ -88,7 +88,7 @@ class Conf:
         """The same as a whole number."""
         text = self.text(key)
         if not text.isdecimal():
-            raise ConfigError(f"{text!r} is no whole number", file=str(self._place(key)), key=key)
+            raise ConfigError(f"{text!r} is not a whole number", file=str(self._place(key)), key=key)
         return int(text)
 
     @property
@@ -145,7 +145,7 @@ class Conf:
         if default and default != [":_", ""]:
             return default[1]
         raise ConfigError(
-            f"${{{name}}} is nowhere given",
+            f"${{{name}}} is not defined",
             file=str(self._place(key)),
             key=key,
             hint=did_you_mean(name, self.values),
@@ -160,7 +160,7 @@ def read_checkout(folder: Path, workload: str, given: Mapping[str, str] | None =
     """
     conf = folder / "conf"
     if not (conf / "hibench.conf").is_file():
-        raise UserError("this is no HiBench checkout", where=str(folder), hint="It would have conf/hibench.conf")
+        raise UserError("this is not a HiBench checkout", where=str(folder), hint="It would have conf/hibench.conf")
     own = conf / "workloads" / f"{workload}.conf"
     if not own.is_file():
         known = sorted(

@@ -106,7 +106,7 @@ def of_size(name: str, size_bytes: int, *, iterations: int | None = None, dimens
     _workload(name)
     unit = _unit_bytes(name, dimensions)
     if size_bytes < unit:
-        raise UserError(f"{size_bytes} bytes are no input for {name}", hint=f"It needs {unit} bytes at least")
+        raise UserError(f"{size_bytes} bytes are too little input for {name}", hint=f"It needs {unit} bytes or more")
     default = 1 if name not in _CODES else round(APPLICATIONS[_CODES[name]].iterations.value)
     return Program(
         name=name,
@@ -168,7 +168,7 @@ def load_programs(path: Path) -> tuple[Program, ...]:
     found = []
     for number, table in enumerate(load_file(ProgramsFile, path).program, 1):
         if (table.profile is None) == (table.size is None):
-            faults.add("give profile or size, one of them", f"program[#{number}]", 'size = "1GB", or profile = "small"')
+            faults.add("give either profile or size", f"program[#{number}]", 'size = "1GB", or profile = "small"')
             continue
         try:
             found.append(_of_table(table))

@@ -114,6 +114,8 @@ def read(file: Path) -> list[Row]:
             rows.append(Row(kind, f"{date} {time}", int(size), float(duration), int(throughput), int(each)))
         except ValueError:
             raise ConfigError(
-                f"{text.strip()!r} is no line of a report", file=f"{file}:{number}", hint=f"It has {' '.join(_TITLES)}"
+                f"{text.strip()!r} is not a line of a report",
+                file=f"{file}:{number}",
+                hint=f"It has {' '.join(_TITLES)}",
             ) from None
     return rows

@@ -79,9 +79,9 @@ class Line:
         except TimeoutError as error:
             raise DeadlineError(f"the lab did not answer within {_LIMIT_S:.0f} s to {verb!r}") from error
         except OSError as error:
-            raise NoWardenError("the lab went away") from error
+            raise NoWardenError("the lab has ended") from error
         if not answer:
-            raise NoWardenError("the lab went away")
+            raise NoWardenError("the lab has ended")
         data = json.loads(answer)
         if "error" in data:
             raise error_from_data(data)
@@ -114,5 +114,5 @@ def answer_one(listener: socket.socket, do: Callable[[str, str], Any]) -> None:
             data = error_as_data(error)
         except Exception as error:
             # The warden must live on whatever happens: its end would be the end of all hosts.
-            data = error_as_data(BrokenError(f"the lab could not do {line.strip()}: {error!r}"))
+            data = error_as_data(BrokenError(f"the lab failed to carry out {line.strip()}: {error!r}"))
         connection.sendall(json.dumps(data).encode() + b"\n")

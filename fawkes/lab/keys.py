@@ -33,7 +33,7 @@ def user_key(file: Path) -> KeyPair:
     try:
         key = serialization.load_ssh_private_key(text.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise UserError(f"this is no private key that a lab can use ({error})", where=str(file)) from error
+        raise UserError(f"this is not a private key that a lab can use ({error})", where=str(file)) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise UserError("this private key is not of the kind ed25519", where=str(file))
     return KeyPair(text, _pair(key).public)

@@ -207,7 +207,7 @@ def down(name: str) -> bool:
         return False
     warden = _warden(folder)
     if warden == _FIRST_PROCESS:
-        raise RefusedError("a lab cannot be taken down from inside", hint="Type this outside of `fawkes lab exec`")
+        raise RefusedError("a lab cannot be taken down from inside it", hint="Type this outside of `fawkes lab exec`")
     if warden is not None:
         _end(warden)
     with folder.locked(wait_s=_DOWN_LIMIT_S) as lock:

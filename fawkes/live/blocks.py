@@ -86,7 +86,7 @@ def report(
     found: dict[NodeId, Blocks] = {}
     try:
         if hdfs.safe_mode != "":
-            why = "whether HDFS is in safe mode is not known" if hdfs.safe_mode is None else "HDFS is in safe mode"
+            why = "it is not known whether HDFS is in safe mode" if hdfs.safe_mode is None else "HDFS is in safe mode"
             raise UnreadableError(masters.namenode, f"{why}: {hdfs.safe_mode}" if hdfs.safe_mode else why)
         # One that the NameNode does not list has no address by which a block could name it.
         addresses = {node: hdfs.nodes[node].address if node in hdfs.nodes else f"unlisted {node}" for node in nodes}

@@ -108,7 +108,7 @@ class Examination:
         script = steps.linger() + reading(_PUT_TOKEN, work=work, node=node.name, token=self._token(node))
         script += steps.check(work, java_home=node.java_home or "", ports=ports, names=names)
         try:
-            facts = self._fleet.run(node.name, script, _LOOK_S).check("looking at the node")
+            facts = self._fleet.run(node.name, script, _LOOK_S).check("checking the node")
             return self._java(Seen(node=node, facts=facts, clock_us=self._clock(node.name)))
         except HostError as error:
             return Seen(node=node, error=error)
@@ -150,7 +150,7 @@ class Examination:
         if pid is not None and since is not None:
             script += steps.lingers(pid, since)
         try:
-            facts = self._fleet.run(node.name, script, _LOOK_S).check("looking again")
+            facts = self._fleet.run(node.name, script, _LOOK_S).check("checking again")
             shell_us = self._shell_us(node.name)
         except HostError as error:
             return replace(seen, error=error)

@@ -136,8 +136,8 @@ class ControlServer:
             return answer.result(self._answer_within_s)
         except TimeoutError:
             raise DeadlineError(
-                f"the controller took /{verb} but did not answer within {self._answer_within_s:g} s",
-                hint="It may still do it: look with `fawkes status` before you ask again",
+                f"the controller accepted /{verb} but did not answer within {self._answer_within_s:g} s",
+                hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except CancelledError:
             raise _stopping() from None
@@ -149,7 +149,7 @@ class ControlServer:
         """What the live world answers to ``GET /name``; UserError for a name that there is not."""
         query = self._query.get(name)
         if query is None:
-            raise UserError(f"nothing is called /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
+            raise UserError(f"there is no query /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
         return query(parameters)
 
     def stop(self, by: str) -> None:
@@ -160,7 +160,7 @@ class ControlServer:
         """RefusedError unless this peer may act."""
         if not may_act(peer, os.geteuid()):
             raise RefusedError(
-                f"{peer.name} may not command this controller", hint="These may: root, the user that it runs as"
+                f"{peer.name} may not command this controller", hint="Only root and the user that it runs as may do so"
             )
 
 
@@ -183,7 +183,7 @@ def _clear_away(folder: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(kind):
-        raise RefusedError("there is a file where the control socket goes", where=str(path), hint="Move it away")
+        raise RefusedError("this file is in the place of the control socket", where=str(path), hint="Move it away")
     with reachable(folder) as address, socket(AF_UNIX, SOCK_STREAM) as probe:
         try:
             probe.connect(address)
@@ -259,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
             control.stop(by)
             return
         if verb not in ASKS:
-            raise UserError(f"nothing is called /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
+            raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
         reply = control.ask(verb, body, by)
         refused = None
         if reply.refused is not None:
@@ -270,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit():
-            raise UserError("Content-Length is missing or no number")
+            raise UserError("Content-Length is missing or not a number")
         if int(length) > MOST_BODY_BYTES:
             raise UserError(f"a body of {int(length)} bytes is too long", hint=f"At most {MOST_BODY_BYTES}")
         body = self.rfile.read(int(length))

@@ -294,7 +294,7 @@ class Controller:
 
     def _stop(self, world: LiveWorld, why: str, *, for_good: bool = False) -> None:
         self._for_good = for_good
-        rest = "" if for_good else "; nodes, MR-clusters and jobs go on, `fawkes run` takes them up again"
+        rest = "" if for_good else "; nodes, MR-clusters and jobs keep running, and `fawkes run` controls them again"
         self._say(f"stopping{' for good' * for_good}: {why}{rest}")
         world.stop()
 
@@ -304,11 +304,11 @@ class Controller:
         scripts = {node: lease.forget(ground.lease(node, ClusterId(""), 0)) for node in free}
         for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
             if isinstance(outcome, FawkesError):
-                _log.warning("%s keeps the name of the pool: %s", node, outcome)
+                _log.warning("%s still has the lease of the pool: %s", node, outcome)
 
     def _ended(self, by: str) -> None:
         if self._world is not None:
-            self._stop(self._world, f"{by} gave the pool back, and every node is clean", for_good=True)
+            self._stop(self._world, f"{by} released the whole pool, and every node is clean", for_good=True)
 
     def _reply(self, effect: Reply) -> None:
         if self._control_server is not None:
@@ -316,7 +316,7 @@ class Controller:
 
     def _held_up(self, error: FullError) -> None:
         if self._control_server is not None:
-            hint = "Free some space. What you asked for may be done then: look with `fawkes status`"
+            hint = "Free some space. Fawkes may then still do what you asked for: check with `fawkes status`"
             self._control_server.hold_up(FullError(f"not stored yet: {error.what}", where=error.where, hint=hint))
 
     def _refused(self, error: FawkesError) -> None:
@@ -336,5 +336,5 @@ def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
 def _survey(clusters: Clusters, setup: Setup, effect: Survey) -> Facts:
     cluster = clusters.get(effect.cluster)
     if cluster is None:
-        raise FawkesError("it has no masters that could say what is in HDFS", where=effect.cluster)
+        raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
     return survey(cluster, setup)

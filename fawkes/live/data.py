@@ -59,7 +59,7 @@ def mark_active(masters: MasterAddresses) -> int:
     """Keep in HDFS what it holds at the end of loading; the bytes. What comes later is output (`live.measure`)."""
     used = storage(masters, Deadline.after(_ASK_S)).used_bytes
     if used is None:
-        raise FawkesError("the NameNode does not say how much HDFS holds", where=masters.namenode)
+        raise FawkesError("the NameNode does not report the capacity of HDFS", where=masters.namenode)
     Hdfs.of(masters).set_mark(used)
     return used
 
@@ -168,8 +168,8 @@ class Load:
         need = int(size * self.replication * _SPARE)
         if need > found.free_bytes:
             raise FawkesError(
-                f"{show_bytes(need)} ({self.replication} replicas) are needed and {show_bytes(found.free_bytes)} of "
-                f"{self.storage_type} volumes are free on the core nodes",
+                f"the data needs {show_bytes(need)} ({self.replication} replicas), but only "
+                f"{show_bytes(found.free_bytes)} on {self.storage_type} volumes of the core nodes are free",
                 where=self.target,
                 hint="Give the MR-cluster more core nodes (min_nodes) or fewer replicas",
             )
@@ -223,7 +223,7 @@ class Load:
         """What is wrong with the spread. A block cannot be divided: a difference of one or two is no fault."""
         strangers = sorted(set(held) - set(self.core))
         if strangers:
-            return f"input lies on {', '.join(strangers)}, which are no core nodes"
+            return f"input lies on {', '.join(strangers)}, which are not core nodes"
         most, least = max(held.values()), min(held.values())
         if skew <= self.skew_limit or most - least <= 2 * self.block_bytes:
             return ""
@@ -295,7 +295,9 @@ class _Copy:
         temporary = f"{load.target}/{_LOADING}/{file.name}"
         hdfs.write(temporary, stream.blocks(), block_bytes=load.block_bytes, replication=load.replication)
         if not stream.ended():
-            raise FawkesError("changed while it was loaded", where=file.name, hint="Load it again when it is at rest")
+            raise FawkesError(
+                "changed while it was loaded", where=file.name, hint="Load it again when nothing writes to it"
+            )
         if not hdfs.holds(temporary, stream.digest.hexdigest(), stream.kind):
             raise FawkesError("HDFS does not hold what was written", where=f"{hdfs.url} {temporary}")
         hdfs.set_time(temporary, file.changed_ms)

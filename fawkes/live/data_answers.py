@@ -120,7 +120,7 @@ class DataAnswers:
     def _cluster(self, asked: Mapping[str, str]) -> LiveCluster:
         cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
         if cluster is None:
-            raise FawkesError(f"{asked.get('cluster')} is not running", hint="`fawkes status` shows how it stands")
+            raise FawkesError(f"{asked.get('cluster')} is not running", hint="`fawkes status` shows its state")
         return cluster
 
 

@@ -144,7 +144,7 @@ class Deployer:
             )
             for n in cluster.members
         }
-        for at, facts in self._ground.all_well(self._ground.run_on(scripts, "looking at daemons")).items():
+        for at, facts in self._ground.all_well(self._ground.run_on(scripts, "checking the daemons")).items():
             for daemon, state in facts.under("daemon").items():
                 if state == "dead":
                     raise HostError(f"{daemon} ended: {facts.get(f'why.{daemon}', 'see its log')}", host=at)

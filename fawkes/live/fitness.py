@@ -40,7 +40,7 @@ _PACKAGES = {
 }
 
 CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
-"""What is looked at, in the order in which it is told."""
+"""The checks, in the order of the report."""
 
 
 class Level(StrEnum):
@@ -159,14 +159,14 @@ class _Names:
         if hadoops:
             yield Problem(
                 "names",
-                f"it does not know {fold(hadoops)}, by which Hadoop's daemons find each other",
+                f"it cannot resolve {fold(hadoops)}; Hadoop's daemons find each other by these names",
                 "Put the names into DNS or its /etc/hosts, or give addresses as data_address in inventory.toml",
             )
         if others:
             yield Problem(
                 "names",
-                f"it does not know the names {fold(others)}",
-                "Hadoop gets addresses and does without; other programs on it may not",
+                f"it cannot resolve the names {fold(others)}",
+                "Hadoop uses addresses and does not need these names; other programs there may",
                 Level.WARNING,
             )
         yield from self._wrong_addresses(seen, {n: a for n, a in resolved.items() if a and n in needed})
@@ -192,13 +192,13 @@ class _Names:
             if _is_loopback(address):
                 yield Problem(
                     "names",
-                    f"for it {name} is {address}, where no other host can reach it",
-                    f"Take {name} out of the line of {address} in its /etc/hosts",
+                    f"it resolves {name} to {address}, where no other host can reach it",
+                    f"Remove {name} from the line of {address} in its /etc/hosts",
                 )
             elif address != usual:
                 yield Problem(
                     "names",
-                    f"for it {name} is {address}, for others {usual}",
+                    f"it resolves {name} to {address}; the other nodes resolve it to {usual}",
                     "Make DNS and /etc/hosts of all hosts agree",
                 )
 
@@ -245,7 +245,7 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
     elif free is not None and free * _TOLERANCE < seen.node.disk_bytes and not _serves(seen, pool):
         yield Problem(
             "disk",
-            f"the inventory promises {show_bytes(seen.node.disk_bytes)}, {show_bytes(free)} are free in {folder}",
+            f"the inventory promises {show_bytes(seen.node.disk_bytes)}, {folder} has {show_bytes(free)} free",
             "Correct `disk` in inventory.toml, or make room",
             Level.WARNING,
         )
@@ -253,7 +253,7 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
     if others:
         yield Problem(
             "disk",
-            f"its work folder {folder} is also that of {fold(others)}",
+            f"it shares its work folder {folder} with {fold(others)}",
             "Give each node a work_dir on its own disk: daemons would overwrite each other's files",
         )
 
@@ -263,8 +263,8 @@ def _memory(seen: Seen) -> Iterator[Problem]:
     if there and seen.node.memory_bytes > there:
         yield Problem(
             "memory",
-            f"the inventory promises {show_bytes(seen.node.memory_bytes)} of memory, it has {show_bytes(there)}",
-            "Correct `memory` in inventory.toml: less than there is, for the daemons need some as well",
+            f"the inventory promises {show_bytes(seen.node.memory_bytes)} of memory, but it has {show_bytes(there)}",
+            "Lower `memory` in inventory.toml, and leave some memory for the daemons",
         )
 
 
@@ -281,8 +281,8 @@ def _ports(seen: Seen, pool: str) -> Iterator[Problem]:
         said = ", ".join(f"{port} ({names[port].replace('_', ' ')})" for port in used)
         yield Problem(
             "ports",
-            f"somebody listens on {'a port' if len(used) == 1 else 'ports'} of Hadoop: {said}",
-            "`ss -ltnp` there tells who: stop it",
+            f"another program uses {'a port' if len(used) == 1 else 'ports'} of Hadoop: {said}",
+            "Find the program with `ss -ltnp` there, and stop it",
         )
 
 
@@ -292,19 +292,19 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
     if "damage" in lease:
         yield Problem(
             "left",
-            f"the file {seen.node.work_dir}/lease is no lease: {lease['damage']}",
+            f"the file {seen.node.work_dir}/lease is not a valid lease: {lease['damage']}",
             'docs/operations.md, "A node that is refused", says how to repair it',
         )
     elif owner != pool:
         yield Problem(
             "left",
             f"it belongs to the pool {owner!r}",
-            f"`fawkes down` of that pool gives it back; if that pool is no more, remove {seen.node.work_dir}/lease",
+            f"`fawkes down` of that pool releases it; if there is no such pool, remove {seen.node.work_dir}/lease",
         )
     elif lease.get("node", seen.node.name) != seen.node.name:
         yield Problem(
             "left",
-            f"the lease in its work folder is that of {lease['node']}",
+            f"the lease in its work folder belongs to {lease['node']}",
             f"Its name has changed, or {seen.node.work_dir} was copied: remove {seen.node.work_dir}/lease",
         )
     strangers: dict[str, int] = {}
@@ -315,14 +315,16 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
             strangers[who] = strangers.get(who, 0) + 1
     if strangers:
         said = ", ".join(f"{count} x {who}" if count > 1 else who for who, count in sorted(strangers.items()))
-        yield Problem("left", f"left behind there: {said}", "Run the controller of that pool, or end them by hand")
+        yield Problem(
+            "left", f"left behind there: {said}", "Run the controller of that pool, or end these processes by hand"
+        )
 
 
 def _tools(seen: Seen) -> Iterator[Problem]:
     missing = sorted(seen.facts.all("missing"))
     if missing:
         packages = " ".join(sorted({_PACKAGES.get(tool, "coreutils") for tool in missing}))
-        yield Problem("tools", f"there is no {', '.join(missing)}", f"On Debian: apt-get install {packages}")
+        yield Problem("tools", f"programs are missing: {', '.join(missing)}", f"On Debian: apt-get install {packages}")
 
 
 def _ways(seen: Seen) -> Iterator[Problem]:
@@ -330,13 +332,13 @@ def _ways(seen: Seen) -> Iterator[Problem]:
         yield Problem(
             "shell",
             f"its login shell takes {show_duration(seen.shell_us)} to start, before each command",
-            "Look at ~/.bashrc and /etc/profile there: what is for people belongs behind `[ -t 0 ]`",
+            "Look at ~/.bashrc and /etc/profile there: run what is only for people after a check with `[ -t 0 ]`",
             Level.WARNING,
         )
     if seen.lingers is False:
         user = seen.facts.get("user", seen.node.user)
         yield Problem(
             "logout",
-            "processes end when their user logs out, and daemons would",
+            "processes end when their user logs out, so daemons would end as well",
             f"As root there: loginctl enable-linger {user}, or KillUserProcesses=no; with Slurm see pam_slurm_adopt",
         )

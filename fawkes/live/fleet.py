@@ -126,10 +126,10 @@ class _Host:
                 self._connection.client.close()
                 said = f" ({error})" if str(error) else ""
                 raise SshError(
-                    f"it let us in and then gave no shell{said}",
+                    f"the login succeeded, but no shell started{said}",
                     host=self._address.node,
                     state=ConnectionState.NO_ANSWER,
-                    hint="Is MaxSessions of its sshd at least 4?",
+                    hint="Check that MaxSessions of its sshd is at least 4",
                 ) from error
 
     def _open_channel(self, until: float) -> paramiko.Channel:
@@ -155,10 +155,10 @@ class _Host:
             return late(node, given_s)
         if broken.silent:
             return SshError(
-                "it does not answer, though it let us in before",
+                "it does not answer, although an earlier login succeeded",
                 host=node,
                 state=ConnectionState.NO_ANSWER,
-                hint="Is the host on, and the network to it open?",
+                hint="Check that the host is on and the network to it works",
             )
         when = "while the script ran" if broken.begun else "before the script began"
         return SshError(f"the connection was lost {when}", host=node, state=ConnectionState.LOST, hint="Try again")
@@ -167,7 +167,7 @@ class _Host:
 @contextmanager
 def _within(lock: threading.Lock | threading.BoundedSemaphore, until: float, node: str) -> Iterator[None]:
     if not lock.acquire(timeout=max(0.0, until - time.monotonic())):
-        what = "every way to it was in use until the deadline"
+        what = "all SSH sessions to it were busy until the deadline"
         raise SshDeadlineError(what, host=node, state=ConnectionState.TIMED_OUT)
     try:
         yield

@@ -40,7 +40,7 @@ class _Nodes(dict[NodeId, InventoryNode]):
 
     def __missing__(self, node: NodeId) -> InventoryNode:
         hint = "Put it back into inventory.toml until `fawkes nodes` shows that it is empty"
-        raise HostError("how it is reached stands neither in the inventory nor in the ledger", host=node, hint=hint)
+        raise HostError("neither the inventory nor the ledger has its address", host=node, hint=hint)
 
 
 class Ground:

@@ -124,7 +124,7 @@ def _answer(connection: socket.socket, deadline: Deadline) -> tuple[int, str, st
     """Status, class of the exception, its first line."""
     (size,) = struct.unpack(">I", _read(connection, 4, deadline))
     if not 0 < size <= _MOST_BYTES:
-        raise EOFError(f"an answer of {size} bytes: this is no Hadoop RPC")
+        raise EOFError(f"an answer of {size} bytes: this is not Hadoop RPC")
     body = _read(connection, size, deadline)
     length, at = _read_varint(body, 0)
     fields = _fields(body[at : at + length])

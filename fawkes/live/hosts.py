@@ -64,7 +64,7 @@ class Hosts:
     def _serve(self, effect: Host, role: Role, current: Callable[[], bool]) -> Condition | None:
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
-            raise HostError(f"{effect.cluster} has no masters yet", host=effect.node)
+            raise HostError(f"{effect.cluster} is not running yet", host=effect.node)
         looks = 0
         while current():
             if looks % _LOOKS_PER_STATUS == 0:
@@ -135,7 +135,7 @@ class Hosts:
             return
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
-            raise NotProvenError(f"{effect.cluster} has no masters that could say where its blocks are")
+            raise NotProvenError(f"{effect.cluster} is not running, so it is not known where its blocks are")
         sight = self._see(cluster, effect.node)
         if why := not_proven(sight, effect.proof, since_us=sight.asked_us - 1):
             raise NotProvenError(why)

@@ -236,7 +236,7 @@ class Jobs:
     def _cluster(self, cluster: ClusterId) -> LiveCluster:
         known = self._clusters.get(cluster)
         if known is None:
-            raise FawkesError(f"{cluster} has no masters")
+            raise FawkesError(f"{cluster} is not running")
         return known
 
 

@@ -155,7 +155,7 @@ def _read(number: int, data: bytes) -> list[tuple[str, KnownKey]]:
     try:
         line = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadLineError("is no text in UTF-8") from None
+        raise BadLineError("is not UTF-8 text") from None
     if not line or line.startswith("#"):
         return []
     revoked = line.startswith(_REVOKED)
@@ -172,7 +172,7 @@ def _read(number: int, data: bytes) -> list[tuple[str, KnownKey]]:
             if name.startswith("|1|"):
                 HostKeys.hash_host("any", name)
     except Exception as error:  # paramiko raises several kinds for a broken line
-        raise BadLineError(f"is no host key ({str(error)[:100] or type(error).__name__})") from error
+        raise BadLineError(f"is not a host key ({str(error)[:100] or type(error).__name__})") from error
     if entry is None or entry.key is None:
         # A kind of key that this version does not know: it vouches for nobody.
         return []

@@ -148,7 +148,7 @@ def _converse(
         _listen(channel, out, err, began + answer_s, began + limit_s + _GRACE_S)
     except TooMuchError as error:
         _close(channel)
-        what = "a script wrote more than there is room for"
+        what = "a script wrote too much output"
         raise SshError(what, host=node, state=ConnectionState.TOO_MUCH) from error
     except SinkError as error:
         # A full disk here says nothing about the host, or the way to it.
@@ -171,10 +171,10 @@ _ENDED_BY_TIMEOUT = (124, 128 + 9, 128 + 15)
 def late(node: str, limit_s: float) -> SshDeadlineError:
     """The error for a script that was not finished in time."""
     return SshDeadlineError(
-        f"not finished within {limit_s:.3g} s and ended there",
+        f"not finished within {limit_s:.3g} s and was stopped there",
         host=node,
         state=ConnectionState.TIMED_OUT,
-        hint="Is the host slow or its disk full? `fawkes check` looks",
+        hint="The host may be slow or its disk full: run `fawkes check`",
     )
 
 

@@ -298,7 +298,7 @@ def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) 
     before = _active_since(masters, deadline)
     found = applications(masters, deadline, tag=tag)
     if _active_since(masters, deadline) != before:
-        raise UnreadableError(masters.resource_manager, "the ResourceManager was started anew in between")
+        raise UnreadableError(masters.resource_manager, "the ResourceManager was restarted in between")
     return found
 
 

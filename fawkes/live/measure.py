@@ -326,7 +326,7 @@ class Sampler:
         for target in targets:
             reader = self._reader(target)
             if reader.busy.is_set():
-                found[target.cluster] = Reading(cluster=target.cluster, error="the reading before is still under way")
+                found[target.cluster] = Reading(cluster=target.cluster, error="the previous reading is still under way")
             else:
                 reader.read(target, deadline, answers)
         while len(found) < len(targets):
@@ -383,7 +383,7 @@ class _Reader:
             try:
                 reading = read_cluster(target, memory, deadline)
             except Exception as error:
-                reading = Reading(cluster=target.cluster, error=f"cannot make sense of the answers: {error!r}")
+                reading = Reading(cluster=target.cluster, error=f"the answers cannot be understood: {error!r}")
             self.busy.clear()
             answers.put(reading)
         close_session()

@@ -93,7 +93,7 @@ class MembershipKeeper:
         try:
             call(address, port, order, user, Deadline.after(_ANSWER_S))
         except RpcError as error:
-            _log.info("%s: %s; the client on the master is asked instead", cluster.id, error)
+            _log.info("%s: %s; the command line on the master is used instead", cluster.id, error)
             commands = {which: self._setup.refresh_argv(cluster, which)}
             script = hadoop.refresh(right, members, commands, self._setup.environment(cluster, cluster.master))
             self._ground.run(cluster.master, script, "refreshing the members")

@@ -48,7 +48,7 @@ class Names:
         except TimeoutError:
             if future.done():
                 raise
-            what = f"no name server said within {max(0.0, limit_s):.2g} s which address {host} has"
+            what = f"no name server answered within {max(0.0, limit_s):.2g} s with the address of {host}"
             raise SilentNameError(errno.ETIMEDOUT, what) from None
 
     def connect(self, host: str, port: int, limit_s: float) -> socket.socket:
@@ -68,7 +68,7 @@ class Names:
         try:
             found = list(dict.fromkeys(str(row[4][0]) for row in self._look_up(host)))
         except UnicodeError:  # a label that is empty, or too long for a name
-            problem = socket.gaierror(socket.EAI_NONAME, f"{host} is no host name")
+            problem = socket.gaierror(socket.EAI_NONAME, f"{host} is not a host name")
         except BaseException as error:
             problem = error
         with self._lock:

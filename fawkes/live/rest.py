@@ -94,7 +94,7 @@ class _Socket(socket.socket):
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         left = _of_thread.deadline.left()
         if left <= 0:
-            raise TimeoutError("the deadline of the call is over")
+            raise TimeoutError("the deadline of the call has passed")
         wait = left if self._given_s is None else min(left, self._given_s)
         super().settimeout(None if math.isinf(wait) else wait)
         return super().recv_into(*args, **kwargs)
@@ -139,7 +139,7 @@ class BoundedAdapter(HTTPAdapter):
         coding = response.headers.get("content-encoding", "identity")
         if coding.strip().lower() not in ("", "identity"):
             response.close()
-            raise AnswerError(f"the answer is compressed ({coding[:20]}), which it must not be")
+            raise AnswerError(f"the answer is compressed ({coding[:20]}), which is not allowed")
         if response.is_redirect:
             # requests reads the body of each redirect, however large it is.
             keep(response)
@@ -297,7 +297,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _refusal(response: requests.Response) -> str:
     if response.is_redirect:
-        return f"sent elsewhere ({response.headers['location']})"
+        return f"redirected ({response.headers['location']})"
     return f"answered {response.status_code} {response.reason}".rstrip()
 
 
@@ -305,7 +305,7 @@ def _why(error: Exception, deadline: Deadline) -> str:
     if deadline.left() <= 0 or isinstance(error, requests.ReadTimeout):
         return "did not answer in time"
     if isinstance(error, requests.ConnectTimeout):
-        return f"took no connection within {CONNECT_S:g} s"
+        return f"did not accept a connection within {CONNECT_S:g} s"
     return reason_of(error)
 
 
@@ -342,5 +342,5 @@ def listed(document: object, outer: str, inner: str, where: str) -> list[Mapping
         return []
     rows = [found] if isinstance(found, Mapping) else found
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise UnreadableError(where, f"{outer!r} is no list of objects")
+        raise UnreadableError(where, f"{outer!r} is not a list of objects")
     return rows

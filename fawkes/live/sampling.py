@@ -74,7 +74,7 @@ class Sampling:
         """Where to read, or why not; what failed is asked for again the next time."""
         known = self._known[key]
         if not known.done():
-            return Reading(cluster=key[0], error=f"{key[1]} does not say how its MR-cluster is to be read")
+            return Reading(cluster=key[0], error=f"{key[1]} has not reported how to read its MR-cluster")
         try:
             return known.result()
         except FawkesError as error:

@@ -58,7 +58,7 @@ class UnsavedError(FawkesError):
         super().__init__(
             f"not everything could be saved: {named}{f'; and {more} more' if more > 0 else ''}",
             where=where,
-            hint="All else is saved and verified; the next try reads only what is missing",
+            hint="Everything else is saved and verified; the next attempt copies only what is missing",
         )
         self.facts: Facts = {
             "outputs": [dict(output) for output in outputs],
@@ -149,25 +149,25 @@ def unfinished(hdfs: Hdfs, path: str, readers: int = 4) -> list[Unsaved]:
 def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
     """Why a saved file is not the one in HDFS; empty when it is."""
     if file is None:
-        return "is not in HDFS (any more)"
+        return "is no longer in HDFS"
     if sha256 is None:
-        return "is in HDFS and was not saved"
+        return "is in HDFS but was not saved"
     try:
         opened = folder.read(name)
     except (OSError, ValueError):
         opened = None
     if opened is None:
-        return f"is in {MANIFEST} and is gone"
+        return f"is listed in {MANIFEST} but is missing"
     with opened:
         size = os.fstat(opened.fileno()).st_size
         if size != file.size:
-            return f"has {size} bytes here and {file.size} in HDFS"
+            return f"has {size} bytes here, but {file.size} in HDFS"
         said = hdfs.checksum(file.path)
         kind = kind_of(said) or Kind(None)
         digests = digests_of(pieces_of(opened), kind, lambda piece: None)
     if digests.sha256 != sha256:
         return f"was changed after {MANIFEST} was written"
-    return "" if hdfs.holds(file.path, digests.hdfs, kind, said) else "has other bytes than the file in HDFS"
+    return "" if hdfs.holds(file.path, digests.hdfs, kind, said) else "differs from the file in HDFS"
 
 
 def at_stake(hdfs: Hdfs, outputs: Iterable[Output]) -> list[Stake]:
@@ -244,7 +244,7 @@ def _read_manifest(folder: SafeFolder) -> dict[str, str]:
     opened = folder.read(MANIFEST)
     if opened is None:
         raise RefusedError(
-            f"is there already and has no {MANIFEST}",
+            f"exists already and has no {MANIFEST}",
             where=str(folder.path),
             hint="Move it away or save to another folder; it is not overwritten",
         )
@@ -264,7 +264,7 @@ def no_folder(path: Path, found: os.stat_result) -> RefusedError:
     """The refusal of something that is in the place of a folder."""
     link = stat.S_ISLNK(found.st_mode)
     hint = "Remove it, or save to the folder that it leads to" if link else "Remove it"
-    return RefusedError("is a link, which is not followed" if link else "is no folder", where=str(path), hint=hint)
+    return RefusedError("is a link, which is not followed" if link else "is not a folder", where=str(path), hint=hint)
 
 
 @contextmanager
@@ -287,5 +287,5 @@ def on_disk(path: Path) -> Iterator[None]:
         raise FawkesError(
             f"cannot be saved ({error.strerror or error})",
             where=str(path),
-            hint="Nothing is released before its outputs are saved; what was written so far is used by the next try",
+            hint="No node is released before the outputs are saved; the next attempt uses what has been written so far",
         ) from error

@@ -167,7 +167,9 @@ class Save:
             flush(out)
         self._check(unsaved)
         if self._listing(unsaved) != listing or unsaved:
-            raise FawkesError("changed while it was saved", where=self.output, hint="Save it again when it is at rest")
+            raise FawkesError(
+                "changed while it was saved", where=self.output, hint="Save it again when nothing writes to it"
+            )
         work.sync_all()
         if not work.same_as(parent.stat(self._work_name)):
             raise self._exchanged()
@@ -178,7 +180,7 @@ class Save:
 
     def _exchanged(self) -> FawkesError:
         hint = "Somebody else writes there; save to a folder that only you may write"
-        return RefusedError("was exchanged while the outputs were saved", where=str(self.target), hint=hint)
+        return RefusedError("was replaced while the outputs were saved", where=str(self.target), hint=hint)
 
     def _name(self, file: HdfsFile) -> str:
         return file.path.removeprefix(f"{self.output}/")
@@ -221,9 +223,9 @@ class Save:
         free = work.free_bytes()
         if need > free:
             raise FawkesError(
-                f"{show_bytes(need)} are to be saved and {show_bytes(free)} are free",
+                f"the outputs need {show_bytes(need)}, but only {show_bytes(free)} are free",
                 where=str(self.target),
-                hint="Make room there; nothing is released before its outputs are saved",
+                hint="Make room there; no node is released before the outputs are saved",
             )
 
     def _try(self, work: SafeFolder, file: HdfsFile, halt: threading.Event) -> Digests | Unsaved:
@@ -254,7 +256,9 @@ class Save:
             self._keep(out, name, file, kind, digests)
             size = os.fstat(out.fileno()).st_size
         if size != file.size or not self.hdfs.holds(file.path, digests.hdfs, kind):
-            raise HdfsFailedError("what was read is not what HDFS holds", where=file.path, kind="OtherBytes")
+            raise HdfsFailedError(
+                "the bytes that were read differ from those in HDFS", where=file.path, kind="OtherBytes"
+            )
         return digests
 
     def _here(self, work: SafeFolder, name: str, file: HdfsFile, kind: Kind, halt: threading.Event) -> Digests | None:

@@ -79,7 +79,7 @@ class LocalFolder:
                     name = entry.relative_to(self._folder).as_posix()
                     found.append(SourceFile(name, facts.st_size, facts.st_mtime_ns // 1_000_000))
                 else:
-                    raise UserError("is neither a file nor a folder", where=str(entry), hint="Take it out of the input")
+                    raise UserError("is neither a file nor a folder", where=str(entry), hint="Remove it from the input")
         except OSError as error:
             raise _unreadable(error, folder) from error
 
@@ -100,7 +100,7 @@ class WebHdfsFolder:
     def __init__(self, url: str, user: str) -> None:
         parts = urlsplit(url)
         if not parts.netloc or not parts.path.strip("/"):
-            raise UserError(f"{url!r} is no folder of an HDFS", hint='Write "webhdfs://host:9870/folder"')
+            raise UserError(f"{url!r} is not a folder in HDFS", hint='Write "webhdfs://host:9870/folder"')
         self._hdfs = Hdfs(f"http://{parts.netloc}", user)
         self._folder = unquote(parts.path).rstrip("/")
 

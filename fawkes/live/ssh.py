@@ -211,7 +211,7 @@ def _private_key(host: HostAddress, path: Path) -> paramiko.PKey:
             _KEYS[at] = paramiko.PKey.from_path(path)
         return _KEYS[at]
     except (paramiko.PasswordRequiredException, TypeError) as error:  # the latter from the cryptography library
-        what, hint = f"the key {path} has a passphrase", "Load it into the SSH agent and leave `key` out"
+        what, hint = f"the key {path} has a passphrase", "Load it into the SSH agent and remove `key`"
         raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
     except Exception as error:  # a damaged file raises what its parser happens to raise
         what, hint = f"the key {path} cannot be read: {error}", "Correct `key` in inventory.toml"
@@ -240,35 +240,35 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
     if isinstance(error, socket.gaierror):
         return (
             ConnectionState.NAME_UNKNOWN,
-            f"the name {host.address!r} is not known",
-            "Correct `address` in inventory.toml, or make this machine know the name",
+            f"the name {host.address!r} cannot be resolved",
+            "Correct `address` in inventory.toml, or make this machine resolve the name",
         )
     if isinstance(error, SilentNameError):
         hint = "Repair the name service of this machine, or give `address` in inventory.toml as numbers"
         return ConnectionState.NO_ANSWER, str(error.strerror), hint
     if isinstance(error, ConnectionRefusedError):
-        return ConnectionState.REFUSED, f"{where} refuses connections", "Is sshd running there, on this port?"
+        return ConnectionState.REFUSED, f"{where} refuses connections", "Check that sshd runs there, on this port"
     if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
         with_what = f"the key {host.key}" if host.key else "any key of the SSH agent"
         return (
             ConnectionState.AUTH_REFUSED,
-            f"user {host.user!r} is not let in with {with_what}",
+            f"user {host.user!r} cannot log in with {with_what}",
             f"Put the public key into ~/.ssh/authorized_keys of {host.user} there, or correct `user` and `key`",
         )
     if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _UNREACHABLE):
         return (
             ConnectionState.NO_ANSWER,
             f"{where} does not answer",
-            "Is the host on, and the network to it open?",
+            "Check that the host is on and the network to it works",
         )
     if _BANNER in str(error) or "No existing session" in str(error):
         return (
             ConnectionState.NO_ANSWER,
-            f"{where} takes connections and says nothing, or hangs up",
-            "Is the host paused or overloaded, or is something else than sshd on this port?",
+            f"{where} accepts connections but sends nothing, or hangs up",
+            "The host may be paused or overloaded, or another program than sshd uses this port",
         )
     said = str(error) or type(error).__name__
-    return ConnectionState.NO_ANSWER, f"{where} does not speak SSH with us ({said})", "Try `ssh -v` to it by hand"
+    return ConnectionState.NO_ANSWER, f"{where} does not speak SSH ({said})", "Try `ssh -v` to it by hand"
 
 
 _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}

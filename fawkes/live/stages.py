@@ -102,7 +102,7 @@ class _ToHdfs:
     def finish(self) -> Facts:
         """What was copied, once it is the same as before the copy and no file is being written."""
         if self._look() != self.files:
-            hint = "The next try copies what is new"
+            hint = "The next attempt copies what is new"
             raise FawkesError("changed while it was copied", where=self.output.path, hint=hint)
         if not self.files:
             return {"path": self.output.path, "files": 0, "size": 0}
@@ -209,10 +209,10 @@ class Stages:
         rows = undeclared(Hdfs.of(self._setup.masters(cluster)), cluster, self._setup)
         if rows:
             raise RefusedError(
-                f"the outputs are saved, but {len(rows)} folders have data that is declared nowhere, "
+                f"the outputs are saved, but {len(rows)} folders have data that is not declared, "
                 f"such as {rows[0]['path']} of {rows[0]['owner']}",
                 where=cluster.id,
-                hint=f"Move it, declare it as an output, or give it up: fawkes release {cluster.id} --discard-data",
+                hint=f"Move it, declare it as an output, or discard it: fawkes release {cluster.id} --discard-data",
             )
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
@@ -279,7 +279,7 @@ class Stages:
         try:
             call(address, port, order, self._ground.nodes[master].user, Deadline.after(_ANSWER_S))
         except RpcError as error:
-            _log.info("%s: %s; the client on the master is asked instead", cluster.id, error)
+            _log.info("%s: %s; the command line on the master is used instead", cluster.id, error)
             right = self._ground.lease(master, cluster.id, cluster.members[master].generation)
             commands = {which: self._setup.refresh_argv(cluster, which)}
             script = hadoop.order(right, commands, self._setup.environment(cluster, master))
@@ -290,10 +290,10 @@ class Stages:
         try:
             self._order(cluster, _THAW)
         except FawkesError as error:
-            _log.warning("%s: HDFS may still be without writes: %s", cluster.id, error)
+            _log.warning("%s: HDFS may still refuse writes: %s", cluster.id, error)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((one for one in self._clusters.all() if one.id == name), None)
         if cluster is None:
-            raise FawkesError(f"{name} has no masters")
+            raise FawkesError(f"{name} is not running")
         return cluster

@@ -191,7 +191,7 @@ class Hdfs:
                 return None
             raise
         except (TypeError, KeyError, IndexError):
-            raise HdfsFailedError("the answer is no attribute", where=self._where(path), kind=_BAD_ANSWER) from None
+            raise HdfsFailedError("the answer is not an attribute", where=self._where(path), kind=_BAD_ANSWER) from None
 
     def set_note(self, path: str, name: str, text: str) -> None:
         """Note something on a file or folder; it is kept with it in HDFS, and replaces an earlier note of that name."""
@@ -256,7 +256,7 @@ class Hdfs:
             if not left:
                 return
             if not rows or not isinstance(rows[-1].get("pathSuffix"), str) or rows[-1]["pathSuffix"] == after:
-                raise HdfsFailedError("the listing comes to no end", where=self._where(path), kind=_BAD_ANSWER)
+                raise HdfsFailedError("the listing does not end", where=self._where(path), kind=_BAD_ANSWER)
             after = rows[-1]["pathSuffix"]
 
     def _page(self, document: Any, path: str) -> tuple[list[Mapping[str, Any]], int]:
@@ -267,7 +267,7 @@ class Hdfs:
         except (KeyError, TypeError, AttributeError):
             rows, left = None, 0
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            raise HdfsFailedError("the answer is no listing", where=self._where(path), kind=_BAD_ANSWER)
+            raise HdfsFailedError("the answer is not a listing", where=self._where(path), kind=_BAD_ANSWER)
         if len(rows) == 1 and rows[0].get("pathSuffix") == "" and rows[0].get("type") == "FILE":
             hint = "Move it into a folder"
             raise HdfsFailedError("is a file, not a folder", where=self._where(path), kind=_BAD_ANSWER, hint=hint)
@@ -285,7 +285,7 @@ class Hdfs:
             document = self._json(self._get("GETFILECHECKSUM", path), path)
         found = document.get("FileChecksum") if isinstance(document, Mapping) else None
         if not isinstance(found, Mapping):
-            raise HdfsFailedError("the answer is no checksum", where=self._where(path), kind=_BAD_ANSWER)
+            raise HdfsFailedError("the answer is not a checksum", where=self._where(path), kind=_BAD_ANSWER)
         return found
 
     def blocks(self, path: str) -> list[Block]:
@@ -433,7 +433,7 @@ class Hdfs:
             hint = "The controller must resolve and reach the NameNode and every DataNode by the name that HDFS gives"
             raise HdfsFailedError(what, where=self._where(path), hint=hint) from error
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            what = f"the answer is none of WebHDFS ({type(error).__name__}: {_line(str(error))[:80]})"
+            what = f"the answer is not from WebHDFS ({type(error).__name__}: {_line(str(error))[:80]})"
             raise HdfsFailedError(what, where=self._where(path), kind=_BAD_ANSWER) from error
 
     def _unless_missing(self, ask: Callable[[], Any]) -> Any:
@@ -455,11 +455,11 @@ def fault_of(name: object, row: Mapping[str, Any]) -> str:
     A name becomes part of a path here. HDFS itself takes none of these, so a listing that has one lies.
     """
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
-        return "is no name of a file in a folder"
+        return "is not a valid file name"
     try:
         name.encode()
     except UnicodeEncodeError:
-        return "has characters that are none"
+        return "has invalid characters"
     if row.get("type") not in _KINDS:
         return f"is neither a file nor a folder ({shown(row.get('type'))})"
     if count(row.get("length")) is None or count(row.get("modificationTime")) is None:
@@ -483,7 +483,7 @@ def _number(value: object) -> int:
     """A number that must be there; ValueError otherwise: what is not known is never 0."""
     number = count(value)
     if number is None:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return number
 
 
@@ -509,4 +509,4 @@ def read_mark(masters: MasterAddresses, deadline: Deadline) -> int | None:
     try:
         return int(document["XAttrs"][0]["value"].strip('"'))
     except (TypeError, KeyError, IndexError, ValueError):
-        raise UnreadableError(url, f"{_MARK} is no number of bytes") from None
+        raise UnreadableError(url, f"{_MARK} is not a number of bytes") from None

@@ -103,7 +103,7 @@ class LiveWorld:
     def next_event(self) -> Event | None:
         """The next event; waits for it. None once the controller stops."""
         if self.mailbox.refusal is not None:
-            _log.warning("the disk of the ledger has room again: it goes on")
+            _log.warning("the ledger's disk has room again: the controller continues")
             self.mailbox.release()
         return self.mailbox.take()
 
@@ -113,9 +113,9 @@ class LiveWorld:
         Hands and eyes go on; nothing new is decided, and people are refused, until the next event is asked for.
         """
         if self.mailbox.refusal is None:
-            hint = "Nothing was done. Free some space there: the controller goes on by itself. Then ask again"
+            hint = "Nothing was done. Free some space there, then repeat the command; the controller needs no restart"
             self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
-            _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs go on", error)
+            _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs keep running", error)
             self._held_up(error)
         return self.mailbox.wait(_ROOM_EVERY_S)
 
@@ -192,7 +192,7 @@ class LiveWorld:
                 return {}
             case Membership():
                 if self.clusters.get(effect.cluster) is None:
-                    raise FawkesError("it has no masters (any more)", where=effect.cluster)
+                    raise FawkesError("it is no longer running", where=effect.cluster)
                 return hands.membership.apply(effect)
 
     def _done(self, effect: Deploy | Load | Save | Retire | Survey | Membership, facts: Facts | None) -> None:

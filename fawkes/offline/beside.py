@@ -38,12 +38,12 @@ class Turn:
 class TurnRow:
     """One decision in both runs; None in the one that did not take it there."""
 
-    source: str
-    target: str
+    from_cluster: str
+    to_cluster: str
     role: str
-    recorded_s: float | None
+    recorded_at_s: float | None
     recorded_nodes: int | None
-    simulated_s: float | None
+    simulated_at_s: float | None
     simulated_nodes: int | None
 
 
@@ -133,12 +133,12 @@ def _row(recorded: Turn | None, simulated: Turn | None) -> TurnRow:
     known = recorded or simulated
     assert known is not None
     return TurnRow(
-        source=known.source,
-        target=known.target,
+        from_cluster=known.source,
+        to_cluster=known.target,
         role=known.role,
-        recorded_s=recorded.at_s if recorded else None,
+        recorded_at_s=recorded.at_s if recorded else None,
         recorded_nodes=recorded.nodes if recorded else None,
-        simulated_s=simulated.at_s if simulated else None,
+        simulated_at_s=simulated.at_s if simulated else None,
         simulated_nodes=simulated.nodes if simulated else None,
     )
 

@@ -67,11 +67,13 @@ def read_demands(path: Path) -> dict[str, Asked]:
     except csv.Error as error:
         raise ConfigError(f"is no CSV ({error})", file=str(path)) from None
     if not rows or tuple(rows[0]) != COLUMNS:
-        raise ConfigError("has other columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}")
+        raise ConfigError(
+            "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
+        )
     found: dict[str, Asked] = {}
     for line, row in enumerate(rows[1:], 2):
         if row and row[0] in found:
-            raise ConfigError(f"the job {row[0]!r} is there twice", file=str(path), key=f"line {line}")
+            raise ConfigError(f"the job {row[0]!r} appears twice", file=str(path), key=f"line {line}")
         found[row[0] if row else ""] = _read(row, path, line)
     return found
 
@@ -79,7 +81,7 @@ def read_demands(path: Path) -> dict[str, Asked]:
 def _read(row: Sequence[str], path: Path, line: int) -> Asked:
     try:
         if len(row) != len(COLUMNS):
-            raise ValueError(f"has {len(row)} fields, the columns are {len(COLUMNS)}")
+            raise ValueError(f"has {len(row)} fields, but there are {len(COLUMNS)} columns")
         values = {name: _whole(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
         figures = {name: values[name] or 0 for name in _FIGURES}
         negative = next((name for name, value in values.items() if (value or 0) < 0), None)

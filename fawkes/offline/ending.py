@@ -57,10 +57,10 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
         if isinstance(effect, Reply) and effect.refused is not None:
             what = "MR-cluster" if isinstance(event, Requested) else "job"
             raise UserError(
-                f"{what} {event.spec.id!r} is refused {show_duration(event.at_us)} after the start: "
+                f"{what} {event.spec.id!r} was refused {show_duration(event.at_us)} after the start: "
                 f"{sentence(effect.refused)}",
                 where=name,
-                hint="The scenario can never finish: let it ask for this at a time at which it can be had",
+                hint="The scenario can never finish: request it at a time when enough nodes are free",
             )
 
 
@@ -84,10 +84,10 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     count = "1 job has" if len(left) == 1 else f"{len(left)} jobs have"
     return DeadlineError(
-        f"it never finishes: after {show_duration(now_us)} of simulated time {count} not ended: "
+        f"the run never finishes: after {show_duration(now_us)} of simulated time {count} not ended: "
         f"{'; '.join(reasons[:_NAMED])}{more}",
         where=name,
-        hint="Give the pool more nodes than all minimums together, or a longer limit if it was only slow",
+        hint="Give the pool more nodes than all minimums together, or a longer limit if the run was only slow",
     )
 
 
@@ -98,10 +98,11 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         before = [name for name in wish.jobs if name in left]
         if wish.running is not None:
             return f"{spec.id} was never submitted: it waits for MR-cluster {wish.running} to run"
-        return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its time'}"
+        return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its submit time'}"
     cluster = view.clusters.get(job.spec.cluster)
-    life = "is not there" if cluster is None else f"is {cluster.life}"
+    life = "does not exist" if cluster is None else f"is {cluster.life}"
     if cluster is not None and cluster.life is ClusterLife.WAITING:
         held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
-        life += f" for {cluster.spec.min_nodes} core nodes: {held} of {len(view.nodes)} nodes are minimums of others"
+        taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
+        life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fawkes import __version__
+from fawkes import __version__, writing
 from fawkes.errors import FawkesError, RefusedError, UserError
 from fawkes.offline.outcome import Outcome
 from fawkes.reading import read_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUN_FILE = "run.json"
-FORMAT = 1
+FORMAT = 2
 """Of run.json and grid.json; another number is another layout of the folder."""
 
 
@@ -30,10 +30,10 @@ def refuse_present(folder: Path) -> None:
     """RefusedError when something is where a result shall go: whose it is, or which version wrote it."""
     if not folder.exists() and not folder.is_symlink():
         return
-    hint = "Name a folder that is not there yet, or move that one away"
+    hint = "Name a new folder, or move this one away"
     found = stamp_of(folder / RUN_FILE)
     if found is None:
-        raise RefusedError("is there already, and nothing of a simulation", where=str(folder), hint=hint)
+        raise RefusedError("exists already and is not from a simulation", where=str(folder), hint=hint)
     version, form = found.get("fawkes"), found.get("format")
     if (version, form) != (__version__, FORMAT):
         raise RefusedError(
@@ -41,7 +41,7 @@ def refuse_present(folder: Path) -> None:
             where=str(folder),
             hint=hint,
         )
-    raise RefusedError(f"is there already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
+    raise RefusedError(f"exists already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
 
 
 def stamp_of(file: Path) -> dict[str, Any] | None:
@@ -65,17 +65,8 @@ def write_json(file: Path, value: Any) -> None:
 
 def write_text(file: Path, text: str) -> None:
     """The same for a file of text."""
-    handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(draft).chmod(0o644)
-        os.replace(draft, file)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with writing.whole(file) as out:
+        out.write(text.encode())
 
 
 @contextlib.contextmanager

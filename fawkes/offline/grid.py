@@ -106,7 +106,7 @@ class GridFolder:
         self._refuse_other(said)
 
     def _refuse_other(self, said: Mapping[str, Any]) -> None:
-        hint = "Name another folder with --out, or move that one away"
+        hint = "Name another folder with --out, or move this one away"
         found = stamp_of(self.folder / GRID_FILE)
         if found is None:
             raise RefusedError("holds no comparison", where=str(self.folder), hint=hint)
@@ -121,7 +121,7 @@ class GridFolder:
             if found.get(key) != value:
                 what = "its pool, model or jobs" if key == "world" else key
                 raise RefusedError(
-                    f"holds rows of something else: {what} was {found.get(key)!r} and is {value!r} now",
+                    f"holds rows of another comparison: {what} was {found.get(key)!r} and is {value!r} now",
                     where=str(self.folder),
                     hint=hint,
                 )

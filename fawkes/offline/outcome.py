@@ -21,20 +21,20 @@ from fawkes.units import SECOND_US
 class ClusterOutcome:
     """One MR-cluster. Times are seconds; None is what no job can tell.
 
-    ``failed`` counts jobs that did not succeed. Slowdown is response / reference time, response is from submission to
-    the end, both of jobs that succeeded. ``node_s`` is nodes held, times seconds; ``max_nodes`` the most at any time.
-    ``finished_s`` is the end of its last job, from the start of the run.
+    ``failed_jobs`` counts jobs that did not succeed. Slowdown is response / reference time, response is from submission
+    to the end, both of jobs that succeeded. ``node_s`` is nodes held, times seconds; ``most_nodes`` the most at any
+    time. ``finished_s`` is the end of its last job, from the start of the run.
     """
 
     cluster: str
     jobs: int
-    failed: int
+    failed_jobs: int
     slowdown_mean: float | None
     slowdown_median: float | None
     response_mean_s: float | None
     response_median_s: float | None
     node_s: float
-    max_nodes: int
+    most_nodes: int
     finished_s: float | None
 
 
@@ -49,7 +49,7 @@ class Outcome:
 
     clusters: tuple[ClusterOutcome, ...]
     jobs: int
-    failed: int
+    failed_jobs: int
     slowdown_mean: float | None
     slowdown_median: float | None
     slowdown_least: float | None
@@ -82,7 +82,7 @@ def outcome_of(store: Reader) -> Outcome:
     return Outcome(
         clusters=rows,
         jobs=len(everyone),
-        failed=_failed(everyone),
+        failed_jobs=_failed(everyone),
         slowdown_mean=_of(fmean, _slowdowns(everyone)),
         slowdown_median=_of(median, _slowdowns(everyone)),
         slowdown_least=_of(min, means),
@@ -102,13 +102,13 @@ def _cluster(name: str, jobs: Sequence[JobState], start_us: int, node_s: float, 
     return ClusterOutcome(
         cluster=name,
         jobs=len(jobs),
-        failed=_failed(jobs),
+        failed_jobs=_failed(jobs),
         slowdown_mean=_of(fmean, slowdowns),
         slowdown_median=_of(median, slowdowns),
         response_mean_s=_of(fmean, responses),
         response_median_s=_of(median, responses),
         node_s=node_s,
-        max_nodes=most,
+        most_nodes=most,
         finished_s=max(ends) / SECOND_US if ends else None,
     )
 

@@ -104,7 +104,7 @@ def _pool(table: ScenarioTable, path: Path, site: Site) -> tuple[Inventory, tupl
     if count is None:
         if not site.inventory_file.exists():
             hint = "Give [pool] with nodes, or a --site with an inventory.toml"
-            raise ConfigError("says nothing of the nodes", file=str(path), key="pool", hint=hint)
+            raise ConfigError("does not describe the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
         return inventory, tuple(_node(one) for one in inventory.nodes)
     nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
@@ -183,7 +183,7 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
     for demand in demands:
         for one in demand.all_jobs:
             if one.spec.id in seen:
-                hint = "Give [[job]] other ids than those of the loads, or each MR-cluster one load of a kind"
+                hint = "Give each [[job]] an id that no load uses, and each MR-cluster only one load of a kind"
                 raise ConfigError(f"two jobs have the id {one.spec.id!r}", file=str(path), hint=hint)
             seen.add(one.spec.id)
 
@@ -292,7 +292,7 @@ def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) ->
     trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
     for job in trace.jobs:
         if job.cluster and job.cluster not in clusters:
-            what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which is not there"
+            what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which does not exist"
             hint = did_you_mean(job.cluster, clusters, kind="there are")
             raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
     if trace.format == TABLE:

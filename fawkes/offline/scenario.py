@@ -17,6 +17,7 @@ from fawkes.engine import Engine
 from fawkes.errors import BrokenError
 from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused
 from fawkes.policy import compile_policy
+from fawkes.report.history import SIMULATED
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Choice, TaskEvent, engine_for
 from fawkes.sim.profile import profile_of
@@ -149,7 +150,7 @@ def _started(scenario: Scenario) -> Started:
         version=__version__,
         pool=scenario.name,
         epoch=1,
-        controller="simulated",
+        controller=SIMULATED,
         settings=scenario.settings,
         nodes=scenario.nodes,
         policy=scenario.policy,

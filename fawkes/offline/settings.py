@@ -24,7 +24,7 @@ def values_of(said: Iterable[tuple[str, str]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, text in said:
         if key in values:
-            raise UserError(f"{key!r} is set twice", where="--set", hint="Give each key once")
+            raise UserError(f"{key!r} is set twice", where="--set", hint="Set each key only once")
         values[key] = value_of(text)
     return values
 

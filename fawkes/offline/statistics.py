@@ -17,7 +17,7 @@ FIGURES = (
     "slowdown_most",
     "makespan_s",
     "reconfigurations",
-    "failed",
+    "failed_jobs",
 )
 SPREAD = (5, 95)
 TESTED = "slowdown_mean"

@@ -64,7 +64,7 @@ def finish(
 def _there(folder: RowFolder[Item], item: Item) -> Row:
     row = folder.row(item)
     if row is None:
-        raise BrokenError(f"the row of {item} is not there", where=str(getattr(folder, "folder", "")))
+        raise BrokenError(f"the row of {item} is missing", where=str(getattr(folder, "folder", "")))
     return row
 
 

@@ -105,7 +105,7 @@ def open_record(folder: Path, *, verified: bool = False) -> Record:
     """
     said = stamp_of(folder / RECORD_FILE)
     if said is None:
-        raise UserError("is no record", where=str(folder), hint="`fawkes record --out DIR` makes one")
+        raise UserError("is not a record", where=str(folder), hint="`fawkes record --out DIR` makes one")
     found = said.get("fawkes"), said.get("format")
     if found != (__version__, FORMAT):
         raise RefusedError(
@@ -234,5 +234,5 @@ def _said(
 def _refuse_present(folder: Path) -> None:
     if folder.exists() or folder.is_symlink():
         said = stamp_of(folder / RECORD_FILE)
-        what = "is there already" if said is None else f"is there already, a record of the pool {said.get('pool')!r}"
-        raise RefusedError(what, where=str(folder), hint="Name a folder that is not there yet, or move that one away")
+        what = "exists already" if said is None else f"exists already, a record of the pool {said.get('pool')!r}"
+        raise RefusedError(what, where=str(folder), hint="Name a new folder, or move this one away")

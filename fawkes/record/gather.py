@@ -40,7 +40,7 @@ def gathered(
 def _useless(documents: list[Mapping[str, Any]]) -> str:
     """Why documents tell nothing of a job; empty when they do."""
     if not documents:
-        return "YARN knows no application of it (any more)"
+        return "YARN no longer has an application of it"
     try:
         if applications_in({"applications": documents}):
             return ""

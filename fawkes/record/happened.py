@@ -107,15 +107,15 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
     starts = [entry.event for entry in store.entries(kinds=(Started.__name__,)) if entry.event.at_us < span.until_us]
     held = [event for event in starts if isinstance(event, Started)]
     if not held:
-        raise UserError("no engine had started before the end of that span", hint=_HINT)
+        raise UserError("no controller had started before the end of that span", hint=_HINT)
     ends = [max(span.since_us, event.at_us) for event in held[1:]] + [span.until_us]
     lasted = [end - max(span.since_us, event.at_us) for event, end in zip(held, ends, strict=True)]
     longest = held[lasted.index(max(lasted))]
     rules = {(repr(event.settings), event.policy.sha256) for event, us in zip(held, lasted, strict=True) if us > 0}
     others = len(rules) - 1
-    notes = [f"settings or policy were others for a part of the span ({others} more)"] if others > 0 else []
+    notes = [f"settings or policy changed during the span (other versions: {others})"] if others > 0 else []
     if longest.shadow:
-        notes.append("the controller only watched (--shadow): what it decided was not done")
+        notes.append("the controller ran in shadow mode (--shadow): its decisions were not carried out")
     return longest, notes
 
 
@@ -142,7 +142,7 @@ def _why_not(store: Reader, state: ClusterState, span: Span) -> str:
         for change in entry.decision.changes
         if isinstance(change, PutCluster) and change.state.id == state.id
     ]
-    return "it was being given back when the span began" if lives[-1:] and lives[-1] in _GIVEN_BACK else ""
+    return "it was already being released when the span began" if lives[-1:] and lives[-1] in _GIVEN_BACK else ""
 
 
 _GIVEN_BACK = (ClusterLife.SAVING, ClusterLife.RETIRING, ClusterLife.GONE)
@@ -151,7 +151,7 @@ _GIVEN_BACK = (ClusterLife.SAVING, ClusterLife.RETIRING, ClusterLife.GONE)
 def _released(store: Reader, span: Span) -> list[str]:
     found = [entry.event for entry in store.entries(kinds=(ReleaseAsked.__name__,)) if span.has(entry.event.at_us)]
     names = sorted({event.cluster for event in found if isinstance(event, ReleaseAsked)})
-    return [f"{name} was released by hand; offline it stays until it has been idle" for name in names]
+    return [f"{name} was released by hand; an offline run keeps it until it has been idle" for name in names]
 
 
 def _carried(store: Reader, span: Span) -> list[str]:
@@ -160,12 +160,12 @@ def _carried(store: Reader, span: Span) -> list[str]:
         job.submitted_us < span.since_us and (job.finished_us is None or job.finished_us > span.since_us)
         for job in history.jobs(store)
     )
-    return [f"jobs of before the span that went on in it are not there ({count})"] if count else []
+    return [f"jobs that were submitted before the span and ran on into it are skipped ({count})"] if count else []
 
 
 def _early(clusters: Sequence[ClusterState], span: Span) -> list[str]:
     names = sorted(state.id for state in clusters if state.requested_us < span.since_us)
-    return [f"{name} was there before the span; offline it is requested at its beginning" for name in names]
+    return [f"{name} existed before the span; an offline run requests it when the span begins" for name in names]
 
 
 def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[str, float], int | None]:

@@ -84,7 +84,7 @@ class Verdict:
         head = (
             f"Reproduced within {within}"
             if self.reproduced
-            else f"NOT reproduced within {within}: do not trust what follows"
+            else f"NOT reproduced within {within}: do not trust the ranking below"
         )
         return (
             f"{head}. {self.policy} as recorded: {len(self.judged)} jobs, median error {_percent(self.job_error)} "
@@ -117,7 +117,7 @@ class Verdict:
         return ", ".join(f"{words} ({counts[kind]})" for kind, words in _WORDS.items() if counts[kind])
 
     def _left_out(self) -> str:
-        return f"; {self.left_out} left out, see record.json" if self.left_out else ""
+        return f"; {self.left_out} skipped, see record.json" if self.left_out else ""
 
 
 def _percent(share: float | None) -> str:

@@ -53,7 +53,7 @@ def load_jar(say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> 
         compiler = part / f"{_COMPILER[1]}-{_COMPILER[2]}.jar"
         if not compiler.is_file() or hashlib.sha256(compiler.read_bytes()).hexdigest() != _COMPILER_DIGEST:
             raise FawkesError(
-                f"what Maven resolved is not the {compiler.name} that Fawkes knows",
+                f"Maven resolved other files than those of the {compiler.name} that Fawkes knows",
                 hint="Look at the repository that Maven uses",
             )
         classes = part / "classes"

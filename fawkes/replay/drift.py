@@ -30,7 +30,7 @@ class DriftRow:
     start_drift_s: float | None
     run_s: float | None
     slowdown: float | None
-    life: str
+    state: str
 
 
 def drift_rows(posted: Iterable[Posted], jobs: Mapping[str, JobState]) -> tuple[DriftRow, ...]:
@@ -50,7 +50,7 @@ def drift_rows(posted: Iterable[Posted], jobs: Mapping[str, JobState]) -> tuple[
                 start_drift_s=None if waited is None else (one.drift_us + waited) / SECOND_US,
                 run_s=None if state.run_us is None else state.run_us / SECOND_US,
                 slowdown=state.slowdown,
-                life=state.life,
+                state=state.life,
             )
         )
     return tuple(rows)
@@ -62,7 +62,7 @@ def summary(rows: Sequence[DriftRow], *, within_s: float = 1.0) -> dict[str, Any
     starts = [row.start_drift_s for row in rows if row.start_drift_s is not None]
     return {
         "jobs": len(rows),
-        "succeeded": sum(row.life == "succeeded" for row in rows),
+        "succeeded": sum(row.state == "succeeded" for row in rows),
         "launched_within_1s": float(np.mean([one <= within_s for one in late])) if late else None,
         **_spread("late", late),
         **_spread("start_drift", starts),

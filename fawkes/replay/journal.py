@@ -55,7 +55,9 @@ class Journal:
 
     def _read(self, facts: dict[str, Any]) -> None:
         if not self.file.is_file():
-            raise RefusedError("is not empty, and no replay", where=str(self.file.parent), hint="Name another folder")
+            raise RefusedError(
+                "is not empty and holds no replay", where=str(self.file.parent), hint="Name another folder"
+            )
         lines = self._whole_lines(_line(facts))
         if not lines:
             self._add(facts)
@@ -78,7 +80,7 @@ class Journal:
                 f"has a replay with another {different[0]}: {head.get(different[0])!r} instead of "
                 f"{facts.get(different[0])!r}",
                 where=str(self.file.parent),
-                hint="Name another folder, or what that one was begun with",
+                hint="Name another folder, or repeat the command that began this replay",
             )
         for (part, *_), posted in found.items():
             self.earlier[part].append(posted)

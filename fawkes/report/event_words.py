@@ -26,7 +26,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.sight import Attempt, Launcher, Sight
-from fawkes.report.sentences import thing
+from fawkes.report.facts import thing
 
 
 def event_in_words(event: Event) -> str:
@@ -78,7 +78,7 @@ def _sight_in_words(sight: Sight) -> str:
         parts.append(f"{blocks.at_risk_files} files at risk, {blocks.missing_files} with missing blocks")
     elif blocks is not None:
         parts.append("its blocks are not known" + _after_colon(blocks.why))
-    return ", ".join(parts) or "its masters say nothing about it"
+    return ", ".join(parts) or "its masters do not report it"
 
 
 def _attempt_in_words(seen: Attempt) -> str:
@@ -97,15 +97,15 @@ def _asked_in_words(event: Event) -> str:
         case Requested() | Submitted():
             what = event.spec.id
         case ReleaseAsked():
-            what = f"{event.cluster}, only asked whether that may be" if event.dry_run else event.cluster
+            what = f"{event.cluster}, checked only" if event.dry_run else event.cluster
         case DownAsked():
-            what = "the whole pool" + (", only asked whether that may be" if event.dry_run else "")
+            what = "the whole pool" + (", checked only" if event.dry_run else "")
         case CancelAsked():
             what = event.job
         case RetryAsked():
             what = event.subject
         case DrainAsked():
-            what = f"{event.node}: {event.reason}" + (", its data is given up" if event.discard else "")
+            what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
         case UndrainAsked():
             what = event.node
         case PauseAsked():

@@ -11,9 +11,10 @@ from fawkes.core.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.settings import Settings
 from fawkes.errors import UserError
 from fawkes.report import history
+from fawkes.report.facts import fold
 from fawkes.report.history import Move, Tick
 from fawkes.report.node_rows import held_in_words
-from fawkes.report.sentences import fold, sentence
+from fawkes.report.sentences import sentence
 from fawkes.store.base import CLUSTER, NODE, Reader
 from fawkes.units import show_duration, show_time
 
@@ -88,7 +89,7 @@ def explain_last(store: Reader) -> Explanation:
     """The latest tick that moved nodes; UserError when none did."""
     found = history.last_tick(store, moving=True)
     if found is None:
-        raise UserError("no tick has moved a node yet", hint="`fawkes explain` says why the latest one did not")
+        raise UserError("no tick has moved a node yet", hint="`fawkes explain` shows why the latest tick did not")
     return _tick(store, found)
 
 
@@ -102,9 +103,9 @@ def _tick(store: Reader, found: Tick) -> Explanation:
     if started is not None and any(reason.code == "shrink" for reason in others):
         lines.append(Line(f"Which nodes leave first: {', then '.join(_leaving_order(started.settings))}"))
     if started is not None and started.shadow:
-        lines.append(Line("The controller runs in shadow: this is what it would do, and nothing was done"))
+        lines.append(Line("The controller runs in shadow mode: it would do this, but nothing was done"))
     lines += _followed(store, found)
-    return Explanation(title, tuple(lines), tuple(_rows(found)))
+    return Explanation(title, tuple(lines), tuple(found.rows))
 
 
 def _figures_in_words(found: Tick) -> list[Line]:
@@ -125,22 +126,17 @@ def _figures_in_words(found: Tick) -> list[Line]:
         )
     missing = [name for name, row in found.clusters.items() if row.get("unreadable")]
     if missing:
-        lines.append(Line(f"{', '.join(sorted(missing))} could not be read: left as it is"))
+        lines.append(Line(f"{', '.join(sorted(missing))} could not be read and keeps its nodes"))
     return lines
 
 
 def _leaving_order(settings: Settings) -> list[str]:
     """The order of `fawkes.core.plan.leaving_order` in words."""
-    order = ["those that do not serve yet"]
+    order = ["those that are not in service yet"]
     order += ["those without an ApplicationMaster"] if settings.spare_masters else []
     order.append("transient-core nodes with the least data")
     order += ["those away from the masters' site"] if settings.prefer_site else []
     return [*order, "by name"]
-
-
-def _rows(found: Tick) -> list[Row]:
-    """The figures of a tick for each MR-cluster."""
-    return [{"cluster": name, **figures} for name, figures in found.clusters.items()]
 
 
 def _followed(store: Reader, found: Tick) -> list[Line]:
@@ -173,7 +169,7 @@ def explain_node(store: Reader, name: str) -> Explanation:
     if behind is None:
         return Explanation(f"Node {name}", tuple(lines))
     lines += [Line(f"It was decided at tick {behind.number}, {show_time(behind.at_us)}"), *_figures_in_words(behind)]
-    return Explanation(f"Node {name}", tuple(lines), tuple(_rows(behind)))
+    return Explanation(f"Node {name}", tuple(lines), tuple(behind.rows))
 
 
 def _between(numbers: Iterable[int], steps: tuple[int, int]) -> list[int]:
@@ -215,52 +211,55 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
         return Explanation(f"MR-cluster {name}", (*lines, *recent))
     at = [Line(f"At the latest tick, {found.number} ({show_time(found.at_us)}):"), *_figures_in_words(found)]
     verdict = lines_of([reason for reason in found.reasons if reason.code == "tick"])
-    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(_rows(found)))
+    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(found.rows))
 
 
 def node_in_words(state: NodeState) -> str:
     """How a node stands, in one sentence."""
     owner = f" {state.owner} as {state.role}" if state.owner else ""
     doing = {
-        NodeLife.FREE: "is free",
-        NodeLife.OUT: "is out of service",
-        NodeLife.LOST: f"does not answer and is waited for: it may hold data of {state.owner},"
-        if state.owner
-        else "does not answer",
-        NodeLife.JOINING: f"joins{owner}",
-        NodeLife.SERVING: f"serves{owner}",
-        NodeLife.DRAINING: f"is leaving{owner} (its tasks end)",
-        NodeLife.EVACUATING: f"is leaving{owner} (its blocks are copied)",
-        NodeLife.CLEANING: f"is leaving{owner} (it is wiped)",
+        NodeLife.FREE: "free",
+        NodeLife.OUT: "out of service",
+        NodeLife.LOST: "lost",
+        NodeLife.JOINING: f"joining{owner}",
+        NodeLife.SERVING: f"serving{owner}",
+        NodeLife.DRAINING: f"leaving{owner} (its tasks end)",
+        NodeLife.EVACUATING: f"leaving{owner} (its blocks are copied)",
+        NodeLife.CLEANING: f"leaving{owner} (it is wiped)",
     }[state.life]
+    waits = f"; {state.owner} waits for it, because it may hold data" if state.life is NodeLife.LOST and owner else ""
     kept = f"; kept out: {state.keep_out}" if state.keep_out else ""
     alert = f"; {state.alert}" if state.alert else ""
-    return f"{state.node.id} {doing} since {show_time(state.since_us)}{kept}{alert}"
+    return f"{state.node.id} has been {doing} since {show_time(state.since_us)}{waits}{kept}{alert}"
 
 
 def move_in_words(move: Move) -> str:
-    """A move in one sentence: from where, to where, how long it took."""
+    """A move in one sentence: from where, to where, when it began and how long it took."""
     source, target = move.source or "the free nodes", move.target or "the free nodes"
+    begun = show_time(move.begun_us)
     if move.source and move.source == move.target:
         lost = any(reason.code == "node-lost" for reason in move.reasons)
-        where = f"{source} had lost it, and it came back" if lost else f"It was leaving {source} and stays"
+        began, ended = (f"{source} lost it", "came back") if lost else (f"It began to leave {source}", "stayed")
+    elif move.ended_us is None:
+        return f"It has been going from {source} to {target} since {begun}"
     else:
-        where = f"It went from {source} to {target}" if move.ended_us else f"It is going from {source} to {target}"
+        return f"It went from {source} to {target} at {begun}, within {show_duration(move.ended_us - move.begun_us)}"
     if move.ended_us is None:
-        return f"{where}, since {show_time(move.begun_us)}"
-    return f"{where} within {show_duration(move.ended_us - move.begun_us)}, {show_time(move.begun_us)}"
+        return f"{began} at {begun}"
+    return f"{began} at {begun}; it {ended} after {show_duration(move.ended_us - move.begun_us)}"
 
 
 def cluster_in_words(state: ClusterState) -> list[str]:
     """How an MR-cluster stands: its life, the paper's times, what is wrong."""
-    lines = [f"{state.id} is {state.life} since {show_time(state.since_us)}, asked for {show_time(state.requested_us)}"]
+    life, since, requested = state.life, show_time(state.since_us), show_time(state.requested_us)
+    lines = [f"{state.id} has been {life} since {since}; it was requested at {requested}"]
     times = (
-        ("waited for nodes", state.wait_us),
-        ("deployed in", state.deploy_us),
-        ("loaded in", state.load_us),
-        ("saved in", state.save_us),
+        ("waited for nodes for", state.wait_us),
+        ("was deployed in", state.deploy_us),
+        ("loaded its data in", state.load_us),
+        ("saved its outputs in", state.save_us),
     )
-    known = [f"{what} {show_duration(us)}" for what, us in times if us is not None]
+    known = [f"{stage} {show_duration(us)}" for stage, us in times if us is not None]
     lines += [f"It {', '.join(known)}"] if known else []
     lines += [text for text in (state.failed, state.alert) if text]
     return lines
@@ -271,7 +270,13 @@ def as_plain(explanation: Explanation) -> dict[str, Any]:
     return {
         "title": explanation.title,
         "lines": [
-            {"text": line.text, "at_us": line.at_us, "seq": line.seq, "code": line.code, "facts": dict(line.facts)}
+            {
+                "step": line.seq,
+                "time": None if line.at_us is None else show_time(line.at_us),
+                "text": line.text,
+                "code": line.code,
+                "facts": dict(line.facts),
+            }
             for line in explanation.lines
         ],
         "figures": [dict(row) for row in explanation.figures],

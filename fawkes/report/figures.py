@@ -132,7 +132,7 @@ def text_picture(store: Reader, points: Sequence[Mark] = (), *, width: int = 78,
     lines = [" " * margin + _letters(marked.points, columns, end_s)] if points else []
     for name in curves.clusters:
         arrived = next(at_s for at_s, cluster in marked.arrivals if cluster == name)
-        lines.append(f"{name} (asked for at {arrived:.0f} s)")
+        lines.append(f"{name} (requested at {arrived:.0f} s)")
         lines += _block(name, curves, columns, rows, margin)
         lines.append(f"{'0':>{margin - 1}}└" + "─" * columns)
     moved = ["▲" if mark else " " for mark in _hits(marked.reconfigurations, columns, end_s)]

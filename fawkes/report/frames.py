@@ -18,7 +18,7 @@ from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
 
 _TICK = ("tick", "verdict", "policy", "tau", "raw", "reducible", "share_error", "share_error_allowed", "usable")
-_FIGURES = ("y", "weight", "share", "discrimination", "held", "target", "min")
+_FIGURES = ("y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes")
 
 
 def nodes(store: Reader) -> pd.DataFrame:
@@ -30,12 +30,12 @@ def nodes(store: Reader) -> pd.DataFrame:
 
 
 def clusters(store: Reader) -> pd.DataFrame:
-    """MR-clusters by arrival: life, min_nodes, requested_s, and in seconds w^C, deployment, l^D, b^D (NaN: not yet)."""
+    """MR-clusters by arrival: state, min_nodes, requested_s; in seconds w^C, deployment, l^D, b^D (NaN: not yet)."""
     start_us = history.first_us(store)
     rows = [
         {
             "cluster": state.id,
-            "life": state.life.value,
+            "state": state.life.value,
             "min_nodes": state.spec.min_nodes,
             "requested_s": _seconds(state.requested_us - start_us),
             "wait_s": _seconds(state.wait_us),
@@ -46,14 +46,14 @@ def clusters(store: Reader) -> pd.DataFrame:
         }
         for state in history.clusters(store)
     ]
-    names = ("cluster", "life", "min_nodes", "requested_s", "wait_s", "deploy_s", "load_s", "save_s", "failed")
+    names = ("cluster", "state", "min_nodes", "requested_s", "wait_s", "deploy_s", "load_s", "save_s", "failed")
     return _frame(rows, names)
 
 
 def jobs(store: Reader) -> pd.DataFrame:
-    """Jobs in the order of their submission: w^J (wait_s), s^J (run_s), their sum (response_s), slowdown, result."""
+    """Jobs in the order of their submission: w^J (wait_s), s^J (run_s), their sum (response_s), slowdown, state."""
     start_us = history.first_us(store)
-    names = ("job", "cluster", "result", "attempts", "submitted_s", "wait_s", "run_s", "response_s", "slowdown", "why")
+    names = ("job", "cluster", "state", "attempt", "submitted_s", "wait_s", "run_s", "response_s", "slowdown", "why")
     return _frame([_job(state, start_us) for state in history.jobs(store)], (*names, "application", "log"))
 
 
@@ -62,8 +62,8 @@ def _job(state: JobState, start_us: int) -> dict[str, object]:
     return {
         "job": state.id,
         "cluster": state.cluster,
-        "result": state.life.value,
-        "attempts": state.attempt,
+        "state": state.life.value,
+        "attempt": state.attempt,
         "submitted_s": _seconds(state.submitted_us - start_us),
         "wait_s": _seconds(state.wait_us),
         "run_s": _seconds(state.run_us),
@@ -77,27 +77,27 @@ def _job(state: JobState, start_us: int) -> dict[str, object]:
 
 def ticks(store: Reader) -> pd.DataFrame:
     """Ticks, a row for each active MR-cluster (one with an empty cluster when there was none): verdict, the global
-    discriminations and tau, and of the MR-cluster y, weight, share (mean c_i), discrimination (D_i), held and target.
+    discriminations and tau, and of the MR-cluster y, weight, mean_share (c_i), discrimination (D_i), nodes and target.
     """
     start_us = history.first_us(store)
     rows: list[dict[str, object]] = []
     for tick in history.ticks(store):
         common = {"at_s": _seconds(tick.at_us - start_us), **{name: tick.facts.get(name) for name in _TICK}}
-        figures = tick.clusters or {"": {}}
-        rows += [{**common, "cluster": name, **row} for name, row in figures.items()]
+        rows += [{**common, **row} for row in tick.rows or [{"cluster": ""}]]
     return _frame(rows, ("at_s", *_TICK, "cluster", *_FIGURES))
 
 
 def moves(store: Reader) -> pd.DataFrame:
-    """Moves by their beginning: node, source, target (empty: nobody), role, begun_s, ended_s (NaN: under way), and the
-    codes and sentences of why it left and why it joined.
+    """Moves by their beginning: node, from_cluster, to_cluster (empty: nobody), role, begun_s, ended_s, and why.
+
+    ``ended_s`` is NaN while a move is under way. ``codes`` and ``why`` say why the node left and why it joined.
     """
     start_us = history.first_us(store)
     rows = [
         {
             "node": move.node,
-            "source": move.source,
-            "target": move.target,
+            "from_cluster": move.source,
+            "to_cluster": move.target,
             "role": move.role,
             "begun_s": _seconds(move.begun_us - start_us),
             "ended_s": None if move.ended_us is None else _seconds(move.ended_us - start_us),
@@ -106,7 +106,7 @@ def moves(store: Reader) -> pd.DataFrame:
         }
         for move in history.moves(store)
     ]
-    return _frame(rows, ("node", "source", "target", "role", "begun_s", "ended_s", "codes", "why"))
+    return _frame(rows, ("node", "from_cluster", "to_cluster", "role", "begun_s", "ended_s", "codes", "why"))
 
 
 def samples(store: Reader) -> pd.DataFrame:

@@ -21,6 +21,12 @@ LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
 UNOWNED = frozenset({NodeLife.FREE, NodeLife.OUT})
 
 
+#: keys of rows for the names that the facts of a tick have
+_KEYS = {"share": "mean_share", "held": "nodes", "min": "min_nodes"}
+#: the controller's name in the ledger of a simulated run
+SIMULATED = "simulated"
+
+
 class NodeChange(NamedTuple):
     """A node before and after one change; ``old`` is None the first time."""
 
@@ -73,6 +79,14 @@ class Tick:
     def clusters(self) -> dict[str, dict[str, Any]]:
         """The figures of each active MR-cluster."""
         return cast(dict[str, dict[str, Any]], self.facts.get("clusters", {}))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The same as rows, with the keys that rows have."""
+        return [
+            {"cluster": name, **{_KEYS.get(key, key): value for key, value in figures.items()}}
+            for name, figures in self.clusters.items()
+        ]
 
     def number_of(self, name: str) -> float:
         """A figure of the tick."""
@@ -232,6 +246,12 @@ def rules(store: Reader) -> PutRules | None:
     """Which engine was in charge last, and by which settings; None before the first start."""
     found = _latest(store, PutRules.__name__, PutRules)
     return found[0] if found else None
+
+
+def simulated(store: Reader) -> bool:
+    """Whether a simulation wrote the store: its times count from the start of the run."""
+    found = rules(store)
+    return found is not None and found.controller == SIMULATED
 
 
 def started_before(store: Reader, seq: int) -> Started | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from fawkes.core.model import NodeLife, NodeState, Reason
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
-from fawkes.report.sentences import named_files, sentence
+from fawkes.report.facts import named_files
+from fawkes.report.sentences import sentence
 from fawkes.units import show_time
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ _STORED = {
 
 
 def node_row(state: NodeState, *, master: bool) -> Row:
-    """A node: owner, role, life, since when and why, how its masters see it, and what keeps it out.
+    """A node: owner, role, state, since when and why, how its masters see it, and what keeps it out.
 
     ``master``: the masters of its MR-cluster run on it. ``seen`` is how the masters see it where that is news,
     ``waited_since`` since when its MR-cluster waits for its data. Numbers of files are None when they are not known.
@@ -47,7 +48,7 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "node": state.node.id,
         "site": state.node.site,
         "capacity": state.node.capacity_milli / 1000,
-        "life": state.life.value,
+        "state": state.life.value,
         "cluster": state.owner,
         "role": None if state.role is None else state.role.value,
         "master": master,
@@ -59,6 +60,7 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "keep_out": state.keep_out,
         "back": None if state.back_us is None else show_time(state.back_us),
         "alert": state.alert,
+        "brief": state.alert or sentence(why),
         "waited_since": show_time(state.since_us) if waited_for(state) else None,
         "seen": seen_in_words(state),
         "compute": None if state.sight is None else state.sight.compute.value,
@@ -127,19 +129,19 @@ def held_in_words(state: NodeState) -> list[str]:
     if not waited_for(state):
         return []
     name, blocks = state.node.id, _report(state.sight)
-    lines = [f"{state.owner} waits for the data on it since {show_time(state.since_us)}"]
+    lines = [f"{state.owner} has been waiting for the data on it since {show_time(state.since_us)}"]
     seen = seen_in_words(state)
-    lines += [f"Its masters say: {seen}"] if seen else []
+    lines += [f"Its masters report: {seen}"] if seen else []
     if blocks is None:
         lines.append("Which files are at risk is not known")
     elif blocks.at_risk_files:
-        lines.append(f"Too few replicas elsewhere: {named_files(blocks.at_risk, blocks.at_risk_files)}")
+        lines.append(f"Too few replicas on other nodes: {named_files(blocks.at_risk, blocks.at_risk_files)}")
     if blocks is not None and blocks.missing_files:
-        lines.append(f"Blocks that are nowhere: {named_files(blocks.missing, blocks.missing_files)}")
+        lines.append(f"Files with blocks on no live node: {named_files(blocks.missing, blocks.missing_files)}")
     repair = "Repair it" if state.life is NodeLife.LOST else "Bring back or add DataNodes, or lower the replication"
     lines.append(f"{repair}, then run `fawkes retry {name}`")
     if state.life is NodeLife.LOST and not state.leaving:
         drain = f"`fawkes drain {name} --reason ...`"
-        lines.append(f"If it will not come back: {drain} lets it go once its data is proven to be elsewhere")
-    lines.append(f"Only if that data may be lost: `fawkes drain {name} --discard-data --reason ...`")
+        lines.append(f"If it will not come back, run {drain}: it is released once its data is proven to be elsewhere")
+    lines.append(f"Only if that data may be lost, run `fawkes drain {name} --discard-data --reason ...`")
     return lines

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.core.alerts import MISSING
+from fawkes.core import alerts
 from fawkes.core.decision import PutTick
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
@@ -14,26 +14,31 @@ from fawkes.ports import Entry
 from fawkes.report import history
 from fawkes.report.event_words import event_in_words
 from fawkes.report.explain import lines_of
+from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
-from fawkes.report.sentences import fold, named_files
 from fawkes.store.base import Reader
-from fawkes.units import show_time
+from fawkes.units import SECOND_US, show_time
 
 Row = dict[str, Any]
 
 GREEN, YELLOW, RED = "green", "yellow", "red"
 
 
+def seconds(us: int | None) -> float | None:
+    """A time of a row: seconds; None when there is none."""
+    return None if us is None else us / SECOND_US
+
+
 def job_row(state: JobState) -> Row:
-    """A job: life, attempt, the paper's w^J and s^J, slowdown, and why and where to look when it failed."""
+    """A job: state, attempt, the paper's w^J and s^J, slowdown, and why and where to look when it failed."""
     return {
         "job": state.id,
         "cluster": state.cluster,
-        "life": state.life.value,
+        "state": state.life.value,
         "attempt": state.attempt,
         "submitted": show_time(state.submitted_us),
-        "wait_us": state.wait_us,
-        "run_us": state.run_us,
+        "wait_s": seconds(state.wait_us),
+        "run_s": seconds(state.run_us),
         "slowdown": state.slowdown,
         "application": state.application,
         "why": state.why,
@@ -60,12 +65,12 @@ def cluster_row(
     held = list(nodes)
     roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
     active = state.active and tick is not None
-    health, reason = _health(state, held)
+    health, why = _health(state, held)
     return {
         "cluster": state.id,
-        "life": state.life.value,
+        "state": state.life.value,
         "health": health,
-        "reason": reason,
+        "why": why,
         "nodes": len(held),
         "core": roles[Role.CORE],
         "transient_core": roles[Role.TRANSIENT_CORE],
@@ -85,10 +90,10 @@ def cluster_row(
         "tasks_running": None if sample is None or not state.active else sample.tasks_running,
         "requested": show_time(state.requested_us),
         "since": show_time(state.since_us),
-        "wait_us": state.wait_us,
-        "deploy_us": state.deploy_us,
-        "load_us": state.load_us,
-        "save_us": state.save_us,
+        "wait_s": seconds(state.wait_us),
+        "deploy_s": seconds(state.deploy_us),
+        "load_s": seconds(state.load_us),
+        "save_s": seconds(state.save_us),
         "failed": state.failed,
         "alert": state.alert,
     }
@@ -119,7 +124,7 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return state.alert if state.alert.startswith(MISSING) else ""
+    return state.alert if alerts.about(state, alerts.Kind.MISSING) else ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:
@@ -160,7 +165,8 @@ def pool_row(store: Reader) -> Row:
     return {
         "pool": None if rules is None else rules.pool,
         "controller": None if rules is None else rules.controller,
-        "version": None if rules is None else rules.version,
+        "simulated": history.simulated(store),
+        "fawkes": None if rules is None else rules.version,
         "shadow": rules is not None and rules.shadow,
         "policy": None if rules is None else rules.settings.policy,
         "as_of": show_time(history.last_us(store)),
@@ -180,7 +186,7 @@ def pool_row(store: Reader) -> Row:
 
 def gone(row: Mapping[str, Any]) -> bool:
     """Whether the MR-cluster of a row exists no more."""
-    return bool(row["life"] == ClusterLife.GONE)
+    return bool(row["state"] == ClusterLife.GONE)
 
 
 def step_row(entry: Entry) -> Row:
@@ -188,8 +194,8 @@ def step_row(entry: Entry) -> Row:
     at_us = entry.event.at_us
     lines = lines_of(entry.decision.reasons, at_us, entry.seq)
     return {
-        "seq": entry.seq,
-        "at": show_time(at_us),
+        "step": entry.seq,
+        "time": show_time(at_us),
         "kind": type(entry.event).__name__,
         "what": event_in_words(entry.event),
         "decided": [line.text for line in lines],

@@ -67,7 +67,7 @@ class SimJob:
 
     @property
     def attempt(self) -> JobAttempt:
-        """By what it is known."""
+        """The attempt's identifier."""
         return self.effect.job, self.effect.attempt
 
     @property

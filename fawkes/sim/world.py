@@ -453,7 +453,7 @@ class SimWorld:
         hosted = self.hosts.get(effect.node)
         error = self.faults("clean" if effect.role is None else "join", effect.node)
         if hosted is not None and hosted.generation > effect.generation:
-            error = f"it is leased to {hosted.cluster} since"
+            error = f"it is leased to {hosted.cluster} by now"
         if effect.node in self.dead:
             error = "no answer"
         if error is not None:

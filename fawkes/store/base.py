@@ -93,7 +93,7 @@ class Writer(Reader, Protocol):
 
 
 def place(change: Change) -> tuple[str, str]:
-    """Of what a change is the latest news: a kind and a subject. What there is once has its class name as its kind."""
+    """The kind and subject that a change supersedes; for a value that exists only once, its class name and its kind."""
     match change:
         case PutNode():
             return NODE, change.state.node.id

@@ -30,21 +30,25 @@ def translated(error: sqlite3.Error, path: Path) -> FawkesError:
     """What an error of SQLite means for whoever runs Fawkes."""
     name = getattr(error, "sqlite_errorname", "")
     if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError)):
-        return BrokenError(f"the ledger was used in a wrong way: {error}", where=str(path))
+        return BrokenError(f"the ledger was used incorrectly: {error}", where=str(path))
     if name.startswith(_NO_ROOM) or (name.startswith("SQLITE_IOERR") and _no_room(path.parent)):
-        what = "the disk is full" if name == "SQLITE_FULL" else f"the disk takes no more ({name}: a quota, a limit?)"
+        what = (
+            "the disk is full"
+            if name == "SQLITE_FULL"
+            else f"the disk accepts no more data ({name}: check its quota and limits)"
+        )
         return FullError(what, where=str(path), hint=f"{_NOT_STORED} Free some space")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        hint = "Close the program that has it open (an sqlite3 shell?) and try again"
+        hint = "Close the program that has it open, such as an sqlite3 shell, and try again"
         return FawkesError("another program has locked the ledger", where=str(path), hint=hint)
     if name in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
-        hint = "Start `fawkes run` once: it takes back the half of a step"
+        hint = "Start `fawkes run` once: it removes the incomplete step"
         return UserError("the controller was killed while it wrote", where=str(path), hint=hint)
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
         return UserError(f"the ledger cannot be opened: {error}", where=str(path), hint=_PERMISSIONS)
     if name.startswith("SQLITE_IOERR"):
         hint = f"{_NOT_STORED} Look at the disk, its quota and its limits"
-        return FawkesError(f"the disk refused to work: {error} ({name})", where=str(path), hint=hint)
+        return FawkesError(f"the disk failed: {error} ({name})", where=str(path), hint=hint)
     return damaged(path, str(error))
 
 
@@ -82,12 +86,12 @@ def _size(path: Path) -> int:
         found = path.stat()
     except FileNotFoundError:
         raise UserError(
-            "there is no ledger", where=str(path), hint="Start `fawkes run` once, or name the site by --site"
+            "there is no ledger", where=str(path), hint="Start `fawkes run` once, or name the site with --site"
         ) from None
     except OSError as error:
         raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=_PERMISSIONS) from None
     if not S_ISREG(found.st_mode):
-        raise UserError("the ledger cannot be read: it is no file", where=str(path), hint=RESTORE)
+        raise UserError("the ledger cannot be read: it is not a file", where=str(path), hint=RESTORE)
     return found.st_size
 
 
@@ -117,7 +121,7 @@ def _says(path: Path, log: int, *, alone: bool) -> tuple[int, int]:
         except sqlite3.Error as error:
             if way == ways[-1]:
                 if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
-                    raise RefusedError("this is no SQLite file", where=str(path), hint=RESTORE) from None
+                    raise RefusedError("this is not an SQLite file", where=str(path), hint=RESTORE) from None
                 raise translated(error, path) from None
     raise damaged(path, "it has no header")
 
@@ -189,7 +193,7 @@ def boot() -> str:
 def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None) -> None:
     head = connection.execute("SELECT seq, digest FROM head").fetchone()
     if head is None:
-        raise damaged(path, "it does not say which step is the last")
+        raise damaged(path, "its last step is not recorded")
     if head[0] != seq or (digest is not None and head[1] != digest):
         raise damaged(path, f"its last step is {seq}, but it once had {head[0]}")
 

@@ -80,7 +80,7 @@ def create(path: Path) -> None:
         if health.size_of(path, ending):
             # SQLite would take it for a part of the new one.
             raise RefusedError(
-                "there is no ledger, but what belongs to one",
+                "the ledger is missing, but this file belongs to it",
                 where=str(health.beside(path, ending)),
                 hint="Nothing was changed. Put the ledger back beside it, or move this file away as well",
             )

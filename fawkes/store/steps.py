@@ -17,7 +17,7 @@ from fawkes.errors import RefusedError
 BLOCK = 256
 _BLOCK_BYTES, _BLOCK_LEAST = 4_000_000, 8
 _PAGE = 200
-_NO_END = 2**62
+NO_END = 2**62
 _CACHED = 2
 #: the checksum before the first row behind the last block
 _BEFORE = "(SELECT k.digest FROM blocks k WHERE k.first < e.seq AND k.last = e.seq - 1 ORDER BY k.first DESC LIMIT 1)"
@@ -92,7 +92,7 @@ class Steps:
         """The step of that number, checked; None when there is none."""
         return next(self.after(seq - 1, last=seq), None) if seq > 0 else None
 
-    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = _NO_END) -> Iterator[Row]:
+    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = NO_END) -> Iterator[Row]:
         """The steps after number ``seq``, oldest first, each one checked; without ``kinds`` none may be missing.
 
         At most to the step ``last``. Read in pages: a reading transaction that stays open would keep the writer from
@@ -126,7 +126,7 @@ class Steps:
     def fold(self, most: int = BLOCK) -> int:
         """Make one block of the oldest steps that have rows, within the caller's transaction; its last step.
 
-        RefusedError when one of them is not what was stored: then a block would hide the damage.
+        RefusedError when one of them has changed since it was stored: then a block would hide the damage.
         """
         rows: list[Row] = []
         size = 0
@@ -150,7 +150,7 @@ class Steps:
         wrong = stored ^ {(row.kind, first) for first in firsts for row in self._block(first)}
         if wrong:
             kind, first = min(wrong)
-            raise damaged(self._path, f"where {kind} is after step {first - 1} does not follow from its steps")
+            raise damaged(self._path, f"its index of {kind} after step {first - 1} does not follow from its steps")
 
     def _page(self, after: int, last: int, kinds: tuple[str, ...]) -> list[Any]:
         """Some of the steps that come next: of a block, checked, or rows as they are stored; none at the end.
@@ -193,7 +193,7 @@ class Steps:
             last, digest, steps = found
             rows = _rows_of(first, last, self._before(first), digest, steps)
             if rows is None:
-                raise damaged(self._path, f"steps {first} to {last} are not what was stored")
+                raise damaged(self._path, f"steps {first} to {last} have changed since they were stored")
             while len(self._blocks) >= _CACHED:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks[first] = rows
@@ -268,7 +268,7 @@ def _checked(found: Iterable[tuple[Any, ...]], path: Path) -> Iterator[Row]:
             row = Row(seq, at_us, kind, unpacked(event), unpacked(decision), digest)
             good = digest == digest_of(first, *row[:5])
         except (AttributeError, UnicodeError, zlib.error):
-            raise damaged(path, f"step {seq} is not what was stored") from None
+            raise damaged(path, f"step {seq} has changed since it was stored") from None
         if not good:
-            raise damaged(path, f"step {seq} is not what was stored")
+            raise damaged(path, f"step {seq} has changed since it was stored")
         yield row

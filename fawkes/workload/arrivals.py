@@ -47,7 +47,7 @@ def bursts(
     when there are no sizes, a burst has no job, or a time is negative.
     """
     if not sizes or min(size for size, _ in sizes) < 1:
-        raise ValueError(f"bursts of {[size for size, _ in sizes]} jobs: each needs one at least")
+        raise ValueError(f"bursts of {[size for size, _ in sizes]} jobs: each needs at least one")
     if gap_us < 0 or within_us < 0:
         raise ValueError(f"a time is negative (gap {gap_us} us, within {within_us} us)")
     times: list[int] = []
@@ -65,7 +65,7 @@ def recorded(jobs: Sequence[TraceJob], count: int, *, start_us: int = 0) -> tupl
     ValueError when the trace has fewer jobs.
     """
     if count > len(jobs):
-        raise ValueError(f"the trace has {len(jobs)} jobs, {count} are wanted")
+        raise ValueError(f"the trace has {len(jobs)} jobs, but {count} were requested")
     times = sorted(job.submit_us for job in jobs)[:count]
     return tuple(start_us + at - times[0] for at in times)
 

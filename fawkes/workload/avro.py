@@ -69,7 +69,7 @@ def _decoder(schema: Any, named: dict[str, Decode], space: str) -> Decode:
         return _map(_decoder(schema["values"], named, space))
     if isinstance(kind, str):
         return _decoder(kind, named, space)
-    raise ValueError(f"{schema!r} is no schema of Avro")
+    raise ValueError(f"{schema!r} is not an Avro schema")
 
 
 def _known(name: str, named: Mapping[str, Decode], space: str) -> Decode:

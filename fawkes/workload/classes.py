@@ -381,7 +381,7 @@ def _check(mix: Mix, arrivals: str, apps: Mapping[str, Application]) -> None:
         except ValueError as error:
             raise UserError(str(error), hint=f"Or one of: {', '.join(SIZES)}") from None
         if count < 1:
-            raise UserError(f"{count} jobs of size {size!r}", hint="Ask for one at least")
+            raise UserError(f"{count} jobs of size {size!r}", hint="Ask for at least one")
     if not mix.apps or not mix.counts:
         raise UserError("a workload without jobs", hint="Name applications, and how many jobs there are of each size")
 

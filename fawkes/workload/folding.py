@@ -43,7 +43,7 @@ def fold(
     begin_us = jobs[0].submit_us
     span_us = jobs[-1].submit_us - begin_us
     if not span_us:
-        raise UserError("all jobs come at one moment: there is nothing to fold", where=trace.source)
+        raise UserError("all jobs arrive at the same moment, so there is nothing to fold", where=trace.source)
     ratio = span_us * (len(jobs) + 1) / len(jobs) / cycle_us
     copies = duration_us / cycle_us * concentration / ratio
     if len(jobs) * copies > MOST_JOBS:

@@ -111,9 +111,9 @@ def recognised(path: Path) -> Format:
             return form
     looked = "; ".join(f"{form.name} ({form.sign})" for form in FORMATS)
     raise ConfigError(
-        "is no workload in a format that is known",
+        "is not in a known workload format",
         file=str(path),
-        hint=f"Looked for: {looked}. With --format it is read as one of them, and what does not fit is counted",
+        hint=f"Looked for: {looked}. --format reads the file as one of them and counts the lines that do not fit",
     )
 
 

@@ -199,7 +199,8 @@ def _check_room(wanted: Generated, root: Path) -> None:
 
 def _no_room(wanted: Generated, root: Path, free: int) -> FawkesError:
     return FawkesError(
-        f"no space for the data {wanted.name!r}: {show_bytes(wanted.size_bytes)} are wanted, {show_bytes(free)} free",
+        f"no space for the data {wanted.name!r}: {show_bytes(wanted.size_bytes)} are needed, but only "
+        f"{show_bytes(free)} are free",
         where=str(root),
         hint="Make room, or ask for less in its [[generate]]",
     )

@@ -25,8 +25,8 @@ FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 """The group with the bytes that were read from and written to each file system."""
 JSON, BINARY = b"Avro-Json", b"Avro-Binary"
 SUFFIXES = ("*.jhist", "*.jhist.gz")
-_FORM = "The history of a job begins with Avro-Json or Avro-Binary; files of jobs that still run are none"
-_FETCH_AGAIN = "Fetch the file again; that of a job that still runs ends like this too"
+_FORM = "The history of a job begins with Avro-Json or Avro-Binary; the file of a running job is not a complete history"
+_FETCH_AGAIN = "Fetch the file again; the file of a running job ends like this, too"
 
 Plain = Mapping[str, Any]
 
@@ -171,7 +171,7 @@ def _events(file: Path) -> Iterator[tuple[str, Plain]]:
     there = lines(file)
     first = next(there, (1, b""))[1].strip()
     if first not in (JSON, BINARY):
-        raise ConfigError("does not begin as the history of a job", file=str(file), key="line 1", hint=_FORM)
+        raise ConfigError("does not begin like the history of a job", file=str(file), key="line 1", hint=_FORM)
     schema = next(there, (2, b""))[1]
     if first == JSON:
         for number, line in there:
@@ -187,7 +187,7 @@ def _event_of_json(file: Path, number: int, line: bytes) -> tuple[str, Plain]:
         event = _plain(said["event"])
         return str(said["type"]), {**event}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"is no event ({type(error).__name__}: {cut(str(error))})"
+        what = f"is not an event ({type(error).__name__}: {cut(str(error))})"
         raise ConfigError(what, file=str(file), key=f"line {number}", hint=_FETCH_AGAIN) from None
 
 

@@ -18,7 +18,7 @@ Fetch = Callable[[str], Any]
 """The JSON document at an address."""
 
 _JOBS = "/ws/v1/history/mapreduce/jobs"
-_FORM = "The server remembers jobs that have ended"
+_FORM = "The server only has jobs that have ended"
 _DONE = "SUCCEEDED"
 
 Plain = Mapping[str, Any]

@@ -111,7 +111,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in names:
-            raise ValueError(f"it is none of {', '.join(names)}")
+            raise ValueError(f"it must be one of {', '.join(names)}")
         return text
 
     return read
@@ -131,7 +131,7 @@ def programs(text: str) -> tuple[Any, ...]:
         else:
             found.append(hibench.of_profile(name, size))
     if not found:
-        raise ValueError("name one program at least")
+        raise ValueError("name at least one program")
     return tuple(found)
 
 
@@ -176,8 +176,8 @@ def of_trace(file: Path, jobs: int | None = None, *, per_minute: float | None = 
 
 _HERE = "fawkes.workload.makers"
 _JOBS = Key("jobs", how_many, "how many jobs")
-_RATE = Key("per_minute", rate, "jobs a minute")
-_THINK = Key("think_us", duration_us, "how long after the one before it a job comes, such as 10s")
+_RATE = Key("per_minute", rate, "jobs per minute")
+_THINK = Key("think_us", duration_us, "time from one job to the next, such as 10s")
 _CLUSTER = Key("cluster", str, "the MR-cluster that runs them")
 MAKERS: Mapping[str, Maker] = {
     maker.name: maker
@@ -196,7 +196,7 @@ MAKERS: Mapping[str, Maker] = {
                 "apps": Key("apps", words, "codes of applications, such as WC,ST"),
                 "jobs": Key("jobs", counts, "how many of each size, such as small:30,20GB:4"),
                 "arrivals": Key("arrivals", str, "average, batch, bursty or sequential"),
-                "over": Key("over_us", span, "how long they take to come, such as 2h"),
+                "over": Key("over_us", span, "span of their arrivals, such as 2h"),
                 "cluster": _CLUSTER,
             },
         ),
@@ -216,8 +216,8 @@ MAKERS: Mapping[str, Maker] = {
             "the workflow of BTWorld",
             "fawkes.btworld.load:workload_of",
             {
-                "size": Key("size_bytes", size_bytes, "of the raw data, such as 100GB"),
-                "queries": Key("queries", words, "only these, such as ToT,AH"),
+                "size": Key("size_bytes", size_bytes, "amount of raw data, such as 100GB"),
+                "queries": Key("queries", words, "only these queries, such as ToT,AH"),
                 "order": Key("order", one_of("sequential", "dependencies"), "sequential or dependencies"),
                 "think": _THINK,
                 "cluster": _CLUSTER,

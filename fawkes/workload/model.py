@@ -143,7 +143,7 @@ def in_order(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
     for job in jobs:
         for other in dict.fromkeys(job.after):
             if other not in known:
-                raise UserError(f"job {job.id!r} is after {other!r}, which is not there", where=f"job {job.id}")
+                raise UserError(f"job {job.id!r} is after {other!r}, which does not exist", where=f"job {job.id}")
             followers.setdefault(other, []).append(job)
     ready = deque(job for job in jobs if not waits[job.id])
     placed: list[TraceJob] = []

@@ -38,7 +38,10 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise ConfigError(what, file=str(path), key=f"line {source.line}", hint="Is it the right file?") from None
         if not isinstance(value, dict):
             raise ConfigError(
-                "is no object in braces", file=str(path), key=f"line {source.line}", hint="One object follows another"
+                "is not an object in braces",
+                file=str(path),
+                key=f"line {source.line}",
+                hint="One object follows another",
             )
         yield source.line, value
         source.go(end)
@@ -99,4 +102,4 @@ class _Text:
         if self.is_cut(error):
             what = f"the file ends within the object that begins on line {self.line}"
             return ConfigError(what, file=str(self.path), key=f"line {line}", hint="Fetch the file again")
-        return ConfigError(f"is no JSON ({error.msg})", file=str(self.path), key=f"line {line}")
+        return ConfigError(f"is not JSON ({error.msg})", file=str(self.path), key=f"line {line}")

@@ -77,11 +77,11 @@ def sample(
         )
     if share is not None:
         if not 0 < share <= 1:
-            raise ValueError(f"{share} is no share: it must be above 0, and 1 at most")
+            raise ValueError(f"{share} is not a share: it must be above 0 and at most 1")
         jobs = max(1, round(share * len(kept)))
     if jobs is not None:
         if jobs > len(kept):
-            raise UserError(f"there are {len(kept)} jobs, {jobs} are asked for", where=trace.source)
+            raise UserError(f"there are {len(kept)} jobs, but {jobs} were requested", where=trace.source)
         places = sorted(rng(seed, "sample").sample(range(len(kept)), jobs))
         kept = tuple(kept[at] for at in places)
     if not kept:
@@ -97,7 +97,7 @@ def perturb(trace: Trace, *, spread_us: int = 0, deviation: float = 0.0, seed: i
     jobs wait for each other.
     """
     if spread_us < 0 or deviation < 0:
-        raise ValueError(f"cannot shake by {spread_us} us and {deviation}: none may be negative")
+        raise ValueError(f"cannot perturb by {spread_us} us and {deviation}: neither may be negative")
     jobs: Sequence[TraceJob] = trace.jobs
     if deviation:
         chance = rng(seed, "perturb", "sizes")

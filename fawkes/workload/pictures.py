@@ -58,7 +58,7 @@ def workload_picture(trace: Trace) -> Figure:
     from matplotlib.figure import Figure
 
     if not trace.jobs:
-        raise ValueError("a workload without jobs has no picture")
+        raise ValueError("a workload without jobs cannot be drawn")
     frame = frame_of(trace)
     shown = [(title, ticks, known) for title, ticks, names in _PANELS if (known := _known(frame, names))]
     figure = Figure(figsize=(11.0, 6.0), layout="constrained")

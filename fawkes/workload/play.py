@@ -105,7 +105,7 @@ class Played:
         again = sum(one.tries > 1 for one in self.posted)
         clusters = sum(one.verb == "request" for one in self.posted)
         return (
-            f"{clusters} MR-clusters and {len(self.posted) - clusters} jobs were asked for, at most "
+            f"{clusters} MR-clusters and {len(self.posted) - clusters} jobs were requested, at most "
             f"{show_duration(self.drift_us)} late" + (f", {again} of them more than once" if again else "")
         )
 
@@ -269,15 +269,15 @@ class _Player:
         lives = {row["cluster"]: row for row in self._patiently(lambda: self.controller.rows("clusters"))}
         for name in self.requested:
             row = lives.get(name)
-            gone = row is None or row["life"] == ClusterLife.GONE
-            if row is not None and row["life"] == ClusterLife.RUNNING:
+            gone = row is None or row["state"] == ClusterLife.GONE
+            if row is not None and row["state"] == ClusterLife.RUNNING:
                 self.running.setdefault(name, self._now_us())
             if gone:
                 self._check_gone(name, items)
         left = self._jobs_left() if until != "gone" or self._behind(items) else False
         if until == "gone":
             names = set(self.requested)
-            return not any(row["life"] != ClusterLife.GONE for name, row in lives.items() if name in names)
+            return not any(row["state"] != ClusterLife.GONE for name, row in lives.items() if name in names)
         return not left and (until == "ended" or all(name in self.running for name in self.requested))
 
     def _behind(self, items: Sequence[_Item]) -> bool:
@@ -286,7 +286,7 @@ class _Player:
     def _jobs_left(self) -> bool:
         """See which jobs have ended; whether any of ours has not. One that is not told of any more ended long ago."""
         rows = self._patiently(lambda: self.controller.rows("jobs"))
-        there = {row["job"] for row in rows if row["life"] not in ENDED_JOBS}
+        there = {row["job"] for row in rows if row["state"] not in ENDED_JOBS}
         left = False
         for one in self.posted:
             if one.verb == "submit" and one.name in there:
@@ -302,9 +302,11 @@ class _Player:
             rows = self._patiently(lambda: self.controller.rows("clusters", cluster=name))
             why = next((row["failed"] for row in rows if row["failed"]), "it had nothing to do for its idle time")
             raise FawkesError(
-                f"it went before {left} of its jobs were submitted: {why}" if left else f"it went before it ran: {why}",
+                f"it was gone before {left} of its jobs were submitted: {why}"
+                if left
+                else f"it was gone before it ran: {why}",
                 where=name,
-                hint="A longer idle_time would have kept it, if it did not fail",
+                hint="If it did not fail, give it a longer idle_time",
             )
 
     def _rest(self, items: Sequence[_Item], over: bool) -> None:
@@ -314,8 +316,8 @@ class _Player:
         now_us = self._now_us()
         if self.limit_us is not None and now_us >= self.limit_us:
             raise DeadlineError(
-                f"the workload {self.workload.name} was not over after {show_duration(self.limit_us)}",
-                hint="`fawkes status` and `fawkes jobs` show where it is",
+                f"the workload {self.workload.name} was not finished after {show_duration(self.limit_us)}",
+                hint="`fawkes status` and `fawkes jobs` show its progress",
             )
         dues = [due for item in items if (due := self._due_us(item)) is not None]
         self.clock.sleep_us(max(0, min([LOOK_US, *(due - now_us for due in dues)])))

@@ -83,7 +83,7 @@ def _containers(said: Plain) -> tuple[list[Span], list[Span]]:
     tasks = said.get("job.tasks")
     for task in tasks if isinstance(tasks, list) else ():
         if not isinstance(task, dict):
-            raise UnreadableError("with a task that is no object")
+            raise UnreadableError("with a task that is not an object")
         kind = reduces if task.get("container.type") == _REDUCE else maps
         copies = _copies(task, "container.count" if "container.count" in task else "count")
         if len(kind) + copies > MOST_TASKS:
@@ -113,7 +113,7 @@ def _whole(said: Plain, key: str, otherwise: int) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise UnreadableError("with something that is no number") from None
+        raise UnreadableError("with a field that is not a number") from None
     if number < 0 and number != otherwise:
         raise UnreadableError("with a negative time or number")
     if number > MOST_TIME_US:

@@ -23,10 +23,10 @@ LETTERS = "ABCDE"
 CLUSTERS_OF_STORY = 3
 
 _TITLES = {
-    "A": "{second} arrives before {first} works, and gets its minimum out of idle nodes",
-    "B": "{first} works while {second} still loads, and gets every node that nobody holds",
+    "A": "{second} arrives before {first} runs jobs, and gets its minimum from idle nodes",
+    "B": "{first} runs jobs while {second} still loads, and gets every free node",
     "C": "{third} arrives: {first} shrinks so that {third} gets its minimum",
-    "D": "{second} works by now: {first} shrinks again, for the share of {second}",
+    "D": "{second} runs jobs by now: {first} shrinks again to give {second} its share",
     "E": "{first} and {second} are gone: {third} grows to all nodes",
 }
 _COMING_UP = (ClusterLife.ADMITTED, ClusterLife.DEPLOYING, ClusterLife.LOADING)
@@ -162,7 +162,7 @@ class _Story:
         asked = next(moment for moment in self._seen if moment.of("requested", cluster=second))
         life = asked.life(first)
         if life not in _COMING_UP:
-            return None, f"{first} was {life or 'not asked for'} when {second} was asked for"
+            return None, f"{first} was {life or 'not requested'} when {second} was requested"
         if any(moment.of("shrink-to-admit", newcomer=second) for moment in self._seen):
             return None, f"others had to shrink for {second}"
         for moment in self._after(asked.at_us):

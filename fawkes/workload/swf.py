@@ -56,7 +56,7 @@ def read(path: Path) -> Trace:
                 continue
             if job.after and job.after[0] not in ids:
                 # It was dropped, or lies before the log's beginning: the job would wait for ever.
-                mended.add("whose preceding job is not there", number)
+                mended.add("whose preceding job is missing", number)
                 job = replace(job, after=(), think_us=0)
             ids.add(job.id)
             if job.submit_us < latest_us:
@@ -123,7 +123,7 @@ def _decimal(field: bytes) -> float:
         value = float(field)
         round(value)
     except (ValueError, OverflowError):
-        raise UnreadableError("with something that is no number") from None
+        raise UnreadableError("with a field that is not a number") from None
     if abs(value) > _LARGEST:
         raise UnreadableError("with a number that is too large")
     return value

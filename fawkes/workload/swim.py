@@ -225,7 +225,7 @@ def _decimal(field: bytes, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UnreadableError(f"with a {what} that is no number")
+        raise UnreadableError(f"with a {what} that is not a number")
     return value
 
 

@@ -104,7 +104,7 @@ class _Asked:
         """Tables, one at least."""
         value = table.get(key)
         if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
-            raise self.wrong(key, "is no list of tables" if value else "is missing")
+            raise self.wrong(key, "is not a list of tables" if value else "is missing")
         return value
 
     def chosen(self, tables: Sequence[Plain], key: str, weight: str, chance: random.Random) -> int:

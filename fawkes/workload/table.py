@@ -46,7 +46,7 @@ def _read_us(text: str) -> int:
     match = _SECONDS.fullmatch(text)
     if match is None:
         raise UnreadableError(
-            "is negative" if text.startswith("-") else "is no time in seconds, with six decimals at most"
+            "is negative" if text.startswith("-") else "is not a time in seconds with at most six decimals"
         )
     return int(match[1]) * SECOND_US + int((match[2] or "").ljust(6, "0"))
 
@@ -60,7 +60,7 @@ def _write_us(value: int | None) -> str:
 
 def _read_whole(text: str) -> int:
     if _WHOLE.fullmatch(text) is None:
-        raise UnreadableError("is negative" if text.startswith("-") else "is no whole number")
+        raise UnreadableError("is negative" if text.startswith("-") else "is not a whole number")
     return int(text)
 
 
@@ -196,7 +196,7 @@ class _Source:
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise self.refuse("is no UTF-8", number) from None
+                raise self.refuse("is not UTF-8", number) from None
             if "\0" in text:
                 raise self.refuse("has a NUL character", number)
             yield text
@@ -210,7 +210,7 @@ class _Source:
         try:
             row: list[str] | None = next(rows, None)
         except csv.Error as error:
-            raise self.refuse(f"is no CSV ({error})", self._comments + rows.line_num) from None
+            raise self.refuse(f"is not CSV ({error})", self._comments + rows.line_num) from None
         return row
 
     def _check_version(self, text: str) -> None:
@@ -226,7 +226,7 @@ class _Source:
             if name not in COLUMNS:
                 raise self.refuse(f"there is no column {cut(name)!r}", line, did_you_mean(name, COLUMNS))
             if names.count(name) > 1:
-                raise self.refuse(f"the column {cut(name)!r} is there twice", line)
+                raise self.refuse(f"the column {cut(name)!r} appears twice", line)
         for name in _REQUIRED:
             if name not in names:
                 raise self.refuse(f"the column {name!r} is missing", line)
@@ -234,7 +234,7 @@ class _Source:
 
     def _job(self, columns: Sequence[_Column], row: Sequence[str], line: int) -> TraceJob:
         if len(row) != len(columns):
-            raise self.refuse(f"has {len(row)} fields, the columns are {len(columns)}", line)
+            raise self.refuse(f"has {len(row)} fields, but there are {len(columns)} columns", line)
         said: dict[str, Any] = {}
         for column, text in zip(columns, row, strict=True):
             if not text:

@@ -175,7 +175,7 @@ def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: st
         return
     dropped = tally.dropped()
     first = min(dropped.first_lines, key=lambda reason: dropped.first_lines[reason], default=None)
-    what = f"holds no job that can be read: {dropped}" if dropped.total else "holds no job"
+    what = f"has no readable job: {dropped}" if dropped.total else "has no job"
     raise ConfigError(what, file=str(path), key="" if first is None else dropped.first(first), hint=form)
 
 

@@ -105,7 +105,7 @@ CASES = (
         "memory negative",
         edited('"16GB"', '"-16GB"'),
         2,
-        "inventory.toml: group[r1].memory: '-16GB' is no size: write a number",
+        "inventory.toml: group[r1].memory: '-16GB' is not a size: write a",
     ),
     inventory("memory 10^40 EB", edited('"16GB"', '"' + "9" * 40 + 'EB"'), 2, "inventory.toml: group[r1].memory:"),
     inventory(

@@ -94,15 +94,15 @@ class World:
         if isinstance(event, DownAsked) and not self.kept:
             self.going, self.forgetful = not self.forgetful, False
             for name in [name for name in self.clusters if name not in self.then]:
-                self.clusters[name]["life"] = "gone"
+                self.clusters[name]["state"] = "gone"
         if isinstance(event, Requested):
-            self.clusters[event.spec.id] = cluster(event.spec.id, life="waiting", nodes=0)
+            self.clusters[event.spec.id] = cluster(event.spec.id, state="waiting", nodes=0)
         elif isinstance(event, Submitted):
             self.jobs[event.spec.id] = job(event.spec.id, cluster=event.spec.cluster)
         elif isinstance(event, ReleaseAsked) and event.cluster not in self.then:
-            self.clusters[event.cluster]["life"] = "gone"
+            self.clusters[event.cluster]["state"] = "gone"
         elif isinstance(event, DrainAsked) and event.node not in self.then:
-            self.nodes[event.node]["life"] = "out"
+            self.nodes[event.node]["state"] = "out"
 
     def _seen(self, rows: Mapping[str, dict[str, Any]], only: str | None) -> list[dict[str, Any]]:
         names = [name for name in rows if only in (None, name)]
@@ -115,8 +115,8 @@ class World:
 
     def _end_when_empty(self) -> None:
         """As the core does: the controller ends by itself when the pool was given back and nothing is left."""
-        left = any(row["life"] != "gone" for row in self.clusters.values())
-        unclean = any(row["life"] in ("cleaning", "lost") for row in self.nodes.values())
+        left = any(row["state"] != "gone" for row in self.clusters.values())
+        unclean = any(row["state"] in ("cleaning", "lost") for row in self.nodes.values())
         if self.going and not self.ended and not left and not unclean:
             self.ended = True
             assert self.server is not None
@@ -131,17 +131,17 @@ class World:
 
 
 def cluster(name: str, **facts: Any) -> dict[str, Any]:
-    row = {"cluster": name, "life": "running", "failed": "", "alert": "", "nodes": 3}
+    row = {"cluster": name, "state": "running", "failed": "", "alert": "", "nodes": 3}
     return row | {"jobs_started": 0, "jobs_queued": 0} | facts
 
 
 def job(name: str, **facts: Any) -> dict[str, Any]:
-    row = {"job": name, "cluster": "c-1", "life": "queued", "attempt": 1, "why": "", "log": ""}
-    return row | {"wait_us": None, "run_us": None} | facts
+    row = {"job": name, "cluster": "c-1", "state": "queued", "attempt": 1, "why": "", "log": ""}
+    return row | {"wait_s": None, "run_s": None} | facts
 
 
 def node(name: str, **facts: Any) -> dict[str, Any]:
-    return {"node": name, "life": "free", "cluster": None, "role": None, "alert": "", "keep_out": ""} | facts
+    return {"node": name, "state": "free", "cluster": None, "role": None, "alert": "", "keep_out": ""} | facts
 
 
 def output(name: str, path: str, **facts: Any) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from tests.cli.conftest import INVENTORY, Run, World, job, output
 def test_without_a_controller_each_says_how_to_start_one(run: Run, site: Path, words: tuple[str, ...]) -> None:
     result = run(*words)
     assert result.exit_code == 1
-    assert result.stderr == f"fawkes: no controller runs for the site {site}. Start it with `fawkes run`\n"
+    assert result.stderr == f"fawkes: no controller is running for the site {site}. Start it with `fawkes run`\n"
     assert result.stdout == ""
 
 
@@ -56,7 +56,7 @@ def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, 
     world.server.close()
     os.rename(site / "state" / "left", site / "state" / "control.sock")
     result = run("resume")
-    assert (result.exit_code, "no controller runs" in result.stderr) == (1, True)
+    assert (result.exit_code, "no controller is running" in result.stderr) == (1, True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can pretend to be somebody else")
@@ -78,7 +78,7 @@ def test_somebody_else_who_listens_there_is_not_believed(run: Run, site: Path) -
 def test_a_folder_that_is_no_site(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["--site", str(tmp_path / "elsewhere"), "resume"])
     assert result.exit_code == 2
-    assert "no site folder" in result.stderr
+    assert "not a site folder" in result.stderr
     assert "--site" in result.stderr
 
 
@@ -125,15 +125,15 @@ def test_request_by_name_and_by_file(run: Run, site: Path, world: World) -> None
 
 
 def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World) -> None:
-    world.later("c-1", {"life": "deploying"}, {"life": "loading"}, {"life": "running"})
+    world.later("c-1", {"state": "deploying"}, {"state": "loading"}, {"state": "running"})
     result = run("request", "c-1", "--wait", "-o", "json")
     assert result.exit_code == 0
     assert result.stderr.splitlines()[1:] == ["c-1: waiting", "c-1: deploying", "c-1: loading", "c-1: running"]
-    assert json.loads(result.stdout)["rows"][0]["life"] == "running"
+    assert json.loads(result.stdout)["rows"][0]["state"] == "running"
 
 
 def test_request_that_waits_for_one_that_fails_is_a_failure(run: Run, world: World) -> None:
-    world.later("c-1", {"life": "retiring", "failed": "node01 has no Java"})
+    world.later("c-1", {"state": "retiring", "failed": "node01 has no Java"})
     result = run("request", "c-1", "--wait")
     assert result.exit_code == 1
     assert "c-1: node01 has no Java" in result.stderr
@@ -142,7 +142,7 @@ def test_request_that_waits_for_one_that_fails_is_a_failure(run: Run, world: Wor
 def test_request_that_waits_too_long_says_that_it_goes_on(run: Run, world: World) -> None:
     result = run("request", "c-1", "--wait", "--timeout", "10ms")
     assert result.exit_code == 5
-    assert "goes on" in result.stderr
+    assert "The controller continues with it" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_release_lists_what_is_at_stake_and_wants_the_name(run: Run, loaded: Wor
     result = run("release", "c-1", answers="c-1\n")
     assert result.exit_code == 0
     assert "/out  1.5 GB  will be saved to /keep/out before any node is released" in result.stderr
-    assert "/tmp  of unknown size  must be discarded with --discard-data, or copied away first: what" in result.stderr
+    assert "/tmp  of unknown size  must be discarded with --discard-data, or copied away first: other" in result.stderr
     asked = loaded.events[0]
     assert (asked.cluster, asked.discard, asked.force) == ("c-1", False, False)
 
@@ -200,7 +200,7 @@ def test_release_with_stdin_closed_is_refused(site: Path, loaded: World) -> None
     command = f"exec {sys.executable} -m fawkes --site {site} release c-1 <&-"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.returncode == 6
-    assert "Without a terminal, say --yes" in done.stderr
+    assert "Without a terminal, add --yes" in done.stderr
     assert loaded.events == []
 
 
@@ -208,7 +208,7 @@ def test_release_that_gives_data_up_says_so(run: Run, loaded: World) -> None:
     result = run("release", "c-1", "--discard-data", "--force", "--yes")
     assert result.exit_code == 0
     assert "/out  1.5 GB  WILL BE LOST\n" in result.stderr
-    assert "/tmp  of unknown size  WILL BE LOST: what else lies there is not known" in result.stderr
+    assert "/tmp  of unknown size  WILL BE LOST: other data there is not known" in result.stderr
     assert (loaded.events[0].discard, loaded.events[0].force) == (True, True)
 
 
@@ -222,7 +222,7 @@ def test_release_lists_what_nobody_declared(run: Run, loaded: World) -> None:
 
 def test_release_waits_until_it_is_gone_and_tells_alerts(run: Run, loaded: World) -> None:
     loaded.later(
-        "c-1", {"life": "saving", "alert": "/keep is full"}, {"life": "retiring", "alert": ""}, {"life": "gone"}
+        "c-1", {"state": "saving", "alert": "/keep is full"}, {"state": "retiring", "alert": ""}, {"state": "gone"}
     )
     result = run("release", "c-1", "--yes", "--wait")
     assert result.exit_code == 0
@@ -294,7 +294,7 @@ def test_submit_a_file_gives_it_a_new_name_each_time(run: Run, site: Path, loade
 
 def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World) -> None:
     (site / "j.toml").write_text('id = "once"\nkind = "class"\nclass = "org.x.Sort"\n')
-    loaded.jobs["once"] = job("once", life="succeeded")
+    loaded.jobs["once"] = job("once", state="succeeded")
     result = run("submit", "c-1", str(site / "j.toml"))
     assert result.exit_code == 2
     assert "there is a job 'once' already (succeeded)" in result.stderr
@@ -307,7 +307,7 @@ def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World
         (("--jar", "/no/such.jar"), "there is no file '/no/such.jar'"),
         (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
         (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
-        (("--class", "org.x.M", "--time-limit", "5"), "is no duration"),
+        (("--class", "org.x.M", "--time-limit", "5"), "is not a duration"),
         (("--script", "x", "--jar", "examples"), "means nothing for a job of kind 'script'"),
         (("--mapper", "cat"), "is missing"),
         (("/no/such.toml",), "there is no such file"),
@@ -330,15 +330,15 @@ def test_a_missing_jar_is_told_without_a_controller(run: Run) -> None:
 
 
 def test_submit_waits_for_the_end(run: Run, loaded: World) -> None:
-    loaded.later("j-1", {"life": "running"}, {"life": "succeeded", "run_us": 4_200_000})
+    loaded.later("j-1", {"state": "running"}, {"state": "succeeded", "run_s": 4.2})
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait", "-o", "json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["rows"][0]["run_us"] == 4_200_000
+    assert json.loads(result.stdout)["rows"][0]["run_s"] == 4.2
     assert result.stderr.splitlines()[-1] == "j-1: succeeded"
 
 
 def test_a_job_that_was_waited_for_and_fails_is_a_failure(run: Run, loaded: World) -> None:
-    loaded.later("j-1", {"life": "failed", "why": "exit code 3", "log": "/srv/j-1/stderr"})
+    loaded.later("j-1", {"state": "failed", "why": "exit code 3", "log": "/srv/j-1/stderr"})
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait")
     assert result.exit_code == 1
     assert "j-1: the job failed: exit code 3. Its log: /srv/j-1/stderr" in result.stderr
@@ -350,7 +350,7 @@ def test_a_dry_run_of_submit_needs_no_controller(run: Run) -> None:
 
 
 def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:
-    loaded.jobs = {"j-1": job("j-1"), "j-2": job("j-2", life="running")}
+    loaded.jobs = {"j-1": job("j-1"), "j-2": job("j-2", state="running")}
     result = run("cancel", "j-1", "j-2")
     assert result.exit_code == 0
     assert result.stdout == "j-1 is out of the queue\nj-2 was running and is being cancelled\n"
@@ -358,7 +358,7 @@ def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:
 
 
 def test_cancel_goes_on_after_one_that_cannot_be(run: Run, loaded: World) -> None:
-    loaded.jobs = {"j-1": job("j-1", life="failed"), "j-2": job("j-2")}
+    loaded.jobs = {"j-1": job("j-1", state="failed"), "j-2": job("j-2")}
     result = run("cancel", "j-1", "j-2", "j-3")
     assert result.exit_code == 4
     assert "1 ok, 2 failed" in result.stderr

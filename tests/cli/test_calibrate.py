@@ -36,12 +36,12 @@ def test_constants_are_fitted_and_written(fit: Path, tmp_path: Path) -> None:
     out = tmp_path / "model.toml"
     said = fawkes("calibrate", fit, "--out", out, "-o", "json")
     assert said.exit_code == 0, said.stderr
-    rows = {row["name"]: row for row in json.loads(said.stdout)["rows"]}
+    rows = {row["constant"]: row for row in json.loads(said.stdout)["rows"]}
     assert (rows["job_start"]["value"], rows["job_start"]["n"]) == (5e6, 9)
     assert rows["job_begin"]["value"] is None
     assert read_model(out).job_start_us == 5 * SECOND_US
     again = fawkes("calibrate", fit, "--out", out)
-    assert (again.exit_code, "is there already" in again.stderr) == (2, True)
+    assert (again.exit_code, "exists already" in again.stderr) == (6, True)
     assert fawkes("calibrate", fit, "--out", out, "--force").exit_code == 0
 
 
@@ -71,9 +71,9 @@ def test_what_was_fitted_on_is_not_judged_and_nothing_is_written(fit: Path, tmp_
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "records to fit and --model are a choice of one"),
-        (["--model", "x.toml"], "nothing to judge"),
-        (["nowhere"], "is no record"),
+        ([], "give either records to fit or --model"),
+        (["--model", "x.toml"], "nothing to validate"),
+        (["nowhere"], "is not a record"),
     ],
 )
 def test_wrong_questions_are_refused(words: list[str], says: str, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_each_host_has_a_row_and_each_problem_a_line_with_a_hint(check: Check, s
     (site / "work2").write_text("a file where the folder should be")
     result = check()
     head, *lines = [line.strip() for line in result.stdout.splitlines()]
-    assert head.split()[:4] == ["node", "result", "SSH", "host"]
+    assert head.split()[:4] == ["node", "result", "SSH", "key"]
     assert [line.split()[0] for line in lines[1:3]] == ["node1", "node2"]
     assert any(line.startswith("node[1-2]: names: warning: it calls itself") for line in lines), lines
 
@@ -87,7 +87,7 @@ def test_two_names_for_one_machine_with_one_work_folder(check: Check, site: Path
     (site / "inventory.toml").write_text(text.replace("/work2", "/work1"))
     found = rows(check("-o", "json"))
     assert any("the same machine as node2" in what for what in problems(found["node1"], "names"))
-    assert any("also that of node1" in what for what in problems(found["node2"], "disk"))
+    assert any("shares its work folder" in what and "with node1" in what for what in problems(found["node2"], "disk"))
 
 
 def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -> None:
@@ -127,7 +127,7 @@ def test_none_fits(check: Check, servers: list[Sshd]) -> None:
         server.close()
     result = check()
     assert result.exit_code == ExitStatus.FAILED
-    assert "0 of 2 hosts fit" in result.stderr
+    assert "0 of 2 hosts are ready" in result.stderr
 
 
 def test_a_changed_key_is_told_and_never_trusted(check: Check, site: Path, servers: list[Sshd]) -> None:
@@ -164,7 +164,7 @@ class TestUnknownKeys:
         assert (site / "known_hosts").read_text() == servers[1].known_line()
 
     def test_nothing_to_trust_is_said(self, check: Check) -> None:
-        assert "no host whose key is unknown" in check("node2", "--trust", "--yes").stderr
+        assert "all host keys are already known" in check("node2", "--trust", "--yes").stderr
 
 
 @pytest.mark.parametrize(("nodes", "what"), [("node9", "no node node9"), ("node[1-", "node[1-")])

@@ -119,7 +119,7 @@ def test_rows_of_another_version_are_refused(scenario: Path) -> None:
         (("--policies", "TD,td"), "the policy 'TD' is named twice"),
         (("--baseline", "ZZ"), "there is no policy 'ZZ'"),
         (("--replays", "0"), "0 is not in the range"),
-        (("--spread", "-3s"), "'-3s' is no duration"),
+        (("--spread", "-3s"), "'-3s' is not a duration"),
         (("--set", "tau=5,x"), "--set: settings.tau"),
     ],
 )

@@ -100,7 +100,7 @@ def test_a_wrong_command_line_is_a_usage_error(words: tuple[str, ...], message: 
 def test_a_verb_whose_module_is_missing_says_so() -> None:
     ended = run("later")
     assert ended.exit_code == 1
-    assert ended.stderr == "fawkes: this version of Fawkes has no verb 'later'. `fawkes --version` tells which it is\n"
+    assert ended.stderr == "fawkes: this version of Fawkes has no verb 'later'. `fawkes --version` shows the version\n"
 
 
 def test_every_option_can_come_from_the_environment(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_pause_needs_a_reason_and_names_the_way_back(run: Run, world: World) -> 
 
 
 def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient")
     result = run("drain", "node[01-02]", "--reason", "new fans")
     assert result.exit_code == 0
     assert "node01 goes out of service\n" in result.stdout
@@ -43,14 +43,14 @@ def test_drain_a_set_of_nodes_and_put_it_back(run: Run, world: World) -> None:
 
 
 def test_drain_of_a_core_node_says_what_comes_first(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="core")
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
     result = run("drain", "node02", "--reason", "new fans")
-    assert "node02 leaves c-1 once another core node serves in its place, and then goes out of service" in result.stdout
+    assert "node02 leaves c-1 once another core node has replaced it, and then goes out of service" in result.stdout
 
 
 def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
-    world.nodes["node02"].update(life="serving", cluster="c-1", role="transient-core")
-    world.later("node02", {"life": "evacuating", "alert": "3 blocks are not safe"}, {"life": "out", "alert": ""})
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="transient-core")
+    world.later("node02", {"state": "evacuating", "alert": "3 blocks are not safe"}, {"state": "out", "alert": ""})
     result = run("drain", "node02", "--reason", "new fans", "--wait")
     assert result.exit_code == 0
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
@@ -66,7 +66,7 @@ def test_drain_of_nodes_that_are_not_there(run: Run, world: World, nodes: str, s
 
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["node,life,cluster,role,keep_out", "node01,free,,,"]
+    assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
     assert world.events == []
 
 
@@ -86,20 +86,20 @@ def test_down_asks_first_and_follows_until_the_controller_ends(run: Run, site: P
 
 
 def test_down_tells_each_step_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
-    loaded.clusters = {"c-1": cluster("c-1", life="deploying")}
-    loaded.later("c-1", {}, {}, {"life": "retiring"}, {}, {"life": "gone"})
-    loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {}, {}, {}, {"life": "free"})
+    loaded.clusters = {"c-1": cluster("c-1", state="deploying")}
+    loaded.later("c-1", {}, {}, {"state": "retiring"}, {}, {"state": "gone"})
+    loaded.nodes["node01"].update(state="cleaning")
+    loaded.later("node01", {}, {}, {}, {}, {"state": "free"})
     result = run("down", "--yes")
     assert result.exit_code == 0, result.stderr
     assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
 def test_down_asks_again_when_the_controller_forgot_that_it_should_end(run: Run, loaded: World) -> None:
-    loaded.clusters = {"c-1": cluster("c-1", life="saving")}
-    loaded.later("c-1", {}, {"life": "gone"})
-    loaded.nodes["node01"].update(life="cleaning")
-    loaded.later("node01", {}, {}, {}, {"life": "free"})
+    loaded.clusters = {"c-1": cluster("c-1", state="saving")}
+    loaded.later("c-1", {}, {"state": "gone"})
+    loaded.nodes["node01"].update(state="cleaning")
+    loaded.later("node01", {}, {}, {}, {"state": "free"})
     loaded.forgetful = True
     result = run("down", "--yes", "--timeout", "30s")
     assert result.exit_code == 0, result.stderr
@@ -144,7 +144,7 @@ def test_a_dry_run_of_release_says_what_would_be_refused(run: Run, loaded: World
 
 
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
-    loaded.nodes["node04"].update(life="lost", alert="does not answer since noon")
+    loaded.nodes["node04"].update(state="lost", alert="does not answer since noon")
     result = run("down", "--yes")
     assert result.exit_code == 4
     assert "node04: does not answer since noon" in result.stderr
@@ -156,7 +156,7 @@ def test_down_keep_stops_the_controller_only(run: Run, loaded: World) -> None:
     assert result.exit_code == 0, result.stderr
     assert loaded.events == []
     assert len(loaded.stopped_by) == 1
-    assert "2 MR-clusters go on without it" in result.stdout
+    assert "2 MR-clusters keep running without it" in result.stdout
 
 
 def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
@@ -170,7 +170,7 @@ def test_down_wants_the_name_of_the_pool(run: Run, loaded: World) -> None:
 
 def test_retry_of_a_node_of_several_and_of_an_mr_cluster(run: Run, loaded: World) -> None:
     loaded.facts = {"tried": 2}
-    assert "node01 is tried again now" in run("retry", "node01").stdout
+    assert "node01 is retried now" in run("retry", "node01").stdout
     result = run("retry", "node[02-03]", "-o", "json")
     assert json.loads(result.stdout)["rows"] == [{"subject": "node02", "tried": 2}, {"subject": "node03", "tried": 2}]
     assert run("retry", "c-1").exit_code == 0
@@ -182,7 +182,7 @@ def test_retry_of_what_waits_for_nothing_is_refused(run: Run, loaded: World) -> 
     loaded.refuse = Reason("nothing-to-retry", {"subject": "node01"})
     result = run("retry", "node01")
     assert result.exit_code == 6
-    assert "Nothing of node01 waits for another attempt: `fawkes status` shows how it stands" in result.stderr
+    assert "node01 has nothing to retry; `fawkes status` shows its state" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,14 @@ def test_retry_of_what_is_not_there(run: Run, loaded: World, name: str, says: st
 
 
 def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
-    loaded.clusters["c-1"]["life"] = "gone"
+    loaded.clusters["c-1"]["state"] = "gone"
     assert run("retry", "c-1").exit_code == 2
 
 
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
-    loaded.nodes["node01"].update(life="lost", alert="no route to host")
+    loaded.nodes["node01"].update(state="lost", alert="no route to host")
     result = run("retry", "node01", "--dry-run", "-o", "csv")
-    assert result.stdout.splitlines() == ["subject,life,alert", "node01,lost,no route to host"]
+    assert result.stdout.splitlines() == ["subject,state,alert", "node01,lost,no route to host"]
     assert loaded.events == []
 
 
@@ -223,16 +223,16 @@ def test_completion_knows_retry(run: Run) -> None:
 def held(loaded: World) -> World:
     """node02 is lost with data, node03 is held while it leaves."""
     at_risk = {"at_risk": ["/user/ann/x", "/user/ann/y"], "at_risk_files": 7, "missing": [], "missing_files": 0}
-    loaded.nodes["node02"].update(life="lost", cluster="c-1", role="core", alert="its DataNode is dead")
-    loaded.nodes["node03"].update(life="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
+    loaded.nodes["node02"].update(state="lost", cluster="c-1", role="core", alert="its DataNode is dead")
+    loaded.nodes["node03"].update(state="evacuating", cluster="c-1", role="transient-core", alert="/user", **at_risk)
     return loaded
 
 
 def test_discarding_data_lists_it_and_wants_the_name(run: Run, held: World) -> None:
     result = run("drain", "node03", "--discard-data", "--reason", "dead disk", answers="node03\n")
     assert result.exit_code == 0, result.stderr
-    assert "too few replicas elsewhere: /user/ann/x, /user/ann/y and 5 more" in result.stderr
-    assert "Type 'node03' to go on" in result.stderr
+    assert "too few replicas on other nodes: /user/ann/x, /user/ann/y and 5 more" in result.stderr
+    assert "Type 'node03' to continue" in result.stderr
     assert "node03 is wiped without a proof that its data is elsewhere" in result.stdout
     (asked,) = held.events
     assert (asked.node, asked.discard, asked.reason) == ("node03", True, "dead disk")
@@ -254,11 +254,11 @@ def test_discarding_data_with_yes_does_not_ask(run: Run, held: World) -> None:
 
 
 def test_discarding_data_of_a_node_that_holds_nothing_up_is_refused(run: Run, held: World) -> None:
-    held.nodes["node04"].update(life="serving", cluster="c-1", role="core")
+    held.nodes["node04"].update(state="serving", cluster="c-1", role="core")
     for nodes in ("node01", "node04", "node[02,04]"):
         result = run("drain", nodes, "--discard-data", "--reason", "r", "--yes")
         assert result.exit_code == 6
-        assert "no data on it holds anything up: nothing was given up" in result.stderr
+        assert "no MR-cluster waits for data on it, so nothing was discarded" in result.stderr
     assert held.events == []
 
 
@@ -271,7 +271,7 @@ def test_a_drain_without_discard_gives_nothing_up(run: Run, held: World) -> None
 def test_an_undrain_of_a_node_that_leaves_all_the_same_says_so(run: Run, held: World) -> None:
     held.facts = {"leaves": True, "life": "evacuating"}
     result = run("undrain", "node03")
-    assert "node03 is not kept out any more, but it still leaves c-1: it is free after that" in result.stdout
+    assert "node03 may serve again, but it still leaves c-1; it is free after that" in result.stdout
     held.facts = {"leaves": False, "life": "out"}
     assert "node01 is back in service" in run("undrain", "node01").stdout
 
@@ -378,10 +378,10 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     [
         (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
-        (("drain", "node01", "--reason", "r"), node("node01", life="out")),
+        (("drain", "node01", "--reason", "r"), node("node01", state="out")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
-        (("release", "c-2", "--yes"), cluster("c-2", life="gone")),
+        (("release", "c-2", "--yes"), cluster("c-2", state="gone")),
         (("cancel", "j-1"), job("j-1")),
         (("down", "--keep"), node("node01")),
     ],

@@ -21,10 +21,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes import __version__
+from fawkes.cli.fields import FIELDS
 from fawkes.cli.main import cli
-from fawkes.core.decision import Decision, PutPause, PutRules
+from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.events import PauseAsked, Requested, Started
-from fawkes.core.model import Reason
+from fawkes.core.model import JobLife, Reason
 from fawkes.ports import Entry
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
@@ -69,7 +70,7 @@ def _write(site: Path, entries: Iterable[Entry]) -> None:
 def _rows(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     read = json.loads(result.stdout)
-    assert read["version"] == 1
+    assert read["version"] == 2
     rows: list[dict[str, Any]] = read["rows"]
     return rows
 
@@ -81,7 +82,9 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 def test_without_a_controller_they_say_so_and_read_the_ledger(run: Run, words: list[str]) -> None:
     result = run(*words)
     assert result.exit_code == 0
-    assert "no controller runs for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    assert (
+        "no controller is running for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
+    )
     assert "no controller" not in result.stdout
 
 
@@ -106,7 +109,7 @@ def test_a_ledger_in_which_nothing_has_happened(tmp_path: Path, words: list[str]
     Ledger(tmp_path / "state").close()
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), *words])
     assert result.exit_code == (2 if words == ["explain"] else 0)
-    assert "no controller runs for this site: none ever did" in result.stderr
+    assert "no controller is running for this site: none has run yet" in result.stderr
     assert "Traceback" not in result.output
 
 
@@ -141,7 +144,7 @@ BY_ITS_STEPS = [name for name in DAMAGES if name not in (*BY_ITS_HEADER, *OF_ANO
     ("words", "damage"),
     [
         (words, damage)
-        for words in ("events --verify", "events --all", "verify")
+        for words in ("events --verify", "events --all --limit all", "verify")
         for damage in BY_ITS_STEPS
         if words == "events --verify" or damage not in NOTHING_TO_SEE
     ],
@@ -162,7 +165,7 @@ def test_commands_that_read_every_step_find_every_damage(run: Run, site: Path, d
 def test_nodes(run: Run) -> None:
     rows = {row["node"]: row for row in _rows(run("nodes", "-o", "json"))}
     assert len(rows) == 10
-    assert (rows["node06"]["cluster"], rows["node06"]["role"], rows["node06"]["life"]) == (
+    assert (rows["node06"]["cluster"], rows["node06"]["role"], rows["node06"]["state"]) == (
         "c-3",
         "transient",
         "serving",
@@ -170,10 +173,10 @@ def test_nodes(run: Run) -> None:
     assert rows["node06"]["since"] == "2023-11-14T22:15:50.500Z"
     assert rows["node06"]["why"] == "node06 joins c-3 as transient: c-3 held 4 nodes and should have 6"
     assert rows["node01"]["cluster"] is None
-    assert rows["node01"]["why"] == "node01 wiped and verified: free"
+    assert rows["node01"]["why"] == "node01 is wiped, verified and free"
     assert [name for name, row in rows.items() if row["master"]] == ["node03", "node09"]
     table = run("nodes").stdout
-    assert "node03   c-2          core        here      serving" in table
+    assert "node03  c-2         core       serving  c-2 gets node[03-04] as core nodes after" in table
 
 
 def test_nodes_by_state_and_cluster(run: Run) -> None:
@@ -187,7 +190,7 @@ def test_nodes_by_state_and_cluster(run: Run) -> None:
 
 def test_nodes_that_stand_alike_in_one_row(run: Run) -> None:
     rows = _rows(run("nodes", "--fold", "-o", "json"))
-    assert [(row["node"], row["count"], row["cluster"], row["role"]) for row in rows] == [
+    assert [(row["node_set"], row["count"], row["cluster"], row["role"]) for row in rows] == [
         ("node[01-02]", 2, None, None),
         ("node03", 1, "c-2", "core"),
         ("node04", 1, "c-2", "core"),
@@ -202,19 +205,20 @@ def test_jobs(run: Run) -> None:
     rows = _rows(run("jobs", "-o", "json"))
     assert len(rows) == 24
     assert rows[0]["job"] == "c-1-job1"
-    assert (rows[0]["life"], rows[0]["wait_us"]) == ("succeeded", 17_999_999)
+    assert (rows[0]["state"], rows[0]["wait_s"]) == ("succeeded", pytest.approx(18))
     assert len(_rows(run("jobs", "c-2", "-o", "json"))) == 8
     (failed,) = _rows(run("jobs", "-s", "failed", "-o", "json"))
     assert (failed["job"], failed["why"]) == ("c-2-job3", "exit code 1")
-    (line,) = [line.split() for line in run("jobs", "c-2").stdout.splitlines() if "c-2-job3" in line]
-    assert line[:4] == ["c-2-job3", "c-2", "failed", "1"]
+    (line,) = [line.split() for line in run("jobs", "c-2").stdout.splitlines() if line.startswith("c-2-job3")]
+    assert line[:3] == ["c-2-job3", "c-2", "failed"]
+    assert run("jobs", "c-2").stdout.splitlines()[-1] == "log of c-2-job3: fawkes logs c-2 --job c-2-job3"
     assert run("jobs", "c-9").exit_code == 2
 
 
 def test_csv(run: Run) -> None:
     rows = list(csv.DictReader(StringIO(run("jobs", "-o", "csv").stdout)))
     assert len(rows) == 24
-    assert rows[0]["wait_us"] == "17999999"
+    assert float(rows[0]["wait_s"]) == pytest.approx(18)
 
 
 # --- status ---------------------------------------------------------------------------------------------------------
@@ -223,11 +227,11 @@ def test_csv(run: Run) -> None:
 def test_status(run: Run) -> None:
     lines = run("status").stdout.splitlines()
     assert lines[:3] == [
-        "pool lab, as of 2023-11-14T22:18:40.000Z",
+        "pool lab, as of 2023-11-14 22:18:40",
         "controller head:1, Fawkes 0.1.0",
         "10 nodes: 8 held, 2 free, 0 out of service",
     ]
-    assert lines[3].startswith("tick 16, 2023-11-14T22:18:40.000Z, policy TD: The policy TD measures 0 everywhere")
+    assert lines[3].startswith("tick 16, 2023-11-14 22:18:40, policy TD: The policy TD measures 0 everywhere")
     assert [line.split()[:4] for line in lines[-2:]] == [
         ["c-2", "running", "green", "2"],
         ["c-3", "running", "green", "6"],
@@ -239,8 +243,8 @@ def test_status_for_programs(run: Run) -> None:
     rows = {row["cluster"]: row for row in _rows(result)}
     assert list(rows) == ["c-1", "c-2", "c-3"]
     assert (rows["c-3"]["nodes"], rows["c-3"]["core"], rows["c-3"]["transient"]) == (6, 2, 4)
-    assert (rows["c-3"]["share"], rows["c-3"]["wait_us"]) == (0.6, 6_500_000)
-    assert rows["c-1"]["life"] == "gone"
+    assert (rows["c-3"]["share"], rows["c-3"]["wait_s"]) == (0.6, 6.5)
+    assert rows["c-1"]["state"] == "gone"
     pool = json.loads(result.stdout)["pool"]
     assert (pool["nodes"], pool["free"], pool["tick"], pool["policy"]) == (10, 2, 16, "TD")
 
@@ -255,7 +259,7 @@ def test_status_in_the_middle_of_things(tmp_path: Path) -> None:
     _write(tmp_path, takewhile(lambda entry: entry.event.at_us <= at(151), recorded()))
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), "status", "-o", "json"])
     rows = {row["cluster"]: row for row in _rows(result)}
-    assert (rows["c-3"]["health"], rows["c-3"]["reason"]) == (
+    assert (rows["c-3"]["health"], rows["c-3"]["why"]) == (
         "red",
         "waits for node10, which may hold data: its NodeManager is lost, its DataNode is dead",
     )
@@ -299,10 +303,8 @@ def _until(terminal: int, text: bytes) -> None:
 def test_explain_a_tick(run: Run) -> None:
     lines = run("explain", "3").stdout.splitlines()
     assert lines[0] == "Tick 3, 2023-11-14T22:14:20.000Z"
-    assert (
-        "  2023-11-14T22:14:20.000Z  node[05-09] (transient) leave c-1, which holds 8 nodes and should have 3" in lines
-    )
-    assert lines[-1].split() == ["c-2", "84", "0.675", "0.200", "-9.5", "2", "7", "2"]
+    assert "  2023-11-14 22:14:20  node[05-09] (transient) leave c-1, which holds 8 nodes and should have 3" in lines
+    assert lines[-1].split() == ["c-2", "84", "67.5%", "20.0%", "-9.5", "2", "7", "2"]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_explain_a_tick(run: Run) -> None:
 def test_explain_anything(run: Run, words: list[str], title: str) -> None:
     assert run("explain", *words).stdout.splitlines()[0] == title
     plain = json.loads(run("explain", *words, "-o", "json").stdout)
-    assert (plain["version"], plain["title"]) == (1, title)
+    assert (plain["version"], plain["title"]) == (2, title)
     assert plain["lines"]
     rows = list(csv.DictReader(StringIO(run("explain", *words, "-o", "csv").stdout)))
     assert [row["text"] for row in rows] == [line["text"] for line in plain["lines"]]
@@ -340,13 +342,13 @@ def test_explain_what_is_not_there(run: Run) -> None:
 
 
 def test_events_tell_the_story(run: Run) -> None:
-    rows = _rows(run("events", "-o", "json"))
+    rows = _rows(run("events", "--limit", "all", "-o", "json"))
     assert all(row["decided"] for row in rows)
     assert rows[0]["kind"] == "Started"
     (asked,) = [row for row in rows if row["kind"] == "Requested" and row["event"]["spec"]["id"] == "c-2"]
     assert asked["what"] == "c-2 (by ann)"
     assert asked["decided"] == [
-        "c-2 was asked for by ann, with at least 2 nodes",
+        "c-2 was requested by ann, with at least 2 nodes",
         "node[03-04] (transient) leave c-1 to make room for c-2",
     ]
     assert [reason["code"] for reason in asked["reasons"]] == ["requested", "shrink-to-admit", "shrink-to-admit"]
@@ -354,8 +356,8 @@ def test_events_tell_the_story(run: Run) -> None:
 
 
 def test_events_of_every_kind_are_in_words(run: Run) -> None:
-    rows = _rows(run("events", "--all", "-o", "json"))
-    assert [row["seq"] for row in rows] == list(range(1, 352))
+    rows = _rows(run("events", "--all", "--limit", "0", "-o", "json"))
+    assert [row["step"] for row in rows] == list(range(1, 352))
     assert all(row["what"] for row in rows if row["kind"] != "ResumeAsked")
     said = {row["kind"]: row["what"] for row in rows}
     assert said["Sampled"] == "2 MR-clusters read"
@@ -381,6 +383,64 @@ def test_events_by_kind_and_time(run: Run) -> None:
     assert _rows(run("events", "--since", "10m", "-o", "json")) == []
 
 
+def test_events_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
+    every = json.loads(run("events", "--limit", "all", "-o", "json").stdout)
+    assert every["total"] == len(every["rows"]) == 156
+    usual = run("events", "-o", "json")
+    told = json.loads(usual.stdout)
+    assert (told["total"], told["rows"]) == (156, every["rows"][-50:])
+    assert "the newest 50 of 156 steps; --limit all shows all of them" in usual.stderr
+    few = run("events", "--kind", "requested", "--limit", "2", "-o", "json")
+    requests = [row for row in every["rows"] if row["kind"] == "Requested"]
+    assert json.loads(few.stdout)["rows"] == requests[-2:]
+    assert json.loads(few.stdout)["total"] == len(requests)
+    assert "of 3 steps" in few.stderr
+    raw = run("events", "--all", "--limit", "3", "-o", "json")
+    assert [row["step"] for row in json.loads(raw.stdout)["rows"]] == [349, 350, 351]
+    assert json.loads(raw.stdout)["total"] == 351
+    enough = run("events", "--limit", "1000", "-o", "json")
+    assert (json.loads(enough.stdout), "newest" in enough.stderr) == (every, False)
+
+
+def test_jobs_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
+    every = json.loads(run("jobs", "-o", "json").stdout)
+    assert every["total"] == len(every["rows"]) == 24
+    last = run("jobs", "--limit", "5", "-o", "json")
+    assert json.loads(last.stdout) == {**every, "rows": every["rows"][-5:]}
+    assert "the newest 5 of 24 jobs; --limit all shows all of them" in last.stderr
+    assert len(_rows(run("jobs", "--limit", "0", "-o", "json"))) == 24
+    assert "the newest" not in run("-q", "jobs", "--limit", "5").stderr
+
+
+@pytest.mark.parametrize("limit", ["-1", "few", "1.5", ""])
+def test_a_limit_that_is_no_number(run: Run, limit: str) -> None:
+    result = run("events", "--limit", limit)
+    assert (result.exit_code, "write 50, or all" in result.stderr) == (2, True)
+
+
+def test_quiet_leaves_results_and_errors(run: Run) -> None:
+    result = run("-q", "status")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "c-3" in result.stdout
+    wrong = run("-q", "status", "c-4")
+    assert (wrong.exit_code, "there is no MR-cluster 'c-4'" in wrong.stderr) == (2, True)
+
+
+def test_wide_has_more_columns(run: Run) -> None:
+    usual, wide = run("nodes"), run("nodes", "-o", "wide")
+    assert "since" not in usual.stdout.splitlines()[0]
+    assert {"masters", "since", "alert"} <= set(wide.stdout.splitlines()[0].split())
+    assert "tr-core" in run("status", "-o", "wide").stdout
+
+
+def test_every_key_of_a_row_is_in_the_list(run: Run) -> None:
+    for words in (["status", "--all"], ["nodes"], ["nodes", "--fold"], ["jobs"], ["events"], ["events", "--verify"]):
+        for row in _rows(run(*words, "-o", "json")):
+            assert row.keys() <= FIELDS.keys(), words
+    for row in json.loads(run("explain", "3", "-o", "json").stdout)["figures"]:
+        assert row.keys() <= FIELDS.keys()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -398,14 +458,40 @@ def test_events_used_wrongly(run: Run, words: list[str], message: str) -> None:
 
 def test_events_as_table_and_csv(run: Run) -> None:
     table = run("events", "--kind", "Requested").stdout
-    assert "Requested   c-1 (by ann)    c-1 was asked for by ann, with at least 2 nodes" in table
-    rows = list(csv.DictReader(StringIO(run("events", "-o", "csv").stdout)))
+    assert "Requested  c-1 (by ann)" in table
+    assert "- c-1 was requested by ann, with at least 2 nodes" in table
+    rows = list(csv.DictReader(StringIO(run("events", "--limit", "all", "-o", "csv").stdout)))
     assert json.loads(rows[0]["decided"]) == ["The controller started: Fawkes 0.1.0, epoch 1, policy TD"]
 
 
 def test_events_verified(run: Run, site: Path) -> None:
     (row,) = _rows(run("events", "--verify", "-o", "json"))
     assert (row["steps"], row["sound"], row["ledger"]) == (351, True, str(site / "state" / LEDGER_FILE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_jobs_followed(site: Path, output: str) -> None:
+    ledger = Ledger(site / "state")
+    command = [sys.executable, "-m", "fawkes", "--site", str(site), "jobs", "--follow", "-o", output]
+    follower = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert follower.stderr is not None
+    assert follower.stdout is not None
+    assert "following" in follower.stderr.readline()
+    (last,) = [found.change for found in ledger.latest("job") if found.subject == "c-3-job8"]
+    assert isinstance(last, PutJob)
+    again = replace(last.state, life=JobLife.QUEUED, attempt=2)
+    ledger.append(PauseAsked(at_us=at(400), reason="a visit"), Decision((PutJob(again),)))
+    line = follower.stdout.readline()
+    if output == "json":
+        assert (json.loads(line)["job"], json.loads(line)["state"]) == ("c-3-job8", "queued")
+    else:
+        assert line == "c-3-job8 of c-3, attempt 2: queued\n"
+    follower.send_signal(signal.SIGINT)
+    assert follower.wait(timeout=20) == 130
+    follower.stdout.close()
+    follower.stderr.close()
+    ledger.close()
 
 
 @pytest.mark.slow
@@ -450,7 +536,7 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verify_gives_every_decision_again(of_today: Path) -> None:
     result = CliRunner().invoke(cli, ["--site", str(of_today), "verify", "-o", "json"])
     assert _rows(result) == []
-    assert "every decision is the stored one, byte for byte" in result.stderr
+    assert "every decision is the same as the stored one, byte for byte" in result.stderr
 
 
 @pytest.mark.parametrize(("version", "status"), [(__version__, 1), ("0.0.9", 3)])
@@ -463,8 +549,8 @@ def test_verify_finds_a_decision_that_does_not_come_again(
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), "verify", "-o", "json"])
     assert result.exit_code == status
     (row,) = json.loads(result.stdout)["rows"]
-    assert (row["kind"], row["version"], row["differs"]) == ("Requested", version, ["reasons"])
-    assert row["stored"]["reasons"][-1] == {"code": "a-whim"}
+    assert (row["kind"], row["decided_by"], row["differs"]) == ("Requested", version, ["reasons"])
+    assert row["stored_decision"]["reasons"][-1] == {"code": "a-whim"}
     assert "1 differs" in result.stderr
 
 

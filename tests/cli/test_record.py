@@ -53,7 +53,7 @@ def controller(site: Path, store: Writer) -> Iterator[list[dict[str, str]]]:
     def answer(wanted: Any) -> Any:
         asked.append(dict(wanted))
         if wanted["cluster"] != "a":
-            raise FawkesError("b has no masters (now)")
+            raise FawkesError("b is not running")
         return iter([history_of(jobs[wanted["job"]], maps=4)])
 
     server = ControlServer(site / "state", lambda event: None, {"history": answer}, lambda: 7, stop=lambda by: None)
@@ -73,7 +73,7 @@ def test_histories_come_through_the_controller(site: Path, controller: list[dict
     assert len(controller) == 9
     assert sorted(path.name for path in (out / "history").iterdir()) == ["a-0.1.json", "a-1.1.json", "a-2.1.json"]
     rows = json.loads(said.stdout)["rows"]
-    assert rows == [{"what": "no history", "count": 6, "first": "b-0", "why": "b has no masters (now)"}]
+    assert rows == [{"problem": "no history", "count": 6, "first": "b-0", "why": "b is not running"}]
     assert "9 jobs of the pool live" in said.stderr
 
 
@@ -82,10 +82,10 @@ def test_without_a_controller_there_is_a_record_all_the_same(site: Path, tmp_pat
     (site / "inventory.toml").write_text(INVENTORY)
     said = fawkes("--site", site, "record", "--out", out)
     assert said.exit_code == 4
-    assert "no controller runs for the site" in said.stdout
+    assert "no controller is running for the site" in said.stdout
     again = fawkes("--site", site, "record", "--out", out)
     assert again.exit_code == 6
-    assert "is there already, a record of the pool 'live'" in again.stderr
+    assert "exists already, a record of the pool 'live'" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
         file.write_text(text)
     assert said.exit_code == 4
     assert said.stdout.startswith("NOT reproduced")
-    assert " 1   TD" in said.stdout
+    assert " 1  TD" in said.stdout
     assert wide.exit_code == 0
 
 
@@ -167,7 +167,7 @@ def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None
     [
         (["--policies", "XX"], 2, "no policy 'XX'"),
         (["--set", "taw=3"], 2, "taw"),
-        (["--set", "tau"], 2, "is no setting"),
+        (["--set", "tau"], 2, "is not a setting"),
         (["--replays", "0"], 2, "0 is not in the range"),
     ],
 )
@@ -179,4 +179,4 @@ def test_wrong_questions_are_refused(record: Path, words: list[str], code: int, 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     said = fawkes("whatif", tmp_path)
-    assert (said.exit_code, "is no record" in said.stderr) == (2, True)
+    assert (said.exit_code, "is not a record" in said.stderr) == (2, True)

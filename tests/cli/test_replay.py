@@ -39,7 +39,7 @@ def test_the_plan_says_what_comes_when(tmp_path: Path) -> None:
         data_limit_bytes=10**9,
     )
     rows: list[dict[str, Any]] = [*_planned("before", parts.before), *_planned("jobs", parts.jobs)]
-    assert [(row["what"], row["name"], row["at_s"]) for row in rows] == [
+    assert [(row["action"], row["name"], row["at_s"]) for row in rows] == [
         ("request", "c", 0.0),
         ("submit", "w-data-c", 0.0),
         ("submit", "a", 3.0),

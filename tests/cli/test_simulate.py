@@ -53,12 +53,12 @@ def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "-o", "json")
     assert said.exit_code == 0, said.stderr
     told = json.loads(said.stdout)
-    assert [(row["cluster"], row["jobs"], row["failed"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
+    assert [(row["cluster"], row["jobs"], row["failed_jobs"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
     total = told["total"]
     means = [row["slowdown_mean"] for row in told["rows"]]
     assert (total["slowdown_least"], total["slowdown_most"]) == (min(means), max(means))
     assert total["makespan_s"] == max(row["finished_s"] for row in told["rows"])
-    assert all(row["max_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
+    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
     assert "simulate 2/2: TD" in said.stderr
     rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
     assert [row["cluster"] for row in rows] == ["c-1", "c-2", "all"]
@@ -75,7 +75,7 @@ def test_checking_at_every_event_changes_nothing(scenario: Path) -> None:
 def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> None:
     none = json.loads(fawkes("simulate", scenario, "--policy", "None", "-o", "json").stdout)
     assert none["total"]["reconfigurations"] == 0
-    assert [row["max_nodes"] for row in none["rows"]] == [3, 3]
+    assert [row["most_nodes"] for row in none["rows"]] == [3, 3]
     strict = json.loads(fawkes("simulate", scenario, "--set", "tau=1e9", "-o", "json").stdout)
     assert strict["total"]["reconfigurations"] == 0
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
@@ -87,8 +87,8 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
     assert [path.name for path in out.parent.iterdir()] == ["run"]
     for words, says in (
-        (("verify",), "every decision is the stored one"),
-        (("events", "-o", "json"), '"Started"'),
+        (("verify",), "every decision is the same as the stored one"),
+        (("events", "--limit", "all", "-o", "json"), '"Started"'),
         (("explain",), "Policy TD"),
         (("status", "--all"), "c-2"),
     ):
@@ -111,7 +111,7 @@ def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
     told = fawkes("simulate", scenario, "--beside", out)
     assert told.exit_code == 0, told.stderr
-    assert "100% of the decisions stand in the same order; median error of the jobs' times +0%" in told.stdout
+    assert "100% of the decisions are in the same order; median error of the jobs' times +0%" in told.stdout
     rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
     assert rows["likeness"] == 1.0
     assert {row["error"] for row in rows["jobs"]} == {0.0}
@@ -137,8 +137,8 @@ def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tm
 @pytest.mark.parametrize(
     ("stamp", "says"),
     [
-        (None, "is there already, and nothing of a simulation"),
-        ("{", "is there already, and nothing of a simulation"),
+        (None, "exists already and is not from a simulation"),
+        ("{", "exists already and is not from a simulation"),
         ('{"fawkes": "0.0.1", "format": 1}', "holds results of Fawkes 0.0.1"),
         ('{"fawkes": "9.9.9", "format": 7}', "holds results of Fawkes 9.9.9 (format 7)"),
     ],
@@ -170,7 +170,9 @@ def test_a_run_that_never_finishes_leaves_no_folder(scenario: Path, tmp_path: Pa
     scenario.write_text('limit = "30s"\n' + SCENARIO)
     said = fawkes("simulate", scenario, "--out", tmp_path / "out")
     assert said.exit_code == 5
-    assert "small: it never finishes: after 30s of simulated time 12 jobs have not ended: c-1-0001 is " in said.stderr
+    assert (
+        "small: the run never finishes: after 30s of simulated time 12 jobs have not ended: c-1-0001 is " in said.stderr
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 
@@ -179,7 +181,7 @@ def test_a_run_that_never_finishes_leaves_no_folder(scenario: Path, tmp_path: Pa
     [
         (("nothing-of-that-name",), 2, "there is no workload 'nothing-of-that-name'"),
         (("small.toml", "--policy", "ZZ"), 2, "there is no policy 'ZZ'"),
-        (("small.toml", "--set", "tau"), 2, "'tau' is no setting: write key=value"),
+        (("small.toml", "--set", "tau"), 2, "'tau' is not a setting: write key=value"),
         (("small.toml", "--set", "tau=-3"), 2, "--set: settings.tau"),
         (("small.toml", "--set", "tao=3"), 2, "unknown key 'tao'. Did you mean 'tau'?"),
         (("small.toml", "--set", "tau=3", "--set", "tau=4"), 2, "'tau' is set twice"),
@@ -189,3 +191,30 @@ def test_a_wrong_command_says_what_is_wrong(scenario: Path, words: tuple[str, ..
     said = fawkes("simulate", *(str(scenario) if word == "small.toml" else word for word in words))
     assert (said.exit_code, said.stdout) == (code, "")
     assert says in said.stderr
+
+
+def test_a_scenario_comes_from_standard_input(scenario: Path) -> None:
+    piped = CliRunner().invoke(cli, ["simulate", "-", "-o", "json"], input=scenario.read_text())
+    assert piped.exit_code == 0, piped.stderr
+    assert json.loads(piped.stdout) == json.loads(fawkes("simulate", scenario, "-o", "json").stdout)
+
+
+@pytest.mark.slow
+def test_a_simulated_site_says_so_and_counts_times_from_its_start(scenario: Path, tmp_path: Path) -> None:
+    assert fawkes("simulate", scenario, "--out", tmp_path / "run").exit_code == 0
+    site = ("--site", tmp_path / "run")
+    said = fawkes(*site, "status", "--all")
+    assert "this is a simulated run of" in said.stderr
+    assert "no controller" not in said.stderr
+    assert "a simulated run, Fawkes" in said.stdout
+    assert ", as of +00:" in said.stdout
+    for words in (["status", "--all"], ["events", "--limit", "all"], ["nodes", "-o", "wide"], ["explain"]):
+        assert "1970" not in fawkes(*site, *words).output
+    rows = json.loads(fawkes(*site, "events", "--since", "+00:00:05", "-o", "json").stdout)["rows"]
+    assert rows[0]["time"] == "+00:00:05.000"
+
+
+def test_what_is_wrong_in_standard_input_names_it() -> None:
+    piped = CliRunner().invoke(cli, ["simulate", "-"], input=SCENARIO.replace("min_nodes = 3", "min_nodes = 0", 1))
+    assert piped.exit_code == 2
+    assert piped.stderr.startswith("fawkes: standard input: cluster")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
@@ -32,16 +33,16 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
     assert "20, 1.06 a minute, over 18m56s" in said.stdout
     told = json.loads(fawkes("show", SWIM, "-o", "json").stdout)
     assert told["workload"]["map_only"] == 4 / 20
-    rows = {row["what"]: row for row in told["rows"]}
+    rows = {row["quantity"]: row for row in told["rows"]}
     assert rows["maps"]["total"] == 131
     assert rows["input_bytes"]["max"] == 10_274_791_099
     lines = list(csv.DictReader(StringIO(fawkes("show", SWIM, "-o", "csv").stdout)))
-    assert [line["what"] for line in lines] == list(rows)
+    assert [line["quantity"] for line in lines] == list(rows)
 
 
 def test_show_tells_what_was_left_out() -> None:
     said = fawkes("show", SWF)
-    assert "left out      6 with a job without run time (first: line 34)" in said.stdout.splitlines()
+    assert "skipped       6 with a job without run time (first: line 34)" in said.stdout.splitlines()
     assert json.loads(fawkes("show", SWF, "-o", "json").stdout)["workload"]["dropped"] == {
         "with a job without run time": {"count": 6, "first": "line 34"}
     }
@@ -53,7 +54,7 @@ def test_convert_to_a_table_and_back(file: Path, to: str, tmp_path: Path) -> Non
     said = fawkes("convert", file, "--out", table, "-o", "json")
     assert said.exit_code == 0, said.stderr
     row = json.loads(said.stdout)["rows"][0]
-    assert (row["format"], row["lost"]) == ("table", [])
+    assert (row["format"], row["not_written"]) == ("table", [])
     assert fawkes("convert", table, "--out", back, "--to", to).exit_code == 0
     assert fawkes("convert", back, "--out", again).exit_code == 0
     assert _jobs(again) == _jobs(table)
@@ -157,8 +158,8 @@ def test_make_lists_its_makers() -> None:
 
 
 BAD = {
-    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is no workload in a format that is known", "swim (lines of 6"]),
-    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is no workload in a format that is known"]),
+    "columns.tsv": (b"a\t1\t1\t5\t0\n" * 3, ["is not in a known workload format", "swim (lines of 6"]),
+    "negative.tsv": (b"a\t-1\t1\t5\t0\t1\n", ["is not in a known workload format"]),
     "cut.json": (b'{"jobID": "a", "submitTime": 5,\n "mapTasks": [', ["line 2: the file ends within the object"]),
     "cut.gz": (gzip.compress(SWIM.read_bytes())[:100], ["the compressed file ends too early", "line 1"]),
     "cycle.csv": (
@@ -192,26 +193,26 @@ def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path)
     path.write_bytes(b"a\t9\t1\t5\t0\t1\nb\t2\t1\t-5\t0\t1\nc\t3\t1\t5\t0\t1\nd\t5\t0\n")
     said = fawkes("convert", path, "--out", out, "-o", "json")
     assert said.exit_code == 0
-    assert "left out 1 line with a negative size (first: line 2); 1 line with a wrong number of columns" in said.stderr
+    assert "skipped 1 line with a negative size (first: line 2); 1 line with a wrong number of columns" in said.stderr
     assert "mended 1 line whose time goes back (first: line 3)" in said.stderr
-    assert json.loads(said.stdout)["rows"][0]["left_out"] == 2
+    assert json.loads(said.stdout)["rows"][0]["skipped"] == 2
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("show", "missing"), "there is no such file"),
-        (("show", SWIM, "--format", "swin"), "'swin' is none of"),
+        (("show", SWIM, "--format", "swin"), "'swin' is not one of"),
         (("convert", SWIM), "--out"),
-        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is none of"),
-        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is no factor"),
+        (("convert", SWIM, "--out", "x", "--to", "synth"), "'synth' is not one of"),
+        (("scale", SWIM, "--out", "x", "--size", "0"), "'0' is not a factor"),
         (("scale", SWIM, "--out", "x", "--size", "2", "--machines", "6:2"), "give one of them"),
-        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' are no machines"),
+        (("scale", SWIM, "--out", "x", "--machines", "6"), "'6' is not FROM:TO"),
         (("scale", SWIM, "--out", "x", "--per-reducer", "1GB"), "--per-reducer goes with --machines"),
-        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be more than nothing"),
+        (("fold", SWIM, "--out", "x", "--cycle", "0s"), "--cycle must be greater than 0"),
         (("fold", SWIM, "--out", "x", "--cycle", "5m", "--starts-after", "9d"), "no job is left to fold"),
         (("sample", SWIM, "--out", "x"), "Give --jobs"),
-        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, 99 are asked for"),
+        (("sample", SWIM, "--out", "x", "--jobs", "99"), "there are 20 jobs, but 99 were requested"),
         (("perturb", SWIM, "--out", "x"), "Give --spread or --sizes"),
         (("make", "nothing", "--out", "x"), "there is no maker 'nothing'"),
         (("make", "facebook"), "--out"),
@@ -226,3 +227,20 @@ def test_a_wrong_command_says_what_is_wrong(words: tuple[str | Path, ...], says:
     assert (said.exit_code, said.stdout) == (2, "")
     assert says in said.stderr
     assert not Path("x").exists()
+
+
+def test_a_workload_goes_through_a_pipe() -> None:
+    to = ("--out", "-", "--to", "swim")
+    straight = fawkes("convert", SWIM, *to)
+    assert straight.exit_code == 0, straight.stderr
+    assert "20 jobs written as swim" in straight.stderr
+    piped = CliRunner().invoke(cli, ["workload", "convert", "-", *to], input=SWIM.read_bytes())
+    assert (piped.exit_code, piped.stdout) == (0, straight.stdout)
+    shown = CliRunner().invoke(cli, ["workload", "show", "-"], input=straight.stdout)
+    assert "standard input (swim)" in shown.stdout
+
+
+def test_force_replaces_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    said = fawkes("convert", SWIM, "--out", tmp_path / "pipe", "--force")
+    assert (said.exit_code, "is a named pipe and is not replaced" in said.stderr) == (6, True)

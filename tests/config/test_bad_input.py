@@ -75,7 +75,7 @@ def test_a_file_that_is_wrong(name: str, old: str, new: str, message: str, site:
     ("words", "message"),
     [
         (("--jar", "no.jar"), "the command line: jar: there is no file "),
-        (("--class", "A", "--time-limit", "60"), "the command line: time_limit: '60' is no duration"),
+        (("--class", "A", "--time-limit", "60"), "the command line: time_limit: '60' is not a duration"),
         (("--class", "A", "--id", "A B"), "the command line: id: 'A B' cannot be a name here"),
         (("no-job.toml",), "no-job.toml: there is no such file"),
     ],

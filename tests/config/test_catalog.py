@@ -51,9 +51,9 @@ def test_a_path_given_by_hand_comes_first(catalog: Catalog, tmp_path: Path) -> N
     [
         ("tdd", "there is no policy 'tdd'", "Did you mean 'td'? Known: jd, td; or give the path of a .py file"),
         ("zzz", "there is no policy 'zzz'", "Known: jd, td; or"),
-        ("no/such.py", "no/such.py' is no file", "Give the path of a policy"),
-        ("site/policies", "is no file", "Give the path of a policy"),
-        ("site/policies/notes.md", "is no .py file", "Give the path of a policy"),
+        ("no/such.py", "no/such.py' is not a file", "Give the path of a policy"),
+        ("site/policies", "is not a file", "Give the path of a policy"),
+        ("site/policies/notes.md", "is not a .py file", "Give the path of a policy"),
     ],
 )
 def test_what_is_not_there_lists_what_is(name: str, what: str, hint: str, catalog: Catalog, tmp_path: Path) -> None:

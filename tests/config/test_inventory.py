@@ -176,7 +176,7 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
     negative_capacity=Bad(HEAD + GROUP + "[node.node01]\ncapacity = -1.0", "node.node01.capacity", "-1 is too small"),
     nan_capacity=Bad(HEAD + GROUP + "capacity = nan", "group[rack1].capacity", "nan is wrong"),
     no_unit=Bad(HEAD + GROUP.replace('"2GB"', "2"), "group[rack1].memory", "2 has no unit", '"2GB"'),
-    wrong_unit=Bad(HEAD + GROUP.replace('"2GB"', '"2GX"'), "group[rack1].memory", "'2GX' is no size", ""),
+    wrong_unit=Bad(HEAD + GROUP.replace('"2GB"', '"2GX"'), "group[rack1].memory", "'2GX' is not a size", ""),
     no_memory_at_all=Bad(HEAD + GROUP.replace('"2GB"', '"0GB"'), "group[rack1].memory", "too little"),
     no_cores=Bad(
         HEAD + GROUP.replace("cores = 2\n", ""), "group[rack1].cores", "node 'node01' has no 'cores'", "cores"

@@ -110,7 +110,7 @@ def test_constants_of_a_file_stand_below_those_of_the_scenario(tmp_path: Path) -
         ("[fitted]", "model.toml", "has no [model]"),
         ('[model]\nfrom = "other.toml"', "model.toml: model.from", "names a further file"),
         ('[model]\njoins = "9s"', "model.toml: model.joins", "unknown key 'joins'"),
-        ('[model]\njoin = "long"', "model.toml: model.join", "no duration"),
+        ('[model]\njoin = "long"', "model.toml: model.join", "not a duration"),
     ],
 )
 def test_a_wrong_file_of_constants_is_refused(tmp_path: Path, text: str | None, place: str, says: str) -> None:

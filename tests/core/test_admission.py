@@ -349,7 +349,7 @@ def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> N
     desk.see("node04", Condition.LOST, "no power")
     desk.see("node04", Condition.FAILED, "did not answer")
     assert [life(desk, name) for name in "bcd"] == [ClusterLife.ADMITTED, ClusterLife.WAITING, ClusterLife.WAITING]
-    assert desk.state.clusters[ClusterId("c")].alert == "needs 2 nodes; 4 of 5 are promised to others"
+    assert desk.state.clusters[ClusterId("c")].alert == "needs 2 nodes; 4 of 5 nodes are promised to other MR-clusters"
     assert desk.state.clusters[ClusterId("d")].alert == ""
     assert desk.state.promised == 4
 

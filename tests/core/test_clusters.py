@@ -142,7 +142,7 @@ def test_members_that_failed_to_be_told_are_told_later_and_the_alert_ends() -> N
     desk.up("a")
     desk.see("node02", Condition.LOST, "no answer")
     desk.failed("membership:a", "refresh timed out")
-    assert state(desk).alert == "the masters do not know their members yet: refresh timed out"
+    assert state(desk).alert == "its masters do not have its new member list: refresh timed out"
     while not desk.members():
         desk.wake()
     desk.done("membership:a")

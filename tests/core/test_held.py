@@ -240,9 +240,9 @@ def cleaning() -> Desk:
 
 def test_a_node_whose_proof_failed_right_before_the_wipe_goes_on_evacuating() -> None:
     desk = cleaning()
-    desk.see(NODE, Condition.HELD, "/x has too few replicas elsewhere")
+    desk.see(NODE, Condition.HELD, "/x has too few replicas on other nodes")
     state = desk.node(NODE)
-    assert (state.life, state.alert) == (NodeLife.EVACUATING, "/x has too few replicas elsewhere")
+    assert (state.life, state.alert) == (NodeLife.EVACUATING, "/x has too few replicas on other nodes")
     assert desk.said("held-blocks")[0]["before_wipe"]
     assert desk.members()[0].members[NodeId(NODE)].goal is Goal.EVACUATING
     (host,) = desk.hosts()

@@ -38,15 +38,18 @@ def lie(state: State, node: NodeId, **facts: object) -> None:
         (lambda s: lie(s, N1, role=None), "node01 is serving as None"),
         (lambda s: lie(s, N1, life=NodeLife.FREE), "node01 is free as core and belongs to a"),
         (lambda s: lie(s, N9, life=NodeLife.DRAINING), "node09 is draining and belongs to nobody"),
-        (lambda s: lie(s, N9, keep_out="disk"), "node09 is free, but kept out"),
+        (lambda s: lie(s, N9, keep_out="disk"), "node09 is free although it is kept out"),
         (lambda s: lie(s, N1, role=Role.TRANSIENT), "a has 1 core nodes, its minimum is 2"),
         (lambda s: setattr(s.counts, "free", 3), "the counts are"),
         (lambda s: setattr(s, "promised", 3), "the sum of promises is wrong"),
         (lambda s: s.queue.update({A: None}), "the queue is wrong"),
         (lambda s: s.free_at[("delft", True)].discard(N9), "the index of free nodes is wrong"),
-        (lambda s: s.clusters.update({A: replace(s.clusters[A], master=N9)}), "its master node09 is not its node"),
+        (
+            lambda s: s.clusters.update({A: replace(s.clusters[A], master=N9)}),
+            "its master node09 does not belong to it",
+        ),
         (lambda s: setattr(s, "last_tick", replace(NO_TICK, weights={A: 0.5})), "the weights sum to 0.5"),
-        (lambda s: setattr(s, "now_us", 10**15), "is pending since the past"),
+        (lambda s: setattr(s, "now_us", 10**15), "has passed"),
         (lambda s: s.clusters.pop(A), "a-1 belongs to a, which is gone"),
     ],
 )
@@ -71,7 +74,7 @@ def document(node: NodeId) -> Effect:
         (lambda s: (put(s, N9, life=NodeLife.SERVING),), "node09 cannot go from free to serving"),
         (lambda s: (put(s, N1, owner=B),), "node01 would go from a to b without being wiped"),
         (lambda s: (put(s, N1, life=NodeLife.DRAINING),), "node01 is a core node of a and would leave it"),
-        (lambda s: (put(s, N9, life=NodeLife.JOINING, owner=A),), "without a generation of its own"),
+        (lambda s: (put(s, N9, life=NodeLife.JOINING, owner=A),), "without a new generation"),
         (lambda s: (PutCluster(replace(s.clusters[A], life=ClusterLife.GONE)),), "a cannot go from running to gone"),
         (
             lambda s: (

@@ -183,30 +183,38 @@ def test_more_sound_nodes_of_which_nothing_is_known_never_make_a_node_safer_by_t
 GOOD = Blocks(asked_us=ASKED_US, known=True)
 NONE, OLD = Proof(None), Proof(("/old",))
 UNSAFE: dict[str, tuple[Blocks | None, Proof, str]] = {
-    "no report": (None, NONE, "has not been asked yet"),
+    "no report": (None, NONE, "there is no report of the NameNode yet"),
     "why there is none": (Blocks(asked_us=ASKED_US, why="fsck timed out"), NONE, "fsck timed out"),
-    "figures are no report": (Blocks(asked_us=ASKED_US, listed=0, too_few=0, only_here=0), NONE, "not looked through"),
-    "asked before": (replace(GOOD, asked_us=ASKED_US - 1), NONE, "has not been asked about its blocks since"),
-    "asked at that moment": (replace(GOOD, asked_us=ASKED_US - 1), OLD, "has not been asked about its blocks since"),
-    "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "too few replicas elsewhere of /x"),
-    "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "too few replicas elsewhere of"),
+    "figures are no report": (
+        Blocks(asked_us=ASKED_US, listed=0, too_few=0, only_here=0),
+        NONE,
+        "HDFS has not checked its",
+    ),
+    "asked before": (replace(GOOD, asked_us=ASKED_US - 1), NONE, "no newer report of the NameNode on its blocks"),
+    "asked at that moment": (
+        replace(GOOD, asked_us=ASKED_US - 1),
+        OLD,
+        "no newer report of the NameNode on its blocks",
+    ),
+    "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "too few replicas on other nodes: /x"),
+    "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "too few replicas on other nodes:"),
     "newly missing": (
         replace(GOOD, missing=("/new", "/old"), missing_files=2),
         OLD,
-        "no live node has all blocks of /new",
+        "blocks are on no live node: /new",
     ),
     "one more block of a file is missing": (
         replace(GOOD, missing=("/old (2 blocks)",), missing_files=1),
         OLD,
-        "no live node has all blocks of /old (2 blocks)",
+        "blocks are on no live node: /old (2 blocks)",
     ),
     "three more": (
         replace(GOOD, missing=("/old (5 blocks)",), missing_files=1),
         Proof(("/old (2 blocks)",)),
-        "no live node has all blocks of /old (5 blocks)",
+        "blocks are on no live node: /old (5 blocks)",
     ),
     "missing, nobody knows since when": (replace(GOOD, missing=("/old",), missing_files=1), NONE, "is not known"),
-    "too many missing": (replace(GOOD, missing=("/old",), missing_files=2), OLD, "too many to tell"),
+    "too many missing": (replace(GOOD, missing=("/old",), missing_files=2), OLD, "too many to know"),
 }
 
 
@@ -234,7 +242,7 @@ def test_a_dead_node_is_held_while_the_only_node_with_another_replica_is_silent(
     one = block(("quiet", "LIVE"))
     for stored in sorted(UNHEARD):
         sight = Sight(asked_us=ASKED_US, stored=stored, blocks=report(one))
-        assert not_proven(sight, OLD, since_us=0) == "no sound node has /x"
+        assert not_proven(sight, OLD, since_us=0) == "no healthy node has /x"
         heard = replace(sight, blocks=report(one, sound=SOUND | {"quiet"}))
         assert not_proven(heard, OLD, since_us=0) == ""
 
@@ -251,7 +259,7 @@ def test_a_dead_node_may_have_had_a_cell_of_a_group_that_is_not_whole() -> None:
         return not_proven(Sight(asked_us=ASKED_US, stored=Stored.DEAD, blocks=seen), OLD, since_us=0)
 
     assert why("s1", "s2", "s3") == ""
-    assert why("s1", "s2") == why("s1", "s2", "quiet") == "no sound node has /x"
+    assert why("s1", "s2") == why("s1", "s2", "quiet") == "no healthy node has /x"
 
 
 @pytest.mark.parametrize("stored", [one for one in Stored if one not in (Stored.LEFT, *UNHEARD)])
@@ -295,12 +303,12 @@ def test_only_a_whole_young_report_without_new_losses_is_safe(
 @pytest.mark.parametrize(
     ("blocks", "expected"),
     [
-        (None, "not been asked yet"),
+        (None, "no report of the NameNode yet"),
         (Blocks(why="the NameNode is in safe mode"), "the NameNode is in safe mode"),
         (Blocks(open_blocks=2), "2 blocks of open files"),
-        (Blocks(listed=5), "gives no figures"),
-        (Blocks(listed=5, too_few=1), "gives no figures"),
-        (Blocks(listed=5, too_few=0, only_here=0), "not looked through its 5 blocks yet"),
+        (Blocks(listed=5), "reports no counts"),
+        (Blocks(listed=5, too_few=1), "reports no counts"),
+        (Blocks(listed=5, too_few=0, only_here=0), "not checked its 5 blocks yet"),
         (Blocks(too_few=0, only_here=0), "unknown number of blocks"),
         (Blocks(listed=5, too_few=3, only_here=2), "of its 5 blocks 3 have too few"),
     ],
@@ -315,10 +323,10 @@ def test_progress_says_what_is_known_and_never_that_it_is_safe(blocks: Blocks | 
         (None, 3, ""),
         (Blocks(), 3, ""),
         (Blocks(staying=3), 3, ""),
-        (Blocks(staying=2), 3, "2 DataNodes stay for 3 replicas"),
+        (Blocks(staying=2), 3, "the replication is 3, but only 2 DataNodes stay"),
         (Blocks(staying=3, stored_bytes=2000), 3, ""),
         (Blocks(staying=3, stored_bytes=2000, free_bytes=2000), 3, ""),
-        (Blocks(staying=3, stored_bytes=2001, free_bytes=2000), 3, "lie on it"),
+        (Blocks(staying=3, stored_bytes=2001, free_bytes=2000), 3, "the node stores"),
     ],
 )
 def test_an_evacuation_that_can_never_end(blocks: Blocks | None, replication: int, expected: str) -> None:

@@ -168,13 +168,13 @@ BAD_VALUES = [
     (Reason("x", {"y": {"z": [math.inf]}}), "facts[y][z]", "is inf, not a finite number"),
     (Reason("x", {"y": {1, 2}}), "facts[y]", "is {1, 2}, not plain data"),
     (Reason("x", {"y": b"raw"}), "facts[y]", "is b'raw', not plain data"),
-    (Reason("x", typing.cast(Any, {1: 2})), "facts[1]", "is 1, not a text"),
+    (Reason("x", typing.cast(Any, {1: 2})), "facts[1]", "is 1, not a string"),
     (Woke(at_us=typing.cast(Any, 1.5)), "at_us", "is 1.5, not a whole number"),
     (Woke(at_us=True), "at_us", "is True, not a whole number"),
     (
         Sampled(at_us=1, readings=(Reading(cluster=ClusterId("a")), Reading(cluster=typing.cast(Any, 7)))),
         "readings[1].cluster",
-        "is 7, not a text",
+        "is 7, not a string",
     ),
     (
         Sampled(at_us=1, readings=(Reading(cluster=ClusterId("a"), node_bytes={NodeId("n1"): typing.cast(Any, "2")}),)),
@@ -238,7 +238,7 @@ def test_another_kind_of_the_same_union_is_not_what_was_asked_for() -> None:
 
 
 def test_text_that_is_no_json_is_refused() -> None:
-    with pytest.raises(RecordError, match="is no JSON: Expecting value"):
+    with pytest.raises(RecordError, match="is not JSON: Expecting value"):
         loads('{"a":')
 
 

@@ -86,8 +86,8 @@ def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason(stage: s
     assert desk.state.clusters[A].life.value == stage
     release(desk, force=True)
     assert [(facts["job"], facts["error"]) for facts in desk.said("job-cancelled")] == [
-        ("a-1", "its MR-cluster is given back"),
-        ("a-2", "its MR-cluster is given back"),
+        ("a-1", "its MR-cluster is being released"),
+        ("a-2", "its MR-cluster is being released"),
     ]
     assert not desk.state.jobs
     desk.submit("a", 3)

@@ -56,7 +56,7 @@ def test_another_takes_over_serves_and_only_then_the_node_leaves() -> None:
         {"node": "node03", "cluster": "a", "role": Role.CORE, "instead_of": ["node02"]},
     ]
     assert [(e.node, e.role) for e in desk.last.effects if isinstance(e, Host)] == [("node03", Role.CORE)]
-    assert desk.node("node02").alert == "leaves once 2 other core nodes of a serve"
+    assert desk.node("node02").alert == "leaves once 2 other core nodes of a are in service"
     assert core(desk) == {"node01": "serving", "node02": "serving", "node03": "joining"}
     desk.see("node03", Condition.SERVING)
     assert desk.said("core-leaves") == [{"node": "node02", "cluster": "a", "role": Role.CORE, "why": "new fans"}]
@@ -128,7 +128,10 @@ def test_without_a_free_node_its_own_transient_node_becomes_one_first() -> None:
     drain(desk, "node02")
     (why,) = desk.said("shrink-to-replace")
     assert (why["node"], why["cluster"], why["receiver"], why["instead_of"]) == ("node03", "a", "a", ["node02"])
-    assert desk.node("node02").alert == "leaves once a has another core node: no node that may be one is free yet"
+    assert (
+        desk.node("node02").alert
+        == "leaves once a has another core node, but no node that may be a core node is free yet"
+    )
     desk.see("node03", Condition.DRAINED)
     desk.see("node03", Condition.CLEAN)
     assert (desk.node("node03").life, desk.node("node03").role) == (NodeLife.JOINING, Role.CORE)
@@ -174,7 +177,7 @@ def test_only_a_node_that_may_be_a_core_node_takes_over(unfit: str) -> None:
         drain(desk, "node03")
     drain(desk, "node02")
     assert core(desk) == {"node01": "serving", "node02": "serving"}
-    assert desk.node("node02").alert.endswith("no node that may be one is free yet")
+    assert desk.node("node02").alert.endswith("no node that may be a core node is free yet")
 
 
 def test_one_that_does_not_come_up_is_kept_out_and_the_next_takes_over() -> None:

@@ -230,7 +230,7 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
         codes = idle(desk, 10)
         asked += [desk.now_s] * codes.count("not-retired")
     assert cluster(desk).life is ClusterLife.RUNNING
-    assert cluster(desk).alert.startswith(alerts.IDLE)
+    assert cluster(desk).alert.startswith(alerts.Kind.IDLE)
     because = [r.facts["because"] for e in desk.store.entries() for r in e.decision.reasons if r.code == "not-retired"]
     assert set(because) == {code}
     assert len(asked) == 5

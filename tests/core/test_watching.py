@@ -442,7 +442,7 @@ def test_a_node_whose_blocks_are_not_safe_is_said_to_be_held_after_a_while_and_w
     desk.wait(HELD_S - 1)
     assert desk.node(NODE).alert == ""
     desk.wait(1)
-    assert desk.node(NODE).alert == "of its 9 blocks 3 have too few replicas elsewhere, 2 have none in service"
+    assert desk.node(NODE).alert == "of its 9 blocks 3 have too few replicas on other nodes, 2 have none in service"
     assert desk.state.clusters[A].alert == "", "its MR-cluster has lost nothing"
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     assert desk.said("held-blocks") == []
@@ -457,7 +457,7 @@ def test_a_drain_that_can_never_end_says_so_until_that_has_changed() -> None:
     figures: dict[str, Any] = {"listed": 9, "too_few": 3, "only_here": 2, "staying": 0}
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     desk.wait(HELD_S)
-    assert desk.node(NODE).alert == "this drain cannot end: 0 DataNodes stay for 1 replicas of each block"
+    assert desk.node(NODE).alert == "this drain cannot end: the replication is 1, but only 0 DataNodes stay"
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **figures)
     assert desk.node(NODE).alert.startswith("this drain cannot end")
     desk.look(NODE, Compute.LEFT, Stored.LEAVING, **{**figures, "staying": 2})

@@ -59,13 +59,13 @@ def test_an_empty_window_is_not_shown_to_the_policy() -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (math.nan, "nan is no demand"),
-        (math.inf, "inf is no demand"),
-        (-1, "-1 is no demand"),
+        (math.nan, "nan is not a demand"),
+        (math.inf, "inf is not a demand"),
+        (-1, "-1 is not a demand"),
         (10**400, "too large"),
-        ("7", "'7' is no number"),
-        (True, "True is no number"),
-        ([1], "is no number"),
+        ("7", "'7' is not a number"),
+        (True, "True is not a number"),
+        ([1], "is not a number"),
     ],
 )
 def test_one_bad_answer_makes_all_unusable(answer: Any, why: str) -> None:

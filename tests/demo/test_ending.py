@@ -53,13 +53,13 @@ def test_a_run_in_which_all_happened_has_no_problem(ended: Outcome) -> None:
 def test_every_job_has_a_row(ended: Outcome, workload: Workload) -> None:
     rows = {row["job"]: row for row in ended.job_rows}
     assert rows.keys() == {one.spec.id for one in workload.jobs}
-    assert {row["result"] for row in rows.values()} == {"succeeded"}
+    assert {row["state"] for row in rows.values()} == {"succeeded"}
     assert rows["c-1-0"]["wait_s"] > 0
 
 
 def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -> None:
-    first = next(row for row in ended.move_rows if row["target"] == "c-1" and row["role"] == "transient")
-    assert (first["nodes"], first["source"], first["at_s"]) == ("node[07-10]", None, 40.0)
+    first = next(row for row in ended.move_rows if row["to_cluster"] == "c-1" and row["role"] == "transient")
+    assert (first["node_set"], first["from_cluster"], first["at_s"]) == ("node[07-10]", None, 40.0)
     assert first["why"] == "node[07-10] join c-1 as transient: c-1 held 4 nodes and should have 8"
     times = [row["at_s"] for row in ended.move_rows]
     assert times == sorted(times)
@@ -67,11 +67,11 @@ def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -
 
 def test_a_reason_is_told_once(ended: Outcome) -> None:
     first = ended.move_rows[0]
-    assert (first["target"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
+    assert (first["to_cluster"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
 
 
 def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: Outcome) -> None:
-    row = next(row for row in ended.move_rows if row["source"] == "c-1" and row["target"] == "c-2")
+    row = next(row for row in ended.move_rows if row["from_cluster"] == "c-1" and row["to_cluster"] == "c-2")
     left, _, joined = row["why"].partition("; then ")
     assert left == "node[07-08] (transient) leave c-1, which holds 6 nodes and should have 4"
     assert joined.startswith("node[07-08] join c-2 as transient")
@@ -85,7 +85,7 @@ def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
 
 def test_a_missing_point_is_a_problem(workload: Workload) -> None:
     found = problems(played(Plan(policy="none")), workload)
-    assert found["B"].startswith("point B is missing (c-1 works while c-2 still loads")
+    assert found["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
     assert found["node"] == "no node left an MR-cluster that shrank"
 
 
@@ -101,7 +101,7 @@ def test_jobs_that_failed_alike_are_one_problem(workload: Workload) -> None:
 
 def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
     engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
-    assert problems(engine, workload) == {"c-3-23": "job c-3-23 is not there: never submitted"}
+    assert problems(engine, workload) == {"c-3-23": "job c-3-23 is missing: never submitted"}
 
 
 def told(engine: Checked) -> list[str]:
@@ -111,7 +111,7 @@ def told(engine: Checked) -> list[str]:
 
 def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
     lines = told(whole)
-    assert any(line.startswith("c-1 was asked for") for line in lines)
+    assert any(line.startswith("c-1 was requested") for line in lines)
     assert "node[05-06] (transient) leave c-1 to make room for c-3" in lines
     assert sum("succeeded" in line for line in lines) == sum(Plan().jobs.values())
     assert not any("handed to YARN" in line or "within the threshold" in line for line in lines)

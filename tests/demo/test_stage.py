@@ -28,7 +28,7 @@ def test_a_folder_is_made_and_emptied_the_next_time(tmp_path: Path) -> None:
 
 def test_somebody_elses_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(RefusedError, match="not empty and not a demo's"), own_folder(tmp_path):
+    with pytest.raises(RefusedError, match="not empty and is not from a demo"), own_folder(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 
 from fawkes.demo.view import watched
@@ -31,7 +32,7 @@ def test_off_a_terminal_each_change_is_a_line_once(
         play(ledger)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "    0.0 s  The controller started: Fawkes 0.1.0, epoch 1, policy TD"
-    assert sum("c-1 was asked for" in line for line in lines) == 1
+    assert sum("c-1 was requested" in line for line in lines) == 1
     assert lines[-1].endswith("c-1 is gone")
     times = [float(line.split(" s ")[0]) for line in lines]
     assert times == sorted(times)
@@ -61,6 +62,14 @@ def _read(terminal: int, seen: bytearray) -> None:
     with contextlib.suppress(OSError):
         while data := os.read(terminal, 1 << 16):
             seen.extend(data)
+
+
+def test_quiet_shows_nothing(ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with click.Context(click.Command("fawkes")) as context:
+        context.params["quiet"] = True
+        with watched(tmp_path):
+            play(ledger)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_without_news_ends_at_once(ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

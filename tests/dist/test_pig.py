@@ -77,7 +77,7 @@ def test_another_file_than_the_pinned_one_is_refused(small: PigPin, cache_dir: P
         give(pom, into, say)
         (into / "pig-1.0.jar").write_bytes(b"other")
 
-    with pytest.raises(FawkesError, match=r"not the Pig 1.0 that Fawkes knows: pig-1.0.jar is not the file"):
+    with pytest.raises(FawkesError, match=r"other files than those of the Pig 1.0 that Fawkes knows: pig-1.0.jar is not the file"):
         cache.provide(small, resolve=other)
     assert not (cache_dir / "pig-1.0").exists()
 

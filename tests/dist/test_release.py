@@ -183,5 +183,5 @@ def test_a_release_on_a_node_is_recognised_as_here(tarball: Path, tmp_path: Path
 def test_a_folder_on_a_node_that_is_no_release_names_the_node(tmp_path: Path) -> None:
     with pytest.raises(HostError, match=rf"^node01: {tmp_path}: this is not a Hadoop release"):
         release_on(LocalShell(), "node01", str(tmp_path))
-    with pytest.raises(HostError, match=r"^node01: looking at /no/such failed"):
+    with pytest.raises(HostError, match=r"^node01: reading /no/such failed"):
         release_on(LocalShell(), "node01", "/no/such")

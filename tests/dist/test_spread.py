@@ -167,7 +167,7 @@ def test_a_full_disk_on_the_node_leaves_nothing(release: Release, tmp_path: Path
     """A limit of the size of files stands for the disk; the big file does not fit."""
     end = spread(release, {"node01": str(tmp_path / "dist")}, LocalShell(before={"node01": "ulimit -f 1"}))
 
-    with pytest.raises(HostError, match="cannot write") as caught:
+    with pytest.raises(HostError, match="cannot be written to") as caught:
         end.check()
     assert "disk is not full" in caught.value.hint
     assert litter(tmp_path / "dist") == []
@@ -180,7 +180,7 @@ def test_a_folder_that_cannot_be_made_is_told_by_its_host(release: Release, tmp_
     end = spread(release, {"node01": f"{tmp_path}/file/dist"}, LocalShell())
 
     assert end.failed["node01"].where == "node01"
-    assert "cannot write" in str(end.failed["node01"])
+    assert "cannot be written to" in str(end.failed["node01"])
 
 
 def test_what_a_node_says_besides_does_not_matter(release: Release, tmp_path: Path) -> None:

@@ -130,10 +130,10 @@ def test_an_unknown_profile_is_refused_with_the_known_ones_and_its_line(checkout
 @pytest.mark.parametrize(
     ("text", "key", "says"),
     [
-        ("a ${b}\n", "a", "zz-own.conf:1: a: ${b} is nowhere given"),
-        ("a ${b:_}\n", "a", "zz-own.conf:1: a: ${b} is nowhere given"),
+        ("a ${b}\n", "a", "zz-own.conf:1: a: ${b} is not defined"),
+        ("a ${b:_}\n", "a", "zz-own.conf:1: a: ${b} is not defined"),
         ("\na ${b}\nb ${a}\n", "a", "zz-own.conf:3: b: refers to itself: a -> b -> a"),
-        ("a 12x\n", "a", "zz-own.conf:1: a: '12x' is no whole number"),
+        ("a 12x\n", "a", "zz-own.conf:1: a: '12x' is not a whole number"),
         ("\n# x\na ${b\n", "", "zz-own.conf:3: '${b' has a ${ that does not end"),
         ("", "hibench.scale.profil", "Did you mean 'hibench.scale.profile'?"),
     ],
@@ -156,7 +156,7 @@ def test_bytes_that_are_no_text_are_told(checkout: Path) -> None:
 
 
 def test_what_is_no_checkout_and_what_no_workload(checkout: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no HiBench checkout.*conf/hibench.conf"):
+    with pytest.raises(UserError, match=r"not a HiBench checkout.*conf/hibench.conf"):
         read_checkout(tmp_path, "micro/sort")
     with pytest.raises(UserError, match=r"no workload 'micro/sortt'.*Did you mean 'micro/sort'"):
         read_checkout(checkout, "micro/sortt")

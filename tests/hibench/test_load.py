@@ -80,7 +80,11 @@ def test_a_checkout_says_reduces_and_files_as_well() -> None:
 
 @pytest.mark.parametrize(
     ("name", "size", "says"),
-    [("sort", 0, "0 bytes are no input"), ("terasort", 99, "It needs 100 bytes"), ("srt", 5, "Did you mean 'sort'")],
+    [
+        ("sort", 0, "0 bytes are too little input"),
+        ("terasort", 99, "It needs 100 bytes"),
+        ("srt", 5, "Did you mean 'sort'"),
+    ],
 )
 def test_what_cannot_be_is_refused(name: str, size: int, says: str) -> None:
     with pytest.raises(UserError, match=says):
@@ -110,11 +114,11 @@ reduces = 3
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('name = "sort"', "program[#1]: give profile or size"),
-        ('name = "sort"\nsize = "1GB"\nprofile = "tiny"', "program[#1]: give profile or size"),
+        ('name = "sort"', "program[#1]: give either profile or size"),
+        ('name = "sort"\nsize = "1GB"\nprofile = "tiny"', "program[#1]: give either profile or size"),
         ('name = "sort"\nprofile = "medium"', "program[#1].profile: micro/sort has no profile 'medium'"),
         ('name = "sort"\nprofile = "medium"', "Known: tiny, small, large, huge, gigantic, bigdata"),
-        ('name = "terasort"\nsize = "10B"', "program[#1].size: 10 bytes are no input for terasort"),
+        ('name = "terasort"\nsize = "10B"', "program[#1].size: 10 bytes are too little input for terasort"),
         ('name = "sleep"\nprofile = "tiny"', "'sleep' is none of 'wordcount'"),
         ('name = "sort"\nsize = "1GB"\nmaps = 3', "maps"),
         ('name = "sort"\nsize = "-1GB"', "-1GB"),

@@ -68,5 +68,5 @@ def test_a_line_that_is_none_is_told_with_its_number(tmp_path: Path) -> None:
     file = tmp_path / "hibench.report"
     file.write_text(HEADER + line(RUN) + "HadoopSort 2026-11-21 10:00:00 x 1 2 3\n")
 
-    with pytest.raises(ConfigError, match=r"hibench.report:3: .*no line of a report"):
+    with pytest.raises(ConfigError, match=r"hibench.report:3: .*not a line of a report"):
         read(file)

@@ -111,7 +111,7 @@ def test_the_users_key_is_private_and_stays(tmp_path: Path) -> None:
 def test_a_file_that_is_no_key_is_refused(tmp_path: Path) -> None:
     file = tmp_path / files.KEY_FILE
     file.write_text("hello")
-    with pytest.raises(UserError, match="no private key"):
+    with pytest.raises(UserError, match="not a private key"):
         user_key(file)
 
 

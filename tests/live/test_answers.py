@@ -84,15 +84,15 @@ def test_lists_have_what_is_there(ask: Any) -> None:
     assert _in(waiting, rows.job("j-2"))
     assert ask("jobs", cluster="c-2") == []
     first, second = ask("nodes")
-    assert _in(first, rows.node("node01", life="serving", cluster="c-1", role="core", master=True))
-    assert _in(second, rows.node("node02", life="out", keep_out="new fans", master=False))
+    assert _in(first, rows.node("node01", state="serving", cluster="c-1", role="core", master=True))
+    assert _in(second, rows.node("node02", state="out", keep_out="new fans", master=False))
 
 
 def test_by_name_also_what_has_ended(ask: Any) -> None:
     (gone,) = ask("clusters", cluster="c-2")
-    assert _in(gone, rows.cluster("c-2", life="gone", failed="node01 has no Java", nodes=0))
+    assert _in(gone, rows.cluster("c-2", state="gone", failed="node01 has no Java", nodes=0))
     (failed,) = ask("jobs", job="j-1")
-    assert _in(failed, rows.job("j-1", life="failed", wait_us=2, run_us=7, why="exit 3", log="/l"))
+    assert _in(failed, rows.job("j-1", state="failed", wait_s=2e-6, run_s=7e-6, why="exit 3", log="/l"))
     assert ask("nodes", node="node02")[0]["keep_out"] == "new fans"
 
 

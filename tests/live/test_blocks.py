@@ -158,7 +158,7 @@ def test_the_last_cells_of_a_group_that_is_missing_are_kept(server: Server) -> N
     says(server, whole(group, end="CORRUPT"))
     found = report_on(server)[NODE]
     assert (found.missing, found.at_risk) == (("/coded",), ("/coded",))
-    assert unsafe(found, Proof(("/coded",)), since_us=NOW_US - 1) == "too few replicas elsewhere of /coded"
+    assert unsafe(found, Proof(("/coded",)), since_us=NOW_US - 1) == "too few replicas on other nodes: /coded"
 
 
 def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
@@ -173,14 +173,14 @@ def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
     found = report_on(server)[NODE]
     assert (found.known, found.missing, found.at_risk) == (True, ("/data/spoilt",), ())
     says(server, whole(spoilt + places("3 CORRUPT"), end="CORRUPT"))
-    assert why(server) == "too few replicas elsewhere of /data/spoilt"
+    assert why(server) == "too few replicas on other nodes: /data/spoilt"
 
 
 def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server) -> None:
     """As recorded; the name of the file before must not cover for its blocks."""
     says(server, whole(file_of(1, "1 LIVE"), file_of(2, "3 DECOMMISSIONED", "1 LIVE", name="/out/new\nline")))
     assert [(block.file, block.replication) for block in below(server)] == [("/out/a file", 1), ("/out/new\nline", 2)]
-    assert why(server) == "too few replicas elsewhere of /out/new\nline"
+    assert why(server) == "too few replicas on other nodes: /out/new\nline"
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_a_replica_on_a_silent_or_unknown_node_does_not_count(server: Server, ho
     server.answers[JMX] = namenode(n1={key: value for key, value in holder.items() if value is not None})
     if None in holder.values():
         server.answers[JMX] = without("10.77.0.1:9866", *holder)
-    assert why(server) == "too few replicas elsewhere of /out/a file"
+    assert why(server) == "too few replicas on other nodes: /out/a file"
 
 
 def without(host: str, *attributes: str) -> Any:

@@ -263,7 +263,7 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
         ("drain", {"node": "node03"}, "/drain: reason", "is missing"),
         ("drain", {"node": "no/de", "reason": "r"}, "/drain: node", "host name"),
         ("cancel", {"job": "j", "why": "x"}, "/cancel: why", "is unknown"),
-        ("destroy", {}, "", "nothing is called /destroy"),
+        ("destroy", {}, "", "there is no command /destroy"),
     ],
 )
 def test_a_wrong_body_is_refused_by_key_and_never_becomes_an_event(
@@ -319,7 +319,7 @@ def test_questions_are_answered_by_the_world(start: Callable[..., Controller], t
     start()
     assert get(tmp_path, "/status?cluster=c-1&empty=") == (200, {"asked": {"cluster": "c-1", "empty": ""}})
     status, answer = get(tmp_path, "/stauts")
-    assert (status, answer["error"]["what"]) == (400, "nothing is called /stauts")
+    assert (status, answer["error"]["what"]) == (400, "there is no query /stauts")
     assert "status" in answer["error"]["hint"]
 
 
@@ -419,7 +419,9 @@ def test_who_may_act(peer: Peer, may: bool) -> None:
 
 def test_a_stranger_is_refused(start: Callable[..., Controller], tmp_path: Path) -> None:
     controller = start()
-    with pytest.raises(RefusedError, match=r"mallory may not command.*These may: root, the user that it runs as"):
+    with pytest.raises(
+        RefusedError, match=r"mallory may not command.*Only root and the user that it runs as may do so"
+    ):
         controller.server.check(Peer(1, os.geteuid() + 1, "mallory"))
 
 

@@ -90,7 +90,7 @@ def test_input_on_other_nodes_is_told(server: FakeHdfs, tmp_path: Path) -> None:
     """Replicas are HDFS's to place: the storage policy failed if they lie elsewhere."""
     (tmp_path / "one").write_bytes(bytes(4 * BLOCK))
     found = run(server, tmp_path, core=["node1", "node2"], replication=3)
-    assert found.uneven == "input lies on node3, which are no core nodes"
+    assert found.uneven == "input lies on node3, which are not core nodes"
 
 
 def test_a_second_run_leaves_what_is_there(server: FakeHdfs, folder: Path) -> None:
@@ -205,7 +205,7 @@ def test_one_failure_ends_the_rest(server: FakeHdfs, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("free", "what"),
     [
-        ({"ARCHIVE": 11 * BLOCK, "DISK": 10**12}, r"11\.6 KB \(1 replicas\) are needed and 11\.3 KB of ARCHIVE"),
+        ({"ARCHIVE": 11 * BLOCK, "DISK": 10**12}, r"needs 11\.6 KB \(1 replicas\), but only 11\.3 KB on ARCHIVE"),
         ({"DISK": 10**12}, "no DataNode has a volume of type ARCHIVE"),
     ],
 )

@@ -129,12 +129,15 @@ def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
 
 def test_names_that_only_people_need_are_a_warning() -> None:
     found = only(seen("node1", ("name.node2", ""), ("name.node3", "")), seen("node2"), seen("node3"))
-    assert (found.level, found.what) == (Level.WARNING, "it does not know the names node[2-3]")
+    assert (found.level, found.what) == (Level.WARNING, "it cannot resolve the names node[2-3]")
 
 
 @pytest.mark.parametrize(
     ("address", "what"),
-    [("127.0.1.1", "where no other host can reach it"), ("10.9.9.9", "for it node2 is 10.9.9.9, for others 10.0.0.2")],
+    [
+        ("127.0.1.1", "where no other host can reach it"),
+        ("10.9.9.9", "it resolves node2 to 10.9.9.9; the other nodes resolve it to 10.0.0.2"),
+    ],
 )
 def test_names_must_mean_the_same_everywhere(address: str, what: str) -> None:
     by_name = node("node2", data_address="node2")
@@ -168,7 +171,7 @@ def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> 
 
 def test_a_shared_work_folder() -> None:
     found = only(replace(seen("node1"), sees=("node2", "node3")), seen("node2"), seen("node3"))
-    assert found.what == "its work folder /srv/fawkes is also that of node[2-3]"
+    assert found.what == "it shares its work folder /srv/fawkes with node[2-3]"
 
 
 def test_more_memory_promised_than_there_is() -> None:
@@ -188,12 +191,12 @@ def test_what_another_pool_holds() -> None:
 
 
 def test_the_lease_of_another_node() -> None:
-    assert "that of node9" in only(seen(lease__pool="pool", lease__node="node9")).what
+    assert "belongs to node9" in only(seen(lease__pool="pool", lease__node="node9")).what
 
 
 def test_a_damaged_lease() -> None:
     found = only(seen(lease__damage="it is empty"))
-    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is no lease: it is empty")
+    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is not a valid lease: it is empty")
 
 
 def test_processes_that_nobody_ended() -> None:
@@ -206,7 +209,7 @@ def test_processes_that_nobody_ended() -> None:
 def test_missing_programs_name_their_packages() -> None:
     found = only(seen("node1", ("missing", "flock"), ("missing", "setsid"), ("missing", "df")))
     assert (found.what, found.hint) == (
-        "there is no df, flock, setsid",
+        "programs are missing: df, flock, setsid",
         "On Debian: apt-get install coreutils util-linux",
     )
 

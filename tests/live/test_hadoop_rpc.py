@@ -77,7 +77,7 @@ def test_a_refusal_is_told_with_the_first_line_of_its_reason() -> None:
     [
         (b"", "the connection was closed"),
         (framed(GOOD)[:5], "the connection was closed"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is no Hadoop RPC"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Hadoop RPC"),
         (framed(bytes([0x08, 0x80])), "cut short"),
         (framed(bytes([0x0D, 0, 0, 0, 0])), "unknown kind"),
     ],

@@ -166,11 +166,11 @@ def test_hdfs_is_asked_right_before_a_wipe(stored: Stored) -> None:
 @pytest.mark.parametrize(
     ("sight", "why"),
     [
-        (seen(at_risk=("/out/a",), at_risk_files=1), "too few replicas elsewhere of /out/a"),
-        (seen(missing=("/out/b",), missing_files=1), "all blocks of /out/b"),
+        (seen(at_risk=("/out/a",), at_risk_files=1), "too few replicas on other nodes: /out/a"),
+        (seen(missing=("/out/b",), missing_files=1), "blocks are on no live node: /out/b"),
         (seen(known=False, why="HDFS is in safe mode"), "HDFS is in safe mode"),
-        (seen(asked_us=4), "has not been asked about its blocks since"),
-        (Sight(asked_us=5, stored=Stored.LEFT), "what is on it is not known"),
+        (seen(asked_us=4), "no newer report of the NameNode on its blocks"),
+        (Sight(asked_us=5, stored=Stored.LEFT), "its blocks are not known"),
         *((seen(stored), "not") for stored in (Stored.IN_SERVICE, Stored.LEAVING, Stored.OTHER, Stored.NOT_KNOWN)),
     ],
 )
@@ -190,7 +190,7 @@ def test_what_was_missing_before_does_not_hold_a_node() -> None:
 def test_a_node_of_an_mr_cluster_that_nobody_knows_is_not_touched() -> None:
     """It is the word of its masters that is wanted, and nobody knows where they are."""
     proving = Proving(clusters=Clusters())
-    with pytest.raises(NotProvenError, match="c has no masters that could say where its blocks are"):
+    with pytest.raises(NotProvenError, match="c is not running, so it is not known where its blocks are"):
         proving.wipe()
     assert proving.steps == ["keeping the logs"]
 

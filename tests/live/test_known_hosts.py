@@ -88,7 +88,7 @@ def test_a_host_is_told_which_line_of_its_own_is_bad(tmp_path: Path) -> None:
     known = KnownHosts(file)
     assert [one.key for one in known.keys("node01", 22)] == [key]
     assert list(known.keys("10.0.0.1", 22)) == []
-    assert [fault.startswith("line 1 is no host key") for fault in known.faults("10.0.0.1", 22)] == [True]
+    assert [fault.startswith("line 1 is not a host key") for fault in known.faults("10.0.0.1", 22)] == [True]
 
 
 def test_a_revocation_that_cannot_be_read_trusts_no_key_of_its_host(tmp_path: Path) -> None:

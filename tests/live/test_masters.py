@@ -79,7 +79,7 @@ def test_part_of_an_address_is_no_name() -> None:
 
 
 def test_the_live_nodemanager_of_a_host_counts_and_not_its_former_self(server: Server) -> None:
-    """h4 came back on another port and drains; in the list it is there twice, first as draining, then as gone."""
+    """h4 came back on another port and drains; in the list it appears twice, first as draining, then as gone."""
     for document in (recorded("nodes.json"), reversed_nodes()):
         server.answers[NODE_LIST] = says(document)
         nodes = masters.resource_manager_nodes(server.masters(), soon())

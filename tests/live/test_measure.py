@@ -336,7 +336,7 @@ def test_output_is_what_came_after_the_mark(server: Server) -> None:
     server.answers[MARK] = says({"RemoteException": {"exception": "XAttrNotFoundException"}}, 404)
     assert read(server).output_bytes is None
     server.answers[MARK] = says({"XAttrs": [{"value": '"many"'}]})
-    assert "no number of bytes" in read(server).error
+    assert "not a number of bytes" in read(server).error
 
 
 def test_the_mark_is_asked_for_until_it_is_there_and_then_no_more(server: Server) -> None:
@@ -534,7 +534,7 @@ def test_a_thread_that_is_stuck_is_given_up_and_not_joined_by_others(server: Ser
     assert sampler.sample([stuck])[0].error == "no answer within 0.3 s"
     assert names.asked.is_set()
     for _ in range(3):
-        assert sampler.sample([stuck])[0].error == "the reading before is still under way"
+        assert sampler.sample([stuck])[0].error == "the previous reading is still under way"
     assert len(readers()) == 1
     names.go_on.set()
     until_read(sampler, stuck)
@@ -579,7 +579,7 @@ def test_answers_that_make_no_sense_are_an_error_and_the_thread_lives_on(server:
     server.answers[JMX] = beans(
         NameNodeInfo=recorded("namenode.json"), BlockStats={"beans": [{"StorageTypeStats": [7]}]}
     )
-    assert sampler.sample([target(server)])[0].error.startswith("cannot make sense of the answers")
+    assert sampler.sample([target(server)])[0].error.startswith("the answers cannot be understood")
     server.answers[JMX] = good
     assert sampler.sample([target(server)])[0].error == ""
 

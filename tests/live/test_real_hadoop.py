@@ -183,7 +183,7 @@ def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: T
         assert held(masters, node, "/out")
         storing.exclude(holders[0])
         wait_for(lambda: storage(masters, soon()).nodes[node].state == LEFT, "a decommissioned DataNode")
-        assert held(masters, node, "/out") == "too few replicas elsewhere of /out/open (open)"
+        assert held(masters, node, "/out") == "too few replicas on other nodes: /out/open (open)"
     storing.exclude()
     hdfs.delete("/out/open")
     storing.exclude(holders[0])

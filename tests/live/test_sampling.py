@@ -76,7 +76,7 @@ def test_one_whose_nodes_hang_holds_up_no_other() -> None:
     fakes = Fakes()
     fakes.hangs = {"a"}
     sampling = Sampling(clusters("a", "b"), fakes, fakes, Clock())
-    assert round_of(sampling) == {"a": "node01 does not say how its MR-cluster is to be read", "b": 1}
+    assert round_of(sampling) == {"a": "node01 has not reported how to read its MR-cluster", "b": 1}
     fakes.let.set()
     assert round_of(sampling) == {"a": 1, "b": 1}
     assert sorted(fakes.asked) == ["a", "b"]

@@ -104,12 +104,12 @@ def remove_here(server: FakeHdfs, target: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (change_in_hdfs, "part-r-00001 has other bytes than the file in HDFS"),
-        (grow_in_hdfs, "part-r-00001 has 100 bytes here and 101 in HDFS"),
-        (add_in_hdfs, "part-r-00002 is in HDFS and was not saved"),
-        (remove_in_hdfs, r"part-r-00001 is not in HDFS \(any more\)"),
+        (change_in_hdfs, "part-r-00001 differs from the file in HDFS"),
+        (grow_in_hdfs, "part-r-00001 has 100 bytes here, but 101 in HDFS"),
+        (add_in_hdfs, "part-r-00002 is in HDFS but was not saved"),
+        (remove_in_hdfs, "part-r-00001 is no longer in HDFS"),
         (change_here, "part-r-00001 was changed after MANIFEST.sha256 was written"),
-        (remove_here, "part-r-00001 is in MANIFEST.sha256 and is gone"),
+        (remove_here, "part-r-00001 is listed in MANIFEST.sha256 but is missing"),
     ],
 )
 def test_other_data_is_not_overwritten_and_the_first_difference_named(
@@ -133,7 +133,7 @@ def test_one_changed_bit_on_the_disk_is_found(server: FakeHdfs, target: Path) ->
     manifest = target / MANIFEST
     sum_before, sum_after = (hashlib.sha256(text).hexdigest() for text in (old, path.read_bytes()))
     manifest.write_text(manifest.read_text().replace(sum_before, sum_after))
-    with pytest.raises(RefusedError, match="part-r-00000 has other bytes"):
+    with pytest.raises(RefusedError, match="part-r-00000 differs from the file"):
         check(server, target)
 
 
@@ -143,7 +143,7 @@ def test_checksums_of_another_kind(server: FakeHdfs, target: Path, kind: str) ->
     save(server, target)
     assert contents(target) == server.files("/out/wc")
     change_in_hdfs(server, target)
-    with pytest.raises(RefusedError, match="has other bytes"):
+    with pytest.raises(RefusedError, match="differs from the file in HDFS"):
         check(server, target)
 
 
@@ -156,7 +156,7 @@ def test_blocks_of_unequal_length(server: FakeHdfs, target: Path) -> None:
 def test_what_is_read_wrongly_is_not_saved(server: FakeHdfs, target: Path) -> None:
     """However often it is read: HDFS's checksum tells, which its DataNodes made of what they hold."""
     server.on_read = lambda path, data: data[:-1] + b"?" if path.endswith("part-r-00000") else data
-    assert unsaved(server, target) == {"/out/wc/part-r-00000": "what was read is not what HDFS holds"}
+    assert unsaved(server, target) == {"/out/wc/part-r-00000": "the bytes that were read differ from those in HDFS"}
 
 
 def test_a_read_that_is_cut_short_is_not_saved(server: FakeHdfs, target: Path) -> None:
@@ -340,7 +340,7 @@ def test_too_little_room_is_seen_before_anything_is_written(server: FakeHdfs, ta
             for file in super().below(path, refused):
                 yield HdfsFile(file.path, file.size * 10**18, file.changed_ms, file.folder)
 
-    with pytest.raises(FawkesError, match=r"are to be saved and .* are free"):
+    with pytest.raises(FawkesError, match=r"the outputs need .*, but only .* are free"):
         save(server, target, hdfs=Huge(server.url, "hadoop"))
     assert server.reads == []
     assert not target.exists()

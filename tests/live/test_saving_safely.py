@@ -165,5 +165,5 @@ def test_another_folder_that_is_put_in_the_place_of_the_saved_one(server: FakeHd
         return data
 
     server.on_read = swap
-    with pytest.raises(FawkesError, match="was exchanged"):
+    with pytest.raises(FawkesError, match="was replaced"):
         save(server, target, readers=1)

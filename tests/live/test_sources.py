@@ -90,5 +90,5 @@ def test_a_folder_that_the_other_hdfs_has_not(server: FakeHdfs) -> None:
 
 @pytest.mark.parametrize("url", ["webhdfs:///sets", "webhdfs://host:9870", "webhdfs://host:9870/"])
 def test_a_url_that_names_no_folder(url: str) -> None:
-    with pytest.raises(UserError, match="is no folder of an HDFS"):
+    with pytest.raises(UserError, match="is not a folder in HDFS"):
         source_of(url, "hadoop")

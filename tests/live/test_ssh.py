@@ -238,7 +238,7 @@ def test_a_login_that_is_refused(server: Sshd, known: Path, tmp_path: Path) -> N
     with Fleet({"node01": server.host(wrong)}, known) as fleet:
         error = failing(fleet)
     assert error.state is ConnectionState.AUTH_REFUSED
-    assert f"user 'tester' is not let in with the key {wrong}" in str(error)
+    assert f"user 'tester' cannot log in with the key {wrong}" in str(error)
 
 
 @pytest.mark.parametrize("content", [None, "no key"])
@@ -362,7 +362,7 @@ def test_lanes_are_bounded_and_waiting_ends_at_the_deadline(
     server: Sshd, key: Path, known: Path, tmp_path: Path
 ) -> None:
     with Fleet({"node01": server.host(key)}, known, lanes=1) as fleet, _Long(fleet, tmp_path):
-        assert "in use" in str(failing(fleet, "true", 0.2))
+        assert "busy until the deadline" in str(failing(fleet, "true", 0.2))
 
 
 def test_many_hosts_each_with_its_own_script_and_result(server: Sshd, key: Path, known: Path) -> None:
@@ -385,7 +385,7 @@ def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Pat
 
 def test_a_result_turns_into_facts_or_an_error(fleet: Fleet) -> None:
     assert dict(fleet.run("node01", Script("echo @a=1"), AMPLE).check("looking")) == {"a": "1"}
-    with pytest.raises(HostError, match=r"node01: looking failed, exit code 3: no such thing"):
+    with pytest.raises(HostError, match=r"node01: looking failed: exit code 3: no such thing"):
         fleet.run("node01", Script("echo no such thing >&2; exit 3"), AMPLE).check("looking")
 
 
@@ -459,7 +459,7 @@ def test_a_bad_line_in_known_hosts_refuses_its_host_alone(server: Sshd, key: Pat
     error, result = results["bad"], results["good"]
     assert isinstance(error, SshError)
     assert (error.state, error.where) == (ConnectionState.KEY_UNKNOWN, "bad")
-    assert f"in {file}, line 1 is no host key" in str(error)
+    assert f"in {file}, line 1 is not a host key" in str(error)
     assert server.logins == []
     assert isinstance(result, Result)
     assert result.exit == 0

@@ -508,7 +508,7 @@ def test_a_report_before_a_wipe_is_one_of_now(server: Server) -> None:
     asked_us = bench.now
     sight = bench.watch.see(cluster, WORKER)
     assert (sight.asked_us, known(sight).asked_us, sight.stored) == (asked_us, asked_us, Stored.LEFT)
-    assert not_proven(sight, Proof(()), since_us=0) == "too few replicas elsewhere of /a"
+    assert not_proven(sight, Proof(()), since_us=0) == "too few replicas on other nodes: /a"
     assert bench.reports() == 2
 
 

@@ -120,7 +120,7 @@ def test_a_name_that_is_none_is_told_and_the_rest_goes_on(server: FakeHdfs, hdfs
     assert found == ["/in/a", "/in/sub", "/in/sub/b"]
     ((path, why),) = told
     assert path == f"/in/{name!a}"
-    assert why in ("is no name of a file in a folder", "has characters that are none")
+    assert why in ("is not a valid file name", "has invalid characters")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_other_entries_that_cannot_be_used(server: FakeHdfs, hdfs: Hdfs, row: di
 @pytest.mark.parametrize("answer", [None, {}, [], {"FileStatuses": None}, {"FileStatuses": {"FileStatus": [1]}}])
 def test_what_is_no_listing_is_an_error(server: FakeHdfs, hdfs: Hdfs, answer: Any) -> None:
     server.listing = {"DirectoryListing": {"partialListing": answer}}
-    with pytest.raises(HdfsFailedError, match="the answer is no listing"):
+    with pytest.raises(HdfsFailedError, match="the answer is not a listing"):
         list(hdfs.below("/in"))
 
 
@@ -150,7 +150,7 @@ def test_a_listing_without_an_end_is_an_error(server: FakeHdfs, hdfs: Hdfs) -> N
     row = {"pathSuffix": "a", "type": "FILE", "length": 1, "modificationTime": 1}
     listing = {"FileStatuses": {"FileStatus": [row]}}
     server.listing = {"DirectoryListing": {"partialListing": listing, "remainingEntries": 1}}
-    with pytest.raises(HdfsFailedError, match="comes to no end"):
+    with pytest.raises(HdfsFailedError, match="does not end"):
         list(hdfs.below("/in", lambda path, why: None))
 
 

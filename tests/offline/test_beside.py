@@ -25,7 +25,9 @@ def test_a_run_beside_itself_is_the_same(recorded: Writer) -> None:
     assert found.job_error == 0.0
     assert [row.job for row in found.jobs] == [f"a-{n}" for n in range(4)] + [f"b-{n}" for n in range(12)]
     assert all(row.recorded_s == row.simulated_s > 0 for row in found.jobs)
-    assert all((row.recorded_s, row.recorded_nodes) == (row.simulated_s, row.simulated_nodes) for row in found.turns)
+    assert all(
+        (row.recorded_at_s, row.recorded_nodes) == (row.simulated_at_s, row.simulated_nodes) for row in found.turns
+    )
     assert found.recorded_makespan_s == found.simulated_makespan_s > 0
 
 
@@ -40,7 +42,7 @@ def test_without_balancing_the_moves_are_missing(recorded: Writer) -> None:
     still = simulate(ready(two(), "None"))
     found = beside(recorded, still)
     assert found.likeness < 1.0
-    only_recorded = [row for row in found.turns if row.simulated_s is None]
+    only_recorded = [row for row in found.turns if row.simulated_at_s is None]
     assert {row.role for row in only_recorded} == {"transient"}
     assert all(row.simulated_nodes is None and row.recorded_nodes for row in only_recorded)
 
@@ -73,7 +75,7 @@ def test_of_a_span_only_what_began_in_it_counts(recorded: Writer) -> None:
     assert [row.job for row in part.jobs] == [job.id for job in late]
     assert 0 < len(part.jobs) < len(whole.jobs)
     assert part.recorded_makespan_s == pytest.approx(whole.recorded_makespan_s - 5)
-    assert part.turns[0].recorded_s is None or part.turns[0].recorded_s >= 0
+    assert part.turns[0].recorded_at_s is None or part.turns[0].recorded_at_s >= 0
 
 
 def test_of_a_span_the_makespan_is_of_the_jobs_that_were_simulated(recorded: Writer) -> None:

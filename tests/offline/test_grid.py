@@ -81,7 +81,7 @@ def test_replays_differ_and_policies_meet_the_same_workload() -> None:
     rows = here(grid())
     slowdowns = [row["slowdown_mean"] for row in rows]
     assert len(set(slowdowns)) == len(slowdowns)
-    assert all(row["failed"] == 0 and row["jobs"] == 16 for row in rows)
+    assert all(row["failed_jobs"] == 0 and row["jobs"] == 16 for row in rows)
 
 
 def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
@@ -149,7 +149,9 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None:
     slow = grid(1)
     slow = replace(slow, scenarios={key: limited(one, 30) for key, one in slow.scenarios.items()})
-    with pytest.raises(DeadlineError, match=r"small, (TD|None) tau=1 replay 1: it never finishes: .* jobs have not"):
+    with pytest.raises(
+        DeadlineError, match=r"small, (TD|None) tau=1 replay 1: the run never finishes: .* jobs have not"
+    ):
         done(tmp_path, slow, run)
 
 

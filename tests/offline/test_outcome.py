@@ -28,9 +28,9 @@ def test_a_static_mr_cluster_holds_its_minimum_from_deployment_to_the_end() -> N
     store = simulate(ready(plan(demand("a", 3, come=jobs("a", 2)), settings=settings)))
     (row,) = outcome_of(store).clusters
     end_s = frames.samples(store).at_s.max()
-    assert row.max_nodes == 3
+    assert row.most_nodes == 3
     assert row.node_s == pytest.approx(3 * end_s, rel=0.1)
-    assert (row.jobs, row.failed) == (2, 0)
+    assert (row.jobs, row.failed_jobs) == (2, 0)
 
 
 def test_jobs_without_a_reference_have_a_response_and_no_slowdown() -> None:

@@ -187,7 +187,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
 
 @cases(
     unknown_application=Bad(LOAD + 'apps = ["WX"]\njobs = { small = 3 }', "load[#1].apps", "no application 'WX'", "WC"),
-    unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is no size", "small"),
+    unknown_size=Bad(LOAD + 'apps = ["WC"]\njobs = { tiny = 3 }', "load[#1].jobs", "'tiny' is not a size", "small"),
     unknown_arrivals=Bad(APPS + 'arrivals = "poison"', "load[#1].arrivals", "no arrivals 'poison'", "average"),
     negative_rate=Bad(APPS + 'arrivals = "average"\nper_hour = -3', "load[#1].per_hour", "-3", ""),
     unknown_workload=Bad(LOAD + 'paper = "WKLD-F"', "load[#1].paper", "no workload 'WKLD-F'", "WKLD-"),
@@ -200,8 +200,10 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     more_core_nodes=Bad(
         HEAD.replace("min_nodes = 4", "min_nodes = 13"), "cluster[c-1].min_nodes", "13 core nodes", "12"
     ),
-    before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is no duration", ""),
-    fault_before_zero=Bad(HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is no duration", ""),
+    before_zero=Bad(HEAD.replace('at = "10s"', 'at = "-10s"'), "cluster[c-2].at", "'-10s' is not a duration", ""),
+    fault_before_zero=Bad(
+        HEAD + '[[fault]]\nnode = "node01"\nat = "-1s"', "fault[#1].at", "'-1s' is not a duration", ""
+    ),
     back_too_soon=Bad(
         HEAD + '[[fault]]\nnode = "node01"\nat = "9s"\nback = "8s"',
         "fault[#1].back",
@@ -211,7 +213,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),
     negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
     unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),
-    negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is no size", ""),
+    negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is not a size", ""),
     sites=Bad(HEAD.replace('"x", "y"', '"x", "x"'), "pool.sites", "named twice", "once"),
 )
 def test_bad_scenarios_are_refused(tmp_path: Path, bad: Bad) -> None:
@@ -222,7 +224,7 @@ def test_bad_scenarios_are_refused(tmp_path: Path, bad: Bad) -> None:
 
 def test_a_scenario_without_nodes_says_how_to_give_them(tmp_path: Path) -> None:
     text = "[settings]" + HEAD.partition("[settings]")[2]
-    bad = Bad(text, "pool", "says nothing of the nodes", "[pool]")
+    bad = Bad(text, "pool", "does not describe the nodes", "[pool]")
     assert_refused(bad, tmp_path / "mine.toml", lambda: read(tmp_path, text))
 
 
@@ -243,7 +245,9 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
     assert second.jobs[0].think_us == 6 * SECOND_US
     assert plan.unreferenced == {"c-1", "c-2"}
     (tmp_path / "a.jobs.csv").write_text("# fawkes jobs 1\nid,submit_s,cluster\nfirst,5,c-9\n")
-    with pytest.raises(ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which is not there") as caught:
+    with pytest.raises(
+        ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which does not exist"
+    ) as caught:
         read(tmp_path, HEAD + load)
     assert caught.value.key == "load[#1].trace"
 

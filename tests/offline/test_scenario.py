@@ -96,11 +96,11 @@ def test_a_mr_cluster_is_kept_until_its_last_job_has_come() -> None:
             DeadlineError,
             ["b-0 is queued in b, which is waiting for 6 core nodes", "6 of 8 nodes"],
         ),
-        ((demand("a", 9, come=jobs("a", 1)),), UserError, ["MR-cluster 'a' is refused"]),
+        ((demand("a", 9, come=jobs("a", 1)),), UserError, ["MR-cluster 'a' was refused"]),
         (
             (demand("a", 2, once_running=(), come=jobs("zzz", 1)),),
             UserError,
-            ["job 'zzz-0' is refused", "zzz"],
+            ["job 'zzz-0' was refused", "zzz"],
         ),
     ],
     ids=["waits-for-nodes", "more-than-the-pool", "no-such-cluster"],

@@ -203,7 +203,7 @@ DAMAGED = {
     "cut off in the middle": SOUND[:25],
     "more behind it": SOUND + "x",
     "garbage": "\x7fELF\x01\x00\x00\n\xff",
-    "an epoch that is no number": SOUND.replace("epoch=3", "epoch=newest"),
+    "an epoch that is not a number": SOUND.replace("epoch=3", "epoch=newest"),
     "an epoch that no shell can hold": SOUND.replace("epoch=3", "epoch=" + "9" * 30),
     "an epoch below zero": SOUND.replace("epoch=3", "epoch=-1"),
     "no name of a pool": SOUND.replace("pool=P", "pool="),
@@ -242,8 +242,8 @@ def test_what_is_no_plain_file_is_no_lease_and_is_not_waited_for(lease_of: Lease
         file.unlink()
         os.mkfifo(file) if kind == "pipe" else file.mkdir()
     assert sh(leases.take(lease)).exit == Exit.DAMAGED
-    assert "no plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
-    assert "no plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
+    assert "not a plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
+    assert "not a plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
 
 
 def test_a_newer_epoch_of_another_pool_takes_over_nothing(lease_of: LeaseOf) -> None:

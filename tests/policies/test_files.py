@@ -68,9 +68,9 @@ def test_what_is_refused_is_named_with_its_line(body: str, line: int, what: str)
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ("NAME = 'MINE'\n", "no policy"),
-        ("def measure(window):\n    return 1\n", "no policy"),
-        ("NAME = 'MINE'\nmeasure = 3\n", "no policy"),
+        ("NAME = 'MINE'\n", "this file is not a policy"),
+        ("def measure(window):\n    return 1\n", "this file is not a policy"),
+        ("NAME = 'MINE'\nmeasure = 3\n", "this file is not a policy"),
         ("NAME = 1 / 0\n", "cannot be loaded: ZeroDivisionError"),
         ("while True: pass\n", "cannot be loaded: TimeoutError"),
         ("import statistics\nNAME = statistics.sys.version\n", "cannot be loaded: AttributeError"),
@@ -132,10 +132,10 @@ def test_parameters_are_given_by_name() -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("return float('nan')", "nan is no demand"),
-        ("return -window.mean('tasks_waiting')", "is no demand"),
+        ("return float('nan')", "nan is not a demand"),
+        ("return -window.mean('tasks_waiting')", "is not a demand"),
         ("raise ValueError('no idea')", "ValueError: no idea, line "),
-        ("return [1]", "is no number"),
+        ("return [1]", "is not a number"),
         ("while True: pass", "TimeoutError: more than 200000 steps"),
     ],
 )

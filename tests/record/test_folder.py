@@ -111,7 +111,7 @@ def test_nothing_is_left_when_it_cannot_be_finished(happened: Writer, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
     (tmp_path / "record").mkdir()
     shutil.rmtree(tmp_path / "site")
-    with pytest.raises(RefusedError, match="is there already"):
+    with pytest.raises(RefusedError, match="exists already"):
         recorded(happened, tmp_path)
     assert list((tmp_path / "record").iterdir()) == []
 
@@ -140,8 +140,8 @@ def change(folder: Path, **facts: object) -> None:
         (lambda folder: change(folder, format=7), RefusedError, "format 7"),
         (lambda folder: change(folder, span=3), RefusedError, "cannot be understood"),
         (lambda folder: change(folder, known={"a-0": "magic"}), RefusedError, "cannot be understood"),
-        (lambda folder: (folder / "record.json").write_text("{"), UserError, "is no record"),
-        (shutil.rmtree, UserError, "is no record"),
+        (lambda folder: (folder / "record.json").write_text("{"), UserError, "is not a record"),
+        (shutil.rmtree, UserError, "is not a record"),
     ],
 )
 def test_a_record_that_cannot_be_trusted_is_refused(
@@ -181,7 +181,7 @@ def test_histories_are_kept_and_tell_what_jobs_asked_for(happened: Writer, tmp_p
     assert missing["b-0"] == "asked too late"
     assert "cannot be understood" in missing["b-1"]
     assert missing["b-2"] == "no answer"
-    assert missing["b-3"] == "YARN knows no application of it (any more)"
+    assert missing["b-3"] == "YARN no longer has an application of it"
     record = recorded(happened, tmp_path, histories=histories, missing=missing)
     kept = {path.name for path in (record.folder / "history").iterdir()}
     assert kept == {"a-0.1.json", "a-1.1.json", "a-2.1.json", "b-0.1.json", "b-1.1.json"}

@@ -74,8 +74,8 @@ def test_a_span_keeps_what_was_submitted_in_it() -> None:
     what = happened(store, span_of(store, 15 * SECOND_US, 25 * SECOND_US))
     assert [one.id for one in what.jobs] == ["late"]
     assert (what.span.first_seq, what.span.last_seq) == (3, 3)
-    assert "c was there before the span; offline it is requested at its beginning" in what.notes
-    assert "jobs of before the span that went on in it are not there (1)" in what.notes
+    assert "c existed before the span; an offline run requests it when the span begins" in what.notes
+    assert "jobs that were submitted before the span and ran on into it are skipped (1)" in what.notes
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_cluster_that_is_being_given_back_when_the_span_begins_is_left_out(lif
     )
     what = happened(store, span_of(store, 15 * SECOND_US))
     assert [state.id for state in what.clusters] == (["c", "other"] if kept else ["c"])
-    said = {} if kept else {"MR-cluster other": "it was being given back when the span began"}
+    said = {} if kept else {"MR-cluster other": "it was already being released when the span began"}
     assert what.left_out == said
 
 
@@ -103,13 +103,15 @@ def test_the_rules_are_those_that_held_longest() -> None:
     )
     what = happened(store, span_of(store))
     assert what.rules.settings.tau == 2.0
-    assert "settings or policy were others for a part of the span (1 more)" in what.notes
+    assert "settings or policy changed during the span (other versions: 1)" in what.notes
 
 
 def test_releases_by_hand_are_told() -> None:
     asked = ReleaseAsked(at_us=5 * SECOND_US, cluster=ClusterId("c"))
     store = store_of((started(0), (CLUSTER,)), (asked, ()), woke(9, job("one", JobLife.SUCCEEDED, 1)))
-    assert happened(store, span_of(store)).notes == ("c was released by hand; offline it stays until it has been idle",)
+    assert happened(store, span_of(store)).notes == (
+        "c was released by hand; an offline run keeps it until it has been idle",
+    )
 
 
 def test_mr_clusters_that_were_gone_or_failed_are_left_out() -> None:

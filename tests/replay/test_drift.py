@@ -37,7 +37,7 @@ def test_each_job_has_how_late_it_came_and_was_begun() -> None:
     assert (soon.job, soon.due_s, soon.late_s, soon.start_drift_s, soon.run_s) == ("soon", 0.0, 0.1, 4.1, 10.0)
     assert soon.slowdown == pytest.approx(14 / 5)
     assert (late.late_s, late.start_drift_s) == (3.0, 5.0)
-    assert (never.start_drift_s, never.run_s, never.life) == (None, None, "cancelled")
+    assert (never.start_drift_s, never.run_s, never.state) == (None, None, "cancelled")
 
 
 def test_the_summary_counts_those_that_never_began() -> None:

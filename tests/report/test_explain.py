@@ -36,14 +36,14 @@ def test_a_tick_that_moved_nodes(played: Reader) -> None:
         "Policy TD over the last 20 s; 10 nodes in service",
         "Global discrimination (raw) 97.8 against tau 1.11: the shares are off by 49.4% RMS, "
         "5.3% is allowed (sqrt(tau)/T)",
-        "The discrimination exceeds the threshold: nodes are to move",
+        "The discrimination exceeds the threshold: nodes will move",
         "node[05-09] (transient) leave c-1, which holds 8 nodes and should have 3",
-        "Which nodes leave first: those that do not serve yet, then those without an ApplicationMaster, "
+        "Which nodes leave first: those that are not in service yet, then those without an ApplicationMaster, "
         "then transient-core nodes with the least data, then those away from the masters' site, then by name",
         "Until the next tick:",
         "node[05-09] join c-2 as transient-core: c-2 held 2 nodes and should have 7",
     ]
-    assert [(row["cluster"], row["held"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
+    assert [(row["cluster"], row["nodes"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
 
 
 def test_a_tick_in_which_nothing_moved(played: Reader) -> None:
@@ -51,7 +51,7 @@ def test_a_tick_in_which_nothing_moved(played: Reader) -> None:
         "Policy TD over the last 20 s; 10 nodes in service",
         "Global discrimination (raw) 3.09 against tau 1.11: the shares are off by 8.8% RMS, "
         "5.3% is allowed (sqrt(tau)/T)",
-        "Minimums and whole nodes allow nothing better than what is held: no node moves",
+        "Minimums and whole nodes allow no better balance: no node moves",
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_tick_in_shadow_says_that_nothing_was_done(played: Reader) -> None:
     for entry in played.entries():
         event = replace(entry.event, shadow=True) if isinstance(entry.event, Started) else entry.event
         store.append(event, entry.decision)
-    shadow = "The controller runs in shadow: this is what it would do, and nothing was done"
+    shadow = "The controller runs in shadow mode: it would do this, but nothing was done"
     assert shadow in _texts(explain_tick(store, 3))
     assert shadow not in _texts(explain_tick(played, 3))
 
@@ -79,7 +79,7 @@ def test_a_cluster_that_could_not_be_read() -> None:
     store = MemoryStore()
     reason = Reason("tick", {**facts, "clusters": figures})
     store.append(Woke(at_us=1), Decision((replace(NO_TICK, tick=1),), (), (reason,)))
-    assert "b could not be read: left as it is" in _texts(explain_tick(store))
+    assert "b could not be read and keeps its nodes" in _texts(explain_tick(store))
 
 
 def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
@@ -88,22 +88,24 @@ def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
     assert not any("discrimination" in text for text in _texts(latest))
     moved = explain_last(played)
     assert moved.title == "Tick 7, 2023-11-14T22:15:40.000Z"
-    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; least data first (3.8 GB)"
+    leave = "node[05-07] (transient-core) leave c-2, which holds 5 nodes and should have 2; "
+    leave += "nodes with the least data leave first (3.8 GB)"
     assert leave in _texts(moved)
 
 
 def test_a_node_that_was_handed_over(played: Reader) -> None:
     found = explain_node(played, "node06")
     assert [(line.text, line.code) for line in found.lines][:10] == [
-        ("node06 serves c-3 as transient since 2023-11-14T22:15:50.500Z", ""),
-        ("It went from c-2 to c-3 within 10.5s, 2023-11-14T22:15:40.000Z", ""),
+        ("node06 has been serving c-3 as transient since 2023-11-14T22:15:50.500Z", ""),
+        ("It went from c-2 to c-3 at 2023-11-14T22:15:40.000Z, within 10.5s", ""),
         (
-            "node06 (transient-core) leaves c-2, which holds 5 nodes and should have 2; least data first (1.2 GB)",
+            "node06 (transient-core) leaves c-2, which holds 5 nodes and should have 2; "
+            "nodes with the least data leave first (1.2 GB)",
             "shrink",
         ),
-        ("No task of c-2 runs on node06 any more, its blocks are next", "drained"),
+        ("No task of c-2 runs on node06 any more; its blocks are copied next", "drained"),
         ("The blocks of node06 are safe on other nodes of c-2", "evacuated"),
-        ("node06 wiped and verified: free", "freed"),
+        ("node06 is wiped, verified and free", "freed"),
         ("node06 joins c-3 as transient: c-3 held 4 nodes and should have 6", "grow"),
         ("node06 serves c-3 as transient", "serves"),
         ("It was decided at tick 7, 2023-11-14T22:15:40.000Z", ""),
@@ -127,7 +129,7 @@ def test_a_node_that_joined_later_goes_back_to_the_tick_that_set_the_target(play
 def test_a_node_that_an_admission_took(played: Reader) -> None:
     texts = _texts(explain_node(played, "node04"))
     assert texts[1:3] == [
-        "It went from c-1 to c-2 within 14.8s, 2023-11-14T22:14:01.000Z",
+        "It went from c-1 to c-2 at 2023-11-14T22:14:01.000Z, within 14.8s",
         "node04 (transient) leaves c-1 to make room for c-2",
     ]
     assert "c-2 gets node[03-04] as core nodes after waiting 2.8s" in texts
@@ -135,9 +137,9 @@ def test_a_node_that_an_admission_took(played: Reader) -> None:
 
 def test_a_node_that_was_lost_and_came_back(played: Reader) -> None:
     assert _texts(explain_node(played, "node10"))[1:4] == [
-        "c-3 had lost it, and it came back within 4s, 2023-11-14T22:15:50.000Z",
-        "node10 of c-3 stopped answering (its NodeManager is lost, its DataNode is dead): it is waited for: "
-        "it may hold data",
+        "c-3 lost it at 2023-11-14T22:15:50.000Z; it came back after 4s",
+        "node10 of c-3 stopped answering (its NodeManager is lost, its DataNode is dead): c-3 waits for it, "
+        "because it may hold data",
         "node10 serves c-3 as core",
     ]
 
@@ -146,14 +148,14 @@ def test_a_cluster(played: Reader) -> None:
     found = explain_cluster(played, "c-2")
     texts = _texts(found)
     assert texts[:2] == [
-        "c-2 is running since 2023-11-14T22:14:19.750Z, asked for 2023-11-14T22:14:01.000Z",
-        "It waited for nodes 2.8s, deployed in 12s, loaded in 4s",
+        "c-2 has been running since 2023-11-14T22:14:19.750Z; it was requested at 2023-11-14T22:14:01.000Z",
+        "It waited for nodes for 2.8s, was deployed in 12s, loaded its data in 4s",
     ]
     assert "At the latest tick, 16 (2023-11-14T22:18:40.000Z):" in texts
     assert texts[-1].startswith("The policy TD measures 0 everywhere")
     gone = _texts(explain_cluster(played, "c-1"))
-    assert gone[0].startswith("c-1 is gone since ")
-    assert gone[1] == "It waited for nodes 0s, deployed in 12s, loaded in 4s, saved in 2s"
+    assert gone[0].startswith("c-1 has been gone since ")
+    assert gone[1] == "It waited for nodes for 0s, was deployed in 12s, loaded its data in 4s, saved its outputs in 2s"
     assert gone[-1] == "c-1 is gone"
 
 
@@ -198,4 +200,4 @@ def test_plain_data_for_programs(played: Reader) -> None:
     assert again["title"] == "Tick 3, 2023-11-14T22:14:20.000Z"
     (leave,) = [line for line in again["lines"] if line["code"] == "shrink"]
     assert leave["facts"]["nodes"] == [f"node0{i}" for i in range(5, 10)]
-    assert again["figures"][0]["held"] == 8
+    assert again["figures"][0]["nodes"] == 8

@@ -67,7 +67,7 @@ def test_clusters_have_the_times_of_the_paper(played: Reader) -> None:
 def test_jobs(played: Reader) -> None:
     frame = frames.jobs(played).set_index("job")
     assert len(frame) == 24
-    assert Counter(frame["result"].tolist()) == {"succeeded": 23, "failed": 1}
+    assert Counter(frame["state"].tolist()) == {"succeeded": 23, "failed": 1}
     assert frame.loc["c-2-job3", "why"] == "exit code 1"
     response = frame["wait_s"] + frame["run_s"]
     assert (response - frame["response_s"]).abs().max() < 1e-9
@@ -95,7 +95,7 @@ def test_a_tick_without_an_active_cluster_is_still_there() -> None:
 
 def test_moves(played: Reader) -> None:
     frame = frames.moves(played)
-    fields = ["node", "source", "target", "role", "begun_s", "ended_s", "codes"]
+    fields = ["node", "from_cluster", "to_cluster", "role", "begun_s", "ended_s", "codes"]
     rows = [tuple(row) for row in frame[fields].to_numpy().tolist()]
     assert ("node05", "c-1", "c-2", "transient-core", 60.0, 66.75, "shrink grow") in rows
     assert ("node09", "c-2", "c-3", "core", 81.0, 99.5, "shrink-to-admit admitted") in rows

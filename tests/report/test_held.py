@@ -49,7 +49,7 @@ def _row(desk: Desk, node: str = "node03") -> Mapping[str, Any]:
 
 def _health(desk: Desk) -> tuple[str, str]:
     (row,) = cluster_rows(desk.store)
-    return row["health"], row["reason"]
+    return row["health"], row["why"]
 
 
 def _why(desk: Desk, node: str = "node03") -> list[str]:
@@ -72,9 +72,9 @@ def test_a_held_node_shows_what_is_at_risk_and_what_to_type(desk: Desk) -> None:
     assert (row["at_risk"], row["at_risk_files"]) == (["/user/ann/x", "/user/ann/y"], 2)
     assert row["waited_since"] is not None
     assert row["seen"] == "DataNode has left, 2 files at risk"
-    assert _health(desk) == ("yellow", "node03: too few replicas elsewhere of /user/ann/x, /user/ann/y")
+    assert _health(desk) == ("yellow", "node03: too few replicas on other nodes: /user/ann/x, /user/ann/y")
     said = "\n".join(_why(desk))
-    assert "Too few replicas elsewhere: /user/ann/x, /user/ann/y\n" in said
+    assert "Too few replicas on other nodes: /user/ann/x, /user/ann/y\n" in said
     assert "`fawkes retry node03`" in said
     assert "`fawkes drain node03 --discard-data --reason ...`" in said
 
@@ -87,14 +87,14 @@ def test_a_lost_node_with_data_makes_its_cluster_red_until_it_is_back(desk: Desk
         "waits for node03, which may hold data: its NodeManager is lost, its DataNode is dead",
     )
     row = _row(desk)
-    assert row["why"].endswith("it is waited for: it may hold data")
+    assert row["why"].endswith("a waits for it, because it may hold data")
     assert row["waited_since"] is not None
-    assert any("`fawkes drain node03 --reason ...` lets it go once" in text for text in _why(desk))
-    assert _why(desk)[0].startswith("node03 does not answer and is waited for: it may hold data of a, since ")
+    assert any("`fawkes drain node03 --reason ...`: it is released once" in text for text in _why(desk))
+    assert _why(desk)[0].startswith("node03 has been lost since ")
     desk.look("node03", Compute.RUNNING, Stored.IN_SERVICE)
     assert _health(desk) == ("green", "")
     row = _row(desk)
-    assert (row["life"], row["why"], row["waited_since"]) == ("serving", "node03 serves a as transient-core", None)
+    assert (row["state"], row["why"], row["waited_since"]) == ("serving", "node03 serves a as transient-core", None)
 
 
 def test_the_alert_of_a_node_that_died_while_it_left_ends_when_it_is_back(desk: Desk) -> None:
@@ -105,7 +105,7 @@ def test_the_alert_of_a_node_that_died_while_it_left_ends_when_it_is_back(desk: 
     desk.look("node03", Compute.ABSENT, Stored.LEAVING, **FILES)
     assert desk.node("node03").life is NodeLife.EVACUATING
     assert desk.state.clusters[A].alert == ""
-    assert _row(desk)["why"] == "node03 is back, and goes on leaving a"
+    assert _row(desk)["why"] == "node03 answers again and continues to leave a"
 
 
 def test_the_alert_of_a_node_that_died_while_it_left_ends_when_its_data_is_given_up(desk: Desk) -> None:

@@ -130,7 +130,7 @@ UNDECLARED = {
 DATA_IN_WORDS = (
     "data in HDFS outside of its declared folders: /user/ann/{x} (1.5 GB, 12 files, of ann, the newest: "
     "/user/ann/{x}/a), "
-    "/tmp (5 B, 1 file) and 1 more; copy it away, or give up all data of c, its outputs included, with "
+    "/tmp (5 B, 1 file) and 1 more; copy it away, or discard all data of c, including its outputs, with "
     "`fawkes release c --discard-data`"
 )
 SAID = [
@@ -142,11 +142,11 @@ SAID = [
     (Reason("grow", {"node": "n1"}), "grow: node n1"),
     (
         Reason("started", {"version": "1", "epoch": 2, "policy": "TD", "shadow": True}),
-        "The controller started: Fawkes 1, epoch 2, policy TD, in shadow: it decides and does nothing",
+        "The controller started: Fawkes 1, epoch 2, policy TD, in shadow mode: it decides but does nothing",
     ),
     (
         Reason("waits-infeasible", {"cluster": "c", "minimum": 5, "promised": 6, "usable": 10}),
-        "c waits: it needs 5 nodes, and 6 of the 10 in service are promised to others",
+        "c waits: it needs 5 nodes, but 6 of the 10 nodes in service are promised to other MR-clusters",
     ),
     (
         Reason("waits-for-nodes", {"cluster": "c", "lacking": 2, "paused": "a visit"}),
@@ -154,19 +154,19 @@ SAID = [
     ),
     (
         Reason("waits-for-nodes", {"cluster": "c", "lacking": 2, "paused": ""}),
-        "c waits for 2 more nodes: no MR-cluster has more above its minimum to give",
+        "c waits for 2 more nodes: no other MR-cluster has nodes above its minimum",
     ),
     (
         Reason("undrain", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT, "target": 4, "held": 3}),
-        "n1 stays with c after all: c held 3 nodes and should have 4; what is still leaving comes back first",
+        "n1 stays with c after all: c held 3 nodes and should have 4; nodes that are still leaving come back first",
     ),
     (
         Reason("budget", {"cluster": "c", "wanted": 5, "granted": 2}),
-        "c gives 2 of 5 nodes for now: the budget of moves allows no more",
+        "c gives 2 of 5 nodes for now: the move budget allows no more",
     ),
     (
         Reason("nothing-to-give", {"cluster": "c", "wanted": 5, "given": 2}),
-        "c should give 5 nodes but only 2 of them may leave: core nodes stay",
+        "c should give 5 nodes, but only 2 of them may leave: core nodes stay",
     ),
     (
         Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "3 blocks are only here"}),
@@ -174,7 +174,7 @@ SAID = [
     ),
     (
         Reason("drain-overdue", {"node": "n1", "cluster": "c", "role": Role.TRANSIENT}),
-        "The tasks on n1 have used up their time: they are killed and run again elsewhere",
+        "The tasks on n1 did not end in time: they are killed and run again elsewhere",
     ),
     (
         Reason("node-lost", {"node": "n1", "cluster": "c", "role": "transient", "error": "no route"}),
@@ -182,16 +182,16 @@ SAID = [
     ),
     (
         Reason("node-lost", {"node": "n1", "cluster": "c", "role": "core", "error": "no route", "leaving": False}),
-        "n1 of c stopped answering (no route): it is waited for: it may hold data",
+        "n1 of c stopped answering (no route): c waits for it, because it may hold data",
     ),
     (
         Reason("node-lost", {"node": "n1", "cluster": "c", "role": "core", "error": "no route", "leaving": True}),
-        "n1 of c stopped answering (no route): it was leaving with data, and is waited for until its data is proven to "
+        "n1 of c stopped answering (no route): it was leaving with data, and c waits until that data is proven to "
         "be elsewhere",
     ),
     (
         Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "it is lost, and /a has too few", "lost": True}),
-        "n1 is waited for: it may hold data (it is lost, and /a has too few)",
+        "c waits for n1, which may hold data (it is lost, and /a has too few)",
     ),
     (
         Reason("held-blocks", {"node": "n1", "cluster": "c", "error": "/a is only here", "before_wipe": True}),
@@ -199,8 +199,8 @@ SAID = [
     ),
     (
         Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "dead", "listed": 4, "missing_before": 2}),
-        "The blocks of n1 are safe on other nodes of c, although its DataNode is dead; blocks of 2 files were missing "
-        "before it began to leave",
+        "The blocks of n1 are safe on other nodes of c, although its DataNode is dead; blocks of 2 files had been "
+        "missing before it began to leave",
     ),
     (
         Reason("evacuated", {"node": "n1", "cluster": "c", "seen": "left", "listed": 4, "missing_before": 0}),
@@ -216,19 +216,19 @@ SAID = [
     ),
     (
         Reason("leaves-while-lost", {"node": "n1", "cluster": "c", "role": "core"}),
-        "n1 leaves c although it does not answer: it is wiped when its data is proven to be elsewhere, or is given up",
+        "n1 leaves c although it does not answer: it is wiped once its data is proven to be elsewhere or is discarded",
     ),
     (
         Reason("leaves-again", {"node": "n1", "cluster": "c", "role": "core"}),
-        "n1 is back, and goes on leaving c",
+        "n1 answers again and continues to leave c",
     ),
     (
         Reason("data-given-up", {"node": "n1", "cluster": "c"}),
-        "The data on n1 is given up: n1 is wiped without a proof that its blocks are elsewhere",
+        "The data on n1 is discarded: n1 is wiped without a proof that its blocks are elsewhere",
     ),
     (
         Reason("discard-asked", {"node": "n1", "cluster": "c", "reason": "the disk is dead", "by": "ann"}),
-        "ann gives up the data on n1: the disk is dead",
+        "ann discards the data on n1: the disk is dead",
     ),
     (
         Reason("told-again", {"node": "n1", "cluster": "c", "what": "is not draining"}),
@@ -236,7 +236,7 @@ SAID = [
     ),
     (
         Reason("retry-asked", {"subject": "n1", "by": "", "tried": 2}),
-        "An operator asks for another attempt now: n1 does not wait for its next one any more",
+        "An operator asks for an immediate retry of n1",
     ),
     (
         Reason("no-such-subject", {"subject": "x"}),
@@ -244,20 +244,20 @@ SAID = [
     ),
     (
         Reason("nothing-to-retry", {"subject": "n1"}),
-        "Nothing of n1 waits for another attempt: `fawkes status` shows how it stands",
+        "n1 has nothing to retry; `fawkes status` shows its state",
     ),
     (
         Reason("nothing-held", {"node": "n1", "life": "free"}),
-        "n1 is free, and no data on it holds anything up: nothing was given up. To take it out of service, use "
+        "n1 is free, and no MR-cluster waits for data on it, so nothing was discarded. To take it out of service, use "
         "`fawkes drain n1` without --discard-data",
     ),
     (
         Reason("overtaken", {"cluster": "c"}),
-        "c is already leaving, or another request to release it came later: `fawkes status c` shows how it stands",
+        "c is already leaving, or a later request to release it is under way: `fawkes status c` shows its state",
     ),
     (
         Reason("survey-failed", {"cluster": "c", "error": "no answer"}),
-        "c stays: it is not known what lies in its HDFS and what runs on it (no answer); try again, or give up "
+        "c is not released: its data and applications are not known (no answer); try again, or discard "
         "everything on it with `fawkes release c --discard-data --force`",
     ),
     (Reason("undeclared-data", UNDECLARED), f"c has {DATA_IN_WORDS}"),
@@ -275,7 +275,7 @@ SAID = [
     ),
     (
         Reason("quarantine", {"node": "n1", "cluster": "c", "error": "no Java", "until_us": 0}),
-        "n1 did not come up for c (no Java): it is kept out until 1970-01-01T00:00:00.000Z",
+        "n1 did not come up for c (no Java): it is quarantined until +00:00:00.000",
     ),
     (
         Reason("join-failed", {"node": "n1", "cluster": "c", "error": "no Java"}),
@@ -296,11 +296,11 @@ SAID = [
     ),
     (
         Reason("late-answer", {"node": "n1", "generation": 2, "condition": "clean"}),
-        "A late answer about n1 is ignored: things have moved on",
+        "A late answer about n1 is ignored: the situation has changed since",
     ),
     (
         Reason("late-answer", {"effect": "cluster:c", "version": 3}),
-        "A late answer about the current stage of c is ignored: things have moved on",
+        "A late answer about the current stage of c is ignored: the situation has changed since",
     ),
     (
         Reason("loaded", {"cluster": "c", "took_us": 4_000_000, "load_bytes": 2_000_000_000, "skew": 0.1234}),
@@ -324,44 +324,44 @@ SAID = [
         Reason("saved", {"cluster": "c", "took_us": 4_000_000, "outputs": [{"path": "/o", "size": 7}, {"path": "/p"}]}),
         "The outputs of c are saved and verified after 4s, /o 7 B, /p",
     ),
-    (Reason("discarded", {"cluster": "c"}), "The outputs of c are given up, as was asked"),
+    (Reason("discarded", {"cluster": "c"}), "The outputs of c are discarded, as requested"),
     (
         Reason("idle", {"cluster": "c", "since_us": 0}),
-        "c has been idle since 1970-01-01T00:00:00.000Z: its outputs are saved, then its nodes are released",
+        "c has been idle since +00:00:00.000: its outputs are saved, then its nodes are released",
     ),
-    (Reason("pool-given-back", {"by": "ann", "discard": False}), "The whole pool is given back by ann"),
+    (Reason("pool-given-back", {"by": "ann", "discard": False}), "The whole pool is released by ann"),
     (
         Reason("pool-given-back", {"by": "", "discard": True}),
-        "The whole pool is given back, and all data is given up",
+        "The whole pool is released, and all data is discarded",
     ),
     (
         Reason("pool-empty", {"by": "ann"}),
-        "Every MR-cluster is gone and every node is clean: the controller ends",
+        "Every MR-cluster is gone and every node is clean: the controller stops",
     ),
     (
         Reason("pool-kept", {"refusals": [{"code": "has-jobs", "facts": {"cluster": "c", "jobs": ["j-1"]}}]}),
-        "The pool is kept, nothing was released: c has jobs that have not ended (j-1): "
+        "The pool is kept and nothing was released: c has jobs that have not ended (j-1): "
         "wait for them (`fawkes jobs c`), or cancel them all with --force",
     ),
     (
         Reason("pool-closing", {"by": "ann", "cluster": "c"}),
-        "ann is giving back the whole pool, so c cannot have nodes; "
-        "request it when the controller has been started again",
+        "ann is releasing the whole pool, so c cannot get nodes; "
+        "request it again after the next start of the controller",
     ),
     (
         Reason("down-overtaken", {"by": "ann"}),
-        "ann has asked meanwhile to give back the whole pool: look with `fawkes status`",
+        "ann has meanwhile asked to release the whole pool: `fawkes status` shows its state",
     ),
     (
         Reason("released", {"cluster": "c", "by": "ann", "discard": True}),
-        "c is released by ann, and its data is given up",
+        "c is released by ann, and its data is discarded",
     ),
     (
         Reason("called-off", {"cluster": "c", "life": "loading", "took_us": 4_000_000}),
         "Loading the data of c was cancelled after 4s; no job had run, so there is nothing to save",
     ),
     (Reason("gone", {"cluster": "c", "failed": "no disk"}), "c is gone: no disk"),
-    (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c is given up: no disk"),
+    (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c has failed for good: no disk"),
     (
         Reason("not-reached", {"cluster": "c", "stage": "loading", "error": "no disk", "tries": 2}),
         "c failed while loading (attempt 2): no disk",
@@ -372,9 +372,9 @@ SAID = [
     ),
     (
         Reason("unreadable", {"cluster": "c", "error": "refused"}),
-        "c cannot be read (refused): it neither grows nor shrinks until it can",
+        "The masters of c cannot be read (refused); c neither grows nor shrinks until they can",
     ),
-    (Reason("readable", {"cluster": "c"}), "c can be read again"),
+    (Reason("readable", {"cluster": "c"}), "The masters of c can be read again"),
     (
         Reason("job-failed", {"job": "j", "cluster": "c", "attempt": 2, "error": "exit code 1", "log": "/log/j"}),
         "Job j failed: exit code 1; its log is /log/j",
@@ -384,7 +384,7 @@ SAID = [
     (Reason("cancel-asked", {"job": "j", "by": "ann"}), "Job j was cancelled by ann"),
     (
         Reason("time-limit", {"job": "j", "limit_us": 60_000_000}),
-        "Job j has passed its time limit of 1m00s: it is stopped",
+        "Job j has exceeded its time limit of 1m00s and is stopped",
     ),
     (Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}), "There is already an MR-cluster c"),
     (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
@@ -398,7 +398,7 @@ SAID = [
     ),
     (Reason("no-such-cluster", {"cluster": "c"}), "There is no MR-cluster c"),
     (Reason("no-such-node", {"node": "n"}), "There is no node n in the pool"),
-    (Reason("no-such-job", {"job": "j"}), "There is no job j that has not ended"),
+    (Reason("no-such-job", {"job": "j"}), "There is no queued or running job j"),
     (Reason("job-exists", {"job": "j"}), "There is already a job j"),
     (
         Reason("has-jobs", {"cluster": "c", "jobs": ("j1", "j2")}),
@@ -406,41 +406,42 @@ SAID = [
     ),
     (
         Reason("master-node", {"node": "n", "cluster": "c"}),
-        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
-        "c`, which saves its outputs), then drain n again",
+        "n runs the masters of c and cannot leave before c is released. Run `fawkes release c`, then drain n again; "
+        "the release saves its outputs",
     ),
     (
         Reason("master-node", {"node": "n", "cluster": "c", "life": "running", "jobs": ("j1", "j2")}),
-        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
-        "c`, once j1, j2 ended or with --force, which saves its outputs), then drain n again",
+        "n runs the masters of c and cannot leave before c is released. Run `fawkes release c` once j1, j2 ended, or "
+        "now with --force, then drain n again; the release saves its outputs",
     ),
     (
         Reason("master-node", {"node": "n", "cluster": "c", "life": "deploying", "jobs": ()}),
-        "n runs the masters of c, so it stays as long as c lives; give c back first (`fawkes release "
-        "c`), then drain n again",
+        "n runs the masters of c and cannot leave before c is released. Run `fawkes release c`, then drain n again",
     ),
     (
         Reason("takes-over", {"node": "n", "cluster": "c", "role": "core", "instead_of": ["m"]}),
-        "n joins c as core, to take over from m",
+        "n joins c as core, to replace m",
     ),
     (
-        Reason("core-waits", {"node": "n", "cluster": "c", "alert": "leaves once 2 other core nodes of c serve"}),
-        "n leaves once 2 other core nodes of c serve",
+        Reason(
+            "core-waits", {"node": "n", "cluster": "c", "alert": "leaves once 2 other core nodes of c are in service"}
+        ),
+        "n leaves once 2 other core nodes of c are in service",
     ),
     (
         Reason("core-leaves", {"node": "n", "cluster": "c", "role": "core", "why": "new fans"}),
-        "n leaves c, which has core nodes enough without it: new fans",
+        "n leaves c, which has enough core nodes without it: new fans",
     ),
     (
         Reason("core-leaves", {"node": "n", "cluster": "c", "role": "core", "why": ""}),
-        "n leaves c: the core nodes that it was to take over from stay",
+        "n leaves c: the core nodes that it was to replace stay",
     ),
     (
         Reason(
             "shrink-to-replace",
             {"node": "n", "cluster": "d", "role": "transient", "data_bytes": 0, "receiver": "c", "instead_of": ["m"]},
         ),
-        "n (transient) leaves d to take over in c from m",
+        "n (transient) leaves d to replace m in c",
     ),
     (Reason("not-drained", {"node": "n"}), "n is not out of service"),
     (
@@ -449,7 +450,7 @@ SAID = [
     ),
     (
         Reason("shadow", {"asked": "Requested"}),
-        "The controller runs in shadow: it decides but does nothing, so nothing was done",
+        "The controller runs in shadow mode: it decides but does nothing, so nothing was done",
     ),
     (Reason("new"), "New in the inventory"),
     (Reason("retire", {"cluster": "c"}), "c ends: its nodes are stopped and wiped"),
@@ -479,7 +480,7 @@ def test_one_sentence_for_several_nodes() -> None:
         (
             "confirming",
             {"over": 1},
-            "The threshold is exceeded, but not for enough ticks in a row (1 so far): a single peak moves no node",
+            "The threshold is exceeded, but not for enough ticks in a row (1 so far): no node moves for a single peak",
         ),
         (
             "paused",

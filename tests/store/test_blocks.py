@@ -97,26 +97,28 @@ def _last_byte(db: sqlite3.Connection) -> None:
     db.execute("UPDATE blocks SET steps = ? WHERE first = 5", (data[:-30] + bytes([data[-30] ^ 1]) + data[-29:],))
 
 
+_CHANGED = "have changed since they were stored"
+
 DAMAGES: dict[str, tuple[Callable[[sqlite3.Connection], None], str]] = {
-    "a bit": (_last_byte, "steps 5 to 8 are not what was stored"),
+    "a bit": (_last_byte, f"steps 5 to 8 {_CHANGED}"),
     "cut": (
-        _sql("UPDATE blocks SET steps = substr(steps, 1, 300) WHERE first = 5"), "steps 5 to 8 are not what was stored",
+        _sql("UPDATE blocks SET steps = substr(steps, 1, 300) WHERE first = 5"), f"steps 5 to 8 {_CHANGED}",
     ),
-    "no block": (_sql("UPDATE blocks SET steps = 'text' WHERE first = 5"), "steps 5 to 8 are not what was stored"),
-    "empty": (_sql("UPDATE blocks SET steps = x'' WHERE first = 5"), "steps 5 to 8 are not what was stored"),
+    "no block": (_sql("UPDATE blocks SET steps = 'text' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
+    "empty": (_sql("UPDATE blocks SET steps = x'' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
     "another block": (
         _sql("UPDATE blocks SET steps = (SELECT steps FROM blocks WHERE first = 9) WHERE first = 5"),
-        "steps 5 to 8 are not what was stored",
+        f"steps 5 to 8 {_CHANGED}",
     ),
-    "too short": (_sql("UPDATE blocks SET last = 7 WHERE first = 5"), "steps 5 to 7 are not what was stored"),
-    "too long": (_sql("UPDATE blocks SET last = 10 WHERE first = 5"), "steps 5 to 10 are not what was stored"),
-    "its checksum": (_sql("UPDATE blocks SET digest = x'00' WHERE first = 5"), "steps 5 to 8 are not what was stored"),
+    "too short": (_sql("UPDATE blocks SET last = 7 WHERE first = 5"), f"steps 5 to 7 {_CHANGED}"),
+    "too long": (_sql("UPDATE blocks SET last = 10 WHERE first = 5"), f"steps 5 to 10 {_CHANGED}"),
+    "its checksum": (_sql("UPDATE blocks SET digest = x'00' WHERE first = 5"), f"steps 5 to 8 {_CHANGED}"),
     "lost": (_sql("DELETE FROM blocks WHERE first = 5"), "step 8 is missing"),
     "the first lost": (_sql("DELETE FROM blocks WHERE first = 1"), "step 4 is missing"),
     "the last lost": (_sql("DELETE FROM blocks WHERE first = 17"), "step 20 is missing"),
     "a kind forgotten": (
         _sql("DELETE FROM kinds WHERE kind = 'Started' AND first = 5"),
-        "where Started is after step 4 does not follow from its steps",
+        "its index of Started after step 4 does not follow from its steps",
     ),
 }  # fmt: skip
 
@@ -150,7 +152,10 @@ def test_a_damaged_step_is_not_hidden_in_a_block(folder: Path, caplog: pytest.Lo
             ledger.append(event, decision)
     assert caplog.text.count("older steps are not packed") == 1
     assert _in_rows(folder) == 20
-    with closing(LedgerReader(folder)) as reader, pytest.raises(RefusedError, match="step 22 is not what was stored"):
+    with (
+        closing(LedgerReader(folder)) as reader,
+        pytest.raises(RefusedError, match="step 22 has changed since it was stored"),
+    ):
         reader.verify()
 
 

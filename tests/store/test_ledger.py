@@ -264,7 +264,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "cut in the header": (_bytes(lambda data: data[:50]), "the ledger is damaged: it has 50 bytes"),
     "cut in the middle": (_bytes(lambda data: data[: len(data) // 2]), "the ledger is damaged"),
     "cut within a page": (_bytes(lambda data: data[:-1000]), "the ledger is damaged"),
-    "no database": (_bytes(lambda data: b"Dear diary, " * 100), "this is no SQLite file"),
+    "no database": (_bytes(lambda data: b"Dear diary, " * 100), "this is not an SQLite file"),
     "garbage in the middle": (
         _bytes(lambda data: _patched(data, len(data) // 2, b"\xa5" * 4096)),
         "the ledger is damaged",
@@ -273,7 +273,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
         _bytes(lambda data: _patched(data, 100, b"\xa5" * (len(data) - 100))),
         "the ledger is damaged",
     ),
-    "one word changed": (_bytes(_digits_of_an_event), "the ledger is damaged: step 2 is not what was stored"),
+    "one word changed": (_bytes(_digits_of_an_event), "the ledger is damaged: step 2 has changed since it was stored"),
     "newer": (
         _bytes(lambda data: _patched(data, 60, (99).to_bytes(4, "big"))),
         "the ledger has format 99, this Fawkes knows formats up to 2",
@@ -288,22 +288,22 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "all steps lost": (_sql("DELETE FROM entries"), "the ledger is damaged: its last step is 0, but it once had 8"),
     "a decision edited": (
         _sql("UPDATE entries SET decision = '{}' WHERE seq = 5"),
-        "the ledger is damaged: step 5 is not what was stored",
+        "the ledger is damaged: step 5 has changed since it was stored",
     ),
     "a time edited": (
         _sql("UPDATE entries SET at_us = 1 WHERE seq = 8"),
-        "the ledger is damaged: step 8 is not what was stored",
+        "the ledger is damaged: step 8 has changed since it was stored",
     ),
     "bytes instead of text": (
         _sql("UPDATE entries SET event = x'ff00' WHERE seq = 8"),
-        "the ledger is damaged: step 8 is not what was stored",
+        "the ledger is damaged: step 8 has changed since it was stored",
     ),
     "no text at all": (
         _sql("UPDATE entries SET event = CAST(x'ff22' AS TEXT) WHERE seq = 8"),
         "the ledger is damaged: Could not decode to UTF-8",
     ),
     "a table lost": (_sql("DROP TABLE head"), "the ledger is damaged: no such table: head"),
-    "the head lost": (_sql("DELETE FROM head"), "the ledger is damaged: it does not say which step is the last"),
+    "the head lost": (_sql("DELETE FROM head"), "the ledger is damaged: its last step is not recorded"),
 }
 
 
@@ -351,7 +351,7 @@ def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> 
     ledger = Ledger(folder)
     assert ledger.latest_snapshot() == (6, {"state": "of 6"})
     assert [entry.seq for entry in ledger.entries(6)] == [7, 8]
-    with pytest.raises(RefusedError, match="step 5 is not what was stored"):
+    with pytest.raises(RefusedError, match="step 5 has changed since it was stored"):
         ledger.verify()
     ledger.close()
 
@@ -402,7 +402,7 @@ def test_an_edited_snapshot_is_not_used(folder: Path) -> None:
     ledger = Ledger(folder)
     ledger.snapshot(6, {"state": "of 6"})
     ledger._db.execute("UPDATE snapshots SET state = '{}'")
-    with pytest.raises(RefusedError, match="the snapshot after step 6 is not what was stored"):
+    with pytest.raises(RefusedError, match="the snapshot after step 6 has changed since it was stored"):
         ledger.latest_snapshot()
     ledger.close()
 
@@ -411,7 +411,7 @@ def test_what_reading_commands_see_is_verified_too(folder: Path) -> None:
     _sql("UPDATE latest SET change = replace(change, 'joining', 'serving') WHERE subject = 'node02'")(
         folder / LEDGER_FILE
     )
-    with pytest.raises(RefusedError, match="what it says of node node02 does not follow from its steps"):
+    with pytest.raises(RefusedError, match="its entry of node node02 does not follow from its steps"):
         _read_all(folder)
 
 
@@ -428,7 +428,7 @@ def test_news_that_cannot_be_read_are_damage(folder: Path, change: str) -> None:
     ("statement", "message"),
     [
         ("UPDATE meta SET value = '7' WHERE key = 'last_epoch'", "its last epoch is not 2, that of its steps"),
-        ("DELETE FROM meta WHERE key = 'pool_id'", "it does not say who it is"),
+        ("DELETE FROM meta WHERE key = 'pool_id'", "its identity is missing"),
     ],
 )
 def test_an_identity_that_cannot_be_trusted(folder: Path, statement: str, message: str) -> None:
@@ -459,7 +459,7 @@ def test_long_texts_are_stored_compressed(folder: Path) -> None:
 def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / LEDGER_FILE).mkdir()
     for use in (Ledger, LedgerReader):
-        with pytest.raises(UserError, match="the ledger cannot be read: it is no file"):
+        with pytest.raises(UserError, match="the ledger cannot be read: it is not a file"):
             use(tmp_path)
 
 
@@ -480,7 +480,7 @@ def test_a_step_that_this_version_does_not_know(folder: Path) -> None:
 def test_a_closed_ledger_is_a_defect_not_damage(folder: Path) -> None:
     reader = LedgerReader(folder)
     reader.close()
-    with pytest.raises(BrokenError, match="used in a wrong way"):
+    with pytest.raises(BrokenError, match="used incorrectly"):
         reader.last_seq()
 
 

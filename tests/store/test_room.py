@@ -142,7 +142,7 @@ def test_no_ledger_is_made_beside_the_log_of_another(tmp_path: Path, ending: str
     """SQLite would write what is in it over the new one."""
     log = tmp_path / f"{LEDGER_FILE}{ending}"
     log.write_bytes(b"what is left")
-    with pytest.raises(RefusedError, match="there is no ledger, but what belongs to one") as caught:
+    with pytest.raises(RefusedError, match="the ledger is missing, but this file belongs to it") as caught:
         Ledger(tmp_path)
     assert caught.value.where == str(log)
     assert sorted(file.name for file in tmp_path.iterdir()) == [log.name, "lock"]

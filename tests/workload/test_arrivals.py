@@ -135,7 +135,7 @@ def test_a_batch_does_not_stay_one_at_zero() -> None:
 
 
 def test_jobs_that_wait_for_what_is_not_there_are_not_shaken() -> None:
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="does not exist"):
         perturbed([job("a", 0, "x")], rng(1), 5)
 
 

@@ -47,7 +47,7 @@ def test_a_job_larger_than_what_is_looked_at_is_recognised(tmp_path: Path) -> No
 def test_what_is_not_known_is_refused_with_what_was_looked_for(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "jobs"
     path.write_bytes(text)
-    with pytest.raises(ConfigError, match="is no workload in a format that is known") as caught:
+    with pytest.raises(ConfigError, match="is not in a known workload format") as caught:
         read_workload(path)
     assert all(form.name in caught.value.hint and form.sign in caught.value.hint for form in FORMATS)
 

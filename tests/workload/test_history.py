@@ -71,7 +71,7 @@ def test_a_folder_of_histories_is_a_workload(tmp_path: Path) -> None:
     ]
     assert str(trace.dropped) == "1 job that cannot be read (first: done/2026/broken.jhist)"
     assert str(trace.mended).endswith("(first: done/2026/job_1795255534329_0003.jhist.gz)")
-    with pytest.raises(ConfigError, match="holds no job"):
+    with pytest.raises(ConfigError, match="has no job"):
         read(_empty(tmp_path))
 
 
@@ -86,12 +86,12 @@ def test_a_history_that_is_cut_or_wrong_is_refused(tmp_path: Path) -> None:
     events = gzip.decompress(SLEEP.read_bytes()).splitlines(keepends=True)
     for text, key, says in (
         (gzip.decompress(WORDCOUNT.read_bytes())[:-9], "line 3", "cannot be decoded"),
-        (b"".join(events[:5]) + events[6][:99], "line 6", "is no event"),
-        (b"".join(events[:2]) + b"[1]\n", "line 3", "is no event"),
-        (b"".join(events[:2]) + b'{"type": "JOB_INITED", "event": 5}\n', "line 3", "is no event"),
+        (b"".join(events[:5]) + events[6][:99], "line 6", "is not an event"),
+        (b"".join(events[:2]) + b"[1]\n", "line 3", "is not an event"),
+        (b"".join(events[:2]) + b'{"type": "JOB_INITED", "event": 5}\n', "line 3", "is not an event"),
         (b"".join(events[:2]), "", "does not say which job was submitted when"),
-        (b"Avro-Binary\n{}\nx", "line 3", "is no schema of Avro"),
-        (b"Avro-Text\n", "line 1", "does not begin as the history of a job"),
+        (b"Avro-Binary\n{}\nx", "line 3", "is not an Avro schema"),
+        (b"Avro-Text\n", "line 1", "does not begin like the history of a job"),
     ):
         path.write_bytes(text)
         with pytest.raises(ConfigError) as caught:
@@ -130,5 +130,5 @@ def test_a_server_that_knows_little_or_nonsense() -> None:
     assert trace.dropped.counts == {"without an id or a submit time": 1}
     with pytest.raises(UnreadableError, match="no 'jobs'"):
         historyserver.read("http://m", lambda url: {})
-    with pytest.raises(ConfigError, match="holds no job"):
+    with pytest.raises(ConfigError, match="has no job"):
         historyserver.read("http://m", lambda url: {"jobs": None})

@@ -54,9 +54,9 @@ def test_hibench_and_btworld_are_made_as_well(name: str, said: dict[str, str], j
     ("name", "said", "says"),
     [
         ("btworld", {}, "size is missing"),
-        ("btworld", {"size": "1GB", "order": "random"}, "it is none of sequential, dependencies"),
+        ("btworld", {"size": "1GB", "order": "random"}, "it must be one of sequential, dependencies"),
         ("hibench", {"programs": "wordcount"}, "write programs with a profile or a size"),
-        ("hibench", {"programs": ","}, "name one program at least"),
+        ("hibench", {"programs": ","}, "name at least one program"),
         ("hibench", {"programs": "wordcout:small"}, "there is no program 'wordcout'"),
         ("hibench", {"programs": "sort:enormous"}, "enormous"),
     ],
@@ -76,7 +76,7 @@ def test_a_workload_of_the_paper_has_the_jobs_of_its_three_mr_clusters() -> None
 
 def test_synthetic_jobs_are_like_those_of_facebook() -> None:
     # references/simulators-and-workloads.md, section 2, of the whole day: 75.5 % map-only, 87.7 % with one map, 91.6 %
-    # with ten at most, 4.1 jobs a minute, 95 % of the inputs below 7.7 GB.
+    # with ten at most, 4.1 jobs per minute, 95 % of the inputs below 7.7 GB.
     summary = summary_of(like_facebook(6000, seed=1))
     assert summary.map_only == pytest.approx(0.755, abs=0.02)
     assert summary.one_map == pytest.approx(0.877, abs=0.02)
@@ -95,7 +95,7 @@ def test_jobs_drawn_out_of_a_trace_have_its_sizes_and_its_rate() -> None:
     rates = [summary_of(one).rate_per_min for one in (trace, drawn)]
     assert rates[1] == pytest.approx(rates[0], rel=0.06)
     at_once = Trace(source="", jobs=(TraceJob(id="a", submit_us=0),))
-    with pytest.raises(UserError, match="all jobs come at one moment"):
+    with pytest.raises(UserError, match="all jobs arrive at the same moment"):
         like(at_once)
     assert len(like(at_once, 3, per_minute=1).jobs) == 3
     with pytest.raises(UserError, match="0 jobs"):

@@ -36,7 +36,7 @@ def test_what_was_dropped_is_told_most_frequent_first() -> None:
     ("jobs", "said"),
     [
         ([job("a"), job("b"), job("a")], "two jobs 'a'"),
-        ([job("a"), job("b", "a", "x")], "'b' is after 'x', which is not there"),
+        ([job("a"), job("b", "a", "x")], "'b' is after 'x', which does not exist"),
         ([job("a", "a")], "'a' after 'a'"),
         ([job("a", "d"), job("b", "c"), job("c", "b"), job("d")], "'b' after 'c' after 'b'"),
         ([job("d"), job("a", "d", "b"), job("b", "a")], "'a' after 'b' after 'a'"),

@@ -123,11 +123,11 @@ def test_shares_and_what_cannot_be_sampled() -> None:
     assert len(sample(trace, share=0.01).jobs) == 1
     assert len(sample(trace, share=1).jobs) == 10
     assert len(sample(trace, jobs=2, window_us=(3 * S, 6 * S)).jobs) == 2
-    with pytest.raises(UserError, match="there are 10 jobs, 11 are asked for"):
+    with pytest.raises(UserError, match="there are 10 jobs, but 11 were requested"):
         sample(trace, jobs=11)
     with pytest.raises(UserError, match="no job is left"):
         sample(trace, window_us=(20 * S, 30 * S))
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         sample(trace, share=0)
 
 

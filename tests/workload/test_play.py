@@ -127,8 +127,8 @@ class Pool:
         if name == "jobs":
             if "job" in only:
                 return [{"job": only["job"]}] if only["job"] in self.submitted else []
-            return [{"job": job, "life": self._job(since)} for job, (_, since) in self.submitted.items()]
-        rows = [{"cluster": one, "life": self._life(one), "failed": self.failed} for one in self.requested]
+            return [{"job": job, "state": self._job(since)} for job, (_, since) in self.submitted.items()]
+        rows = [{"cluster": one, "state": self._life(one), "failed": self.failed} for one in self.requested]
         return [row for row in rows if only.get("cluster", row["cluster"]) == row["cluster"]]
 
     def _answer(self) -> None:
@@ -156,7 +156,7 @@ def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> Non
     assert [(one.name, one.tries) for one in played.posted] == [(name, 1) for _, name in expected]
     assert played.took_us == pytest.approx(90 * SECOND_US, abs=2 * SECOND_US)
     assert played.drift_us == 20 * SECOND_US  # `early` waited for its MR-cluster
-    assert played.in_words() == "2 MR-clusters and 5 jobs were asked for, at most 20s late"
+    assert played.in_words() == "2 MR-clusters and 5 jobs were requested, at most 20s late"
 
 
 @pytest.mark.parametrize(("until", "over_s"), [("gone", 90), ("ended", 41)])
@@ -203,7 +203,7 @@ def test_patience_ends(workload: Workload) -> None:
 
 def test_a_limit(workload: Workload) -> None:
     pool_ = Pool(never_ends=True)
-    with pytest.raises(DeadlineError, match="w was not over after 2m00s"):
+    with pytest.raises(DeadlineError, match="w was not finished after 2m00s"):
         play(workload, pool_, clock=pool_, limit_us=120 * SECOND_US)
 
 
@@ -224,7 +224,7 @@ def test_a_mr_cluster_may_arrive_after_another_runs(workload: Workload) -> None:
 def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: Workload) -> None:
     first, second = workload.clusters
     pool_ = Pool(failed="no node came up")
-    with pytest.raises(FawkesError, match="it went before it ran: no node came up"):
+    with pytest.raises(FawkesError, match="it was gone before it ran: no node came up"):
         play(replace(workload, clusters=(first, replace(second, after="c-1")), jobs=()), pool_, clock=pool_)
 
 
@@ -346,13 +346,13 @@ class Shop:
     def clusters(self, asked: Mapping[str, str]) -> Plain:
         life = "running" if len(self.names) < 7 else "gone"
         return [
-            {"cluster": name, "life": life, "failed": ""}
+            {"cluster": name, "state": life, "failed": ""}
             for name in self.names
             if name.startswith("c-") and asked.get("cluster", name) == name
         ]
 
     def jobs(self, asked: Mapping[str, str]) -> Plain:
-        return [{"job": name, "life": "running"} for name in self.names if asked.get("job") == name]
+        return [{"job": name, "state": "running"} for name in self.names if asked.get("job") == name]
 
 
 def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload, tmp_path: Path) -> None:

@@ -127,10 +127,10 @@ def test_objects_larger_than_a_piece_are_read(tmp_path: Path) -> None:
             "line 3",
             "ends within the object that begins on line 2",
         ),
-        ('{"jobID": "a", "submitTime": 1}\n{"jobID": oh no this is not JSON at all, is it}', "line 2", "is no JSON"),
-        ('{"jobID": "a", "submitTime": 1}\n[1, 2]\n', "line 2", "is no object"),
-        ("{}", "line 1", "holds no job that can be read: 1 line without a job's id"),
-        ("", "", "holds no job"),
+        ('{"jobID": "a", "submitTime": 1}\n{"jobID": oh no this is not JSON at all, is it}', "line 2", "is not JSON"),
+        ('{"jobID": "a", "submitTime": 1}\n[1, 2]\n', "line 2", "is not an object"),
+        ("{}", "line 1", "has no readable job: 1 line without a job's id"),
+        ("", "", "has no job"),
     ],
 )
 def test_a_file_that_is_broken_is_refused_with_the_line(text: str, key: str, says: str, tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def test_what_is_wrong_is_counted(tmp_path: Path) -> None:
     assert trace.dropped.counts == {
         "without tasks": 1,
         "with a negative time or number": 1,
-        "with something that is no number": 1,
-        "with a task that is no object": 1,
+        "with a field that is not a number": 1,
+        "with a task that is not an object": 1,
         "with a count that is not from 1 to 1000000": 1,
     }
     assert trace.mended.first_lines == {"with a task that ends before it starts": 6}
@@ -103,8 +103,8 @@ def test_samples_are_constants_distributions_or_lists(tmp_path: Path) -> None:
         ({"num_jobs": 10**9}, "num_jobs is more than"),
         ({"workloads": []}, "workloads is missing"),
         ({"workloads": [{"workload_weight": 0}]}, "workloads have no weight"),
-        ({"workloads": [{"job_classes": [3]}]}, "job_classes is no list of tables"),
-        ({"num_jobs": 0}, "holds no job"),
+        ({"workloads": [{"job_classes": [3]}]}, "job_classes is not a list of tables"),
+        ({"num_jobs": 0}, "has no job"),
     ],
 )
 def test_a_wrong_key_is_named(others: dict[str, Any], says: str, tmp_path: Path) -> None:

@@ -67,14 +67,14 @@ def test_each_point_comes_with_its_evidence(whole: dict[str, Point]) -> None:
 
 
 def test_the_titles_name_the_mr_clusters_of_the_run(whole: dict[str, Point]) -> None:
-    assert whole["D"].title == "c-2 works by now: c-1 shrinks again, for the share of c-2"
+    assert whole["D"].title == "c-2 runs jobs by now: c-1 shrinks again to give c-2 its share"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "missing", "how"),
     [
-        (Plan(arrivals={"c-1": 0, "c-2": 50, "c-3": 80}), "A", "c-1 was running when c-2 was asked for"),
+        (Plan(arrivals={"c-1": 0, "c-2": 50, "c-3": 80}), "A", "c-1 was running when c-2 was requested"),
         (Plan(policy="none"), "B", "c-1 got 0 nodes while c-2 came up, and others stayed idle"),
         (Plan(policy="none"), "C", "c-3 got node05 and node06 without any shrinking of c-1"),
         (Plan(policy="none"), "D", "c-1 did not shrink for c-2"),

@@ -92,9 +92,9 @@ def test_processors_and_run_times(text: str, processors: int, run_us: int, tmp_p
         (line(2, c5=0, c8=0), "with a job without processors"),
         (line(2, submit=-1), "with a negative submit time"),
         (line(2, c11=3), "with a part of a job (status 2 to 4)"),
-        (line(2, submit="noon"), "with something that is no number"),
-        (line(2, run="nan"), "with something that is no number"),
-        (line(2, run="1e999"), "with something that is no number"),
+        (line(2, submit="noon"), "with a field that is not a number"),
+        (line(2, run="nan"), "with a field that is not a number"),
+        (line(2, run="1e999"), "with a field that is not a number"),
         (line(1), "with the number of an earlier job"),
         ("1 2 3\n", "without 18 columns"),
         (line(2).strip() + " 19\n", "without 18 columns"),
@@ -136,7 +136,7 @@ def test_a_job_waits_for_the_one_before_it_when_that_is_there(tmp_path: Path) ->
         ("6", ("5",), 0),
         ("7", (), 0),
     ]
-    assert trace.mended.counts == {"whose preceding job is not there": 3}
+    assert trace.mended.counts == {"whose preceding job is missing": 3}
     check_order(trace.jobs)
 
 
@@ -149,7 +149,7 @@ def test_a_packed_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", HEADER, "job0\t49\t49\t740773\t2339561\t627471\n", line(run=0)])
 def test_a_log_without_jobs_is_refused(text: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"holds no job.*18 numbers"):
+    with pytest.raises(ConfigError, match=r"has no (readable )?job.*18 numbers"):
         read(log(tmp_path, text))
     assert gc.isenabled()
 

@@ -92,11 +92,11 @@ def test_a_job_history_has_tasks_and_how_long_they_ran(written: Written) -> None
         (HISTORY.splitlines()[0], "with a wrong number of columns"),
         ("", "with a wrong number of columns"),
         ("bad 5 1 1 0 0", "with a wrong number of columns"),
-        ("bad\tfive\t1\t1\t0\t0", "with a time that is no number"),
-        ("bad\tinf\t1\t1\t0\t0", "with a time that is no number"),
-        ("bad\t5\t1\t\t0\t0", "with a size that is no number"),
-        ("bad\t5\t1\t1\tnan\t0", "with a size that is no number"),
-        ("bad\t5\t1\t1\t0\t\xff", "with a size that is no number"),
+        ("bad\tfive\t1\t1\t0\t0", "with a time that is not a number"),
+        ("bad\tinf\t1\t1\t0\t0", "with a time that is not a number"),
+        ("bad\t5\t1\t\t0\t0", "with a size that is not a number"),
+        ("bad\t5\t1\t1\tnan\t0", "with a size that is not a number"),
+        ("bad\t5\t1\t1\t0\t\xff", "with a size that is not a number"),
         ("job0\t5\t1\t1\t0\t0", "with the id of an earlier job"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_first_line_that_is_no_job_does_not_decide_for_a_form(written: Written
     heading = "\t".join(f"column{at}" for at in range(12))
     trace = read(written(f"{heading}\njob0\t1\t1\t5\t0\t7\n"))
     assert [job.id for job in trace.jobs] == ["job0"]
-    assert trace.dropped.first_lines == {"with a size that is no number": 1}
+    assert trace.dropped.first_lines == {"with a size that is not a number": 1}
 
 
 def refused(path: Path) -> ConfigError:
@@ -137,7 +137,7 @@ def test_a_file_without_any_job_is_refused_with_what_it_should_hold(written: Wri
     assert "2 lines with a wrong number of columns (first: line 1)" in error.what
     assert error.key == "line 1"
     assert "tabs" in error.hint
-    assert refused(written("")).what == "holds no job"
+    assert refused(written("")).what == "has no job"
 
 
 @pytest.mark.slow

@@ -85,19 +85,19 @@ def test_rows_whose_time_goes_back_are_put_in_their_place(tmp_path: Path) -> Non
         ("# fawkes jobs 2\nid,submit_s\n", 1, "begins with '# fawkes jobs 2'"),
         (HEAD + "id,submit_s,colour\na,1,red\n", 2, "there is no column 'colour'"),
         (HEAD + "# k: v\nid,maps\na,1\n", 3, "the column 'submit_s' is missing"),
-        (HEAD + "id,submit_s,id\na,1,a\n", 2, "the column 'id' is there twice"),
+        (HEAD + "id,submit_s,id\na,1,a\n", 2, "the column 'id' appears twice"),
         (HEAD, 2, "the column 'id' is missing"),
-        (HEAD + "id,submit_s\na,1\nb,2,3\n", 4, "has 3 fields, the columns are 2"),
+        (HEAD + "id,submit_s\na,1\nb,2,3\n", 4, "has 3 fields, but there are 2 columns"),
         (HEAD + "id,submit_s\na\n", 3, "has 1 fields"),
         (HEAD + "id,submit_s\na,-1\n", 3, "submit_s '-1' is negative"),
         (HEAD + "id,submit_s,maps\na,1,-4\n", 3, "maps '-4' is negative"),
-        (HEAD + "id,submit_s,input_bytes\na,1,1.5\n", 3, "is no whole number"),
-        (HEAD + "id,submit_s\na,1.1234567\n", 3, "is no time in seconds"),
-        (HEAD + "id,submit_s\na,nan\n", 3, "is no time in seconds"),
+        (HEAD + "id,submit_s,input_bytes\na,1,1.5\n", 3, "is not a whole number"),
+        (HEAD + "id,submit_s\na,1.1234567\n", 3, "is not a time in seconds"),
+        (HEAD + "id,submit_s\na,nan\n", 3, "is not a time in seconds"),
         (HEAD + "id,submit_s\na,\n", 3, "has no submit_s"),
-        (HEAD + 'id,submit_s\n"a,1\n', 3, "is no CSV"),
+        (HEAD + 'id,submit_s\n"a,1\n', 3, "is not CSV"),
         (HEAD + "id,submit_s\na,1\nb,2\na,3\n", 5, "there are two jobs 'a'"),
-        (HEAD + "id,submit_s,after\na,1,\nb,2,x\n", 4, "'b' is after 'x', which is not there"),
+        (HEAD + "id,submit_s,after\na,1,\nb,2,x\n", 4, "'b' is after 'x', which does not exist"),
         (
             HEAD + "id,submit_s,after\na,1,c\nb,2,a\nc,3,b\n",
             3,
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said_with_its_line(text: str, line: int, says: str, tm
 def test_a_table_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jobs.csv"
     path.write_bytes(HEAD.encode() + b"id,submit_s\n\xff,1\n")
-    with pytest.raises(ConfigError, match="is no UTF-8") as caught:
+    with pytest.raises(ConfigError, match="is not UTF-8") as caught:
         read(path)
     assert caught.value.key == "line 3"
 

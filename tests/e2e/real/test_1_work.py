@@ -154,7 +154,7 @@ def test_the_nodes_agree_with_the_ledger(story: Story) -> None:
 
 def test_a_move_is_explained(story: Story) -> None:
     text = story.site.fawkes("explain", "--last")
-    assert "The discrimination exceeds the threshold: nodes are to move" in text
+    assert "The discrimination exceeds the threshold: nodes will move" in text
     assert re.search(r"Global discrimination \(raw\) [\d.]+ against tau 0\.278", text), text
     assert re.search(r"node[\d\[\],-]+ (\(transient(-core)?\) leave|join)s? (alpha|beta)", text), text
     with closing(LedgerReader(story.site.site.state_dir)) as ledger:

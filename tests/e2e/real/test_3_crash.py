@@ -150,7 +150,7 @@ def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> N
     site.run()
     site.until_life(ClusterLife.GONE, "gamma")
     never = site.ledger.jobs["never"]
-    assert (never.life, never.why) == (JobLife.CANCELLED, "its MR-cluster is given back")
+    assert (never.life, never.why) == (JobLife.CANCELLED, "its MR-cluster is being released")
 
     site.until_life(ClusterLife.LOADING, "delta")
     assert site.rows("release", "delta", "--dry-run") == []

@@ -155,10 +155,10 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     held = site.until("nodes that are held", lambda: site.ledger.reasons("held-blocks", after=began))
     # What lay on the core node alone is missing as well, as long as it is cut off.
     unsafe = (
-        "too few replicas elsewhere",
-        "has not looked through its",
+        "too few replicas on other nodes",
+        "has not checked its",
         "missing in HDFS",
-        "1 DataNodes stay for 2 replicas",
+        "the replication is 2, but only 1 DataNodes stay",
     )
     assert any(why in str(held[0].facts["error"]) for why in unsafe)
     node = str(held[0].facts["node"])

@@ -49,7 +49,7 @@ def test_every_move_has_a_reason_and_every_reason_a_sentence(site: RealSite) -> 
 
 
 def test_every_decision_comes_again(site: RealSite) -> None:
-    assert "every decision is the stored one, byte for byte" in site.command("verify").stderr
+    assert "every decision is the same as the stored one, byte for byte" in site.command("verify").stderr
 
 
 def test_the_ledger_is_whole(site: RealSite) -> None:

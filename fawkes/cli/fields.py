@@ -1,0 +1,425 @@
+"""What rows have: each key once, with its heading, its meaning and how people see its values; and every verb's table.
+
+JSON and CSV have the same keys. `TABLES` names the keys of each table: ``keys`` are shown by default, ``wide`` are
+what ``-o wide`` and CSV have besides. The reference of rows is made from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from fawkes.units import SECOND_US, show_bytes, show_duration
+
+NOTHING: Final = "-"
+
+
+class Shape(NamedTuple):
+    """How a kind of value is shown: its text, numbers to the right; ``wraps`` for sentences in a last column."""
+
+    name: str
+    text: Callable[[Any], str]
+    right: bool = False
+    wraps: bool = False
+
+
+@dataclass(frozen=True)
+class Field:
+    """One key of rows: its ``heading`` in tables, ``about`` in one line, the ``shape`` of its values."""
+
+    key: str
+    heading: str
+    about: str
+    shape: Shape
+
+    def cell(self, row: Mapping[str, object]) -> str:
+        """The value of a row for people; a dash when there is none."""
+        value = row.get(self.key)
+        return NOTHING if value is None else self.shape.text(value) or NOTHING
+
+
+@dataclass(frozen=True)
+class Table:
+    """The keys of one table: the default ones, and those that ``-o wide`` and CSV have besides.
+
+    In a terminal that is too narrow, columns go in the order of ``drop``, then from right to left; the first stays.
+    ``cut``: the last column is cut with an ellipsis, so that each row is one line.
+    """
+
+    keys: tuple[str, ...]
+    wide: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    cut: bool = False
+
+    @property
+    def all_keys(self) -> tuple[str, ...]:
+        """What ``-o wide`` and CSV have: names and numbers first, sentences last."""
+        keys = (*self.keys, *(key for key in self.wide if key not in self.keys))
+        return tuple(sorted((key for key in keys if key not in COMBINED), key=lambda key: FIELDS[key].shape.wraps))
+
+
+def clock(time: str) -> str:
+    """A time of a row to the second: ``2026-05-04 12:00:05``; of a simulated run ``+00:05:20``."""
+    return time.partition(".")[0].replace("T", " ")
+
+
+def _duration(value_s: float) -> str:
+    return show_duration(round(value_s * SECOND_US))
+
+
+def _listed(values: Any) -> str:
+    return values if isinstance(values, str) else ", ".join(map(str, values))
+
+
+def _keyed(values: Any) -> str:
+    return "; ".join(f"{key}: {text}" for key, text in values.items()) if isinstance(values, Mapping) else str(values)
+
+
+def _problems(values: Any) -> str:
+    return values if isinstance(values, str) else "; ".join(f"{one['check']}: {one['what']}" for one in values)
+
+
+NAME: Final = Shape("name", str)
+TIME: Final = Shape("time", clock)
+TEXT: Final = Shape("text", str, wraps=True)
+LINES: Final = Shape("list", "\n".join, wraps=True)
+NAMES: Final = Shape("list", _listed, wraps=True)
+KEYED: Final = Shape("keys and texts", _keyed, wraps=True)
+PROBLEMS: Final = Shape("problems", _problems, wraps=True)
+YES: Final = Shape("yes or no", lambda value: "yes" if value else "no")
+HERE: Final = Shape("yes or no", lambda value: "here" if value else "")
+COUNT: Final = Shape("count", str, right=True)
+SOME: Final = Shape("count", lambda count: str(count) if count else "", right=True)
+SIZE: Final = Shape("bytes", show_bytes, right=True)
+DURATION: Final = Shape("seconds", _duration, right=True)
+MICROSECONDS: Final = Shape("microseconds", show_duration, right=True)
+WHOLE_SECONDS: Final = Shape("seconds", lambda value: f"{value:.0f} s", right=True)
+TENTHS: Final = Shape("seconds", lambda value: f"{value:.1f} s", right=True)
+RATIO: Final = Shape("number", lambda value: f"{value:.2f}", right=True)
+FIGURE: Final = Shape("number", lambda value: value if isinstance(value, str) else f"{value:.4g}", right=True)
+SHARE: Final = Shape("share of 1", lambda value: f"{value:.1%}", right=True)
+CHANGE: Final = Shape("share of 1", lambda value: f"{value:+.1%}", right=True)
+SIGNED: Final = Shape("number", lambda value: f"{value:+.3g}", right=True)
+
+_ALL: Final = (
+    # names
+    Field("cluster", "MR-cluster", "The MR-cluster.", NAME),
+    Field("node", "node", "The node.", NAME),
+    Field("node_set", "nodes", "Several nodes, written as a node set.", NAME),
+    Field("job", "job", "The job.", NAME),
+    Field("policy", "policy", "The weighting policy.", NAME),
+    Field("role", "role", "What the node is for its MR-cluster: core, transient-core or transient.", NAME),
+    Field("from_cluster", "from", "The MR-cluster that gives nodes; none when they were free.", NAME),
+    Field("to_cluster", "to", "The MR-cluster that gets nodes; none when they become free.", NAME),
+    Field("subject", "subject", "A node or an MR-cluster.", NAME),
+    Field("host", "host", "A host of the lab.", NAME),
+    Field("address", "address", "The network address.", NAME),
+    Field("site", "site", "The site of the node, as in the inventory.", NAME),
+    Field("owner", "owner", "The user who owns most of the data, as HDFS has it.", NAME),
+    Field("application", "application", "The YARN application of the job.", NAME),
+    Field("scenario", "scenario", "The scenario that was run.", NAME),
+    # how things stand, and why
+    Field("state", "state", "What the node, MR-cluster, job or host does now.", NAME),
+    Field("health", "health", "green; yellow: look at it; red: it does not work, or its data is in danger.", NAME),
+    Field("why", "why", "Why it is in this state, in a sentence.", TEXT),
+    Field("brief", "why", "The alert of the node, else why it is in this state.", TEXT),
+    Field("code", "reason code", "The code of the reason; codes stay the same when sentences change.", NAME),
+    Field("alert", "alert", "What needs attention; empty if nothing does.", TEXT),
+    Field("reason", "reason", "The reason that was given with the command.", TEXT),
+    Field("keep_out", "kept out", "Why the node is kept out of service; empty when it is not.", TEXT),
+    Field("seen", "seen by masters", "How the masters see the node, if that differs from its state.", TEXT),
+    Field("failed", "failure", "Why the MR-cluster failed; empty when it did not.", TEXT),
+    Field("log", "log", "Where the log of a failed job is.", NAME),
+    Field("network", "network", "Whether the host's cable is connected or cut.", NAME),
+    Field("voluntary_moves", "voluntary moves", "Whether nodes may move for the sake of balance.", NAME),
+    # times
+    Field("time", "time", "When it happened, in UTC; in a simulated run since its start.", TIME),
+    Field("since", "since", "Since when it is in this state.", TIME),
+    Field("submitted", "submitted", "When the job was submitted.", TIME),
+    Field("requested", "requested", "When the MR-cluster was requested.", TIME),
+    Field("back", "back", "When the node is tried again.", TIME),
+    Field("waited_since", "waited for since", "Since when an MR-cluster waits for the data on the node.", TIME),
+    Field("wait_s", "wait", "How long it waited: a job in the queue, an MR-cluster for nodes.", DURATION),
+    Field("run_s", "run", "How long the job ran.", DURATION),
+    Field("deploy_s", "deployment", "How long the deployment of the MR-cluster took.", DURATION),
+    Field("load_s", "loading", "How long loading its data took.", DURATION),
+    Field("save_s", "saving", "How long saving its outputs took.", DURATION),
+    Field("took_s", "took", "How long the move took.", TENTHS),
+    Field("at_s", "at", "When, from the start of the run.", TENTHS),
+    Field("due_s", "due", "When the job should be submitted, from the start of the replay.", TENTHS),
+    Field("late_s", "late", "How much later than due the job was submitted.", TENTHS),
+    Field("start_drift_s", "start drift", "How much later than due YARN began the job, its wait included.", TENTHS),
+    Field("submitted_s", "submitted", "When the job was submitted, from the start of the run.", TENTHS),
+    Field("time_limit_us", "time limit", "When the job is stopped.", MICROSECONDS),
+    Field("reference_us", "reference time", "The job's time on a static MR-cluster of minimum size.", MICROSECONDS),
+    Field("slowdown", "slowdown", "The job's response time divided by its reference time.", RATIO),
+    # nodes and shares of an MR-cluster
+    Field("nodes", "nodes", "How many nodes the MR-cluster holds.", COUNT),
+    Field("target", "target", "How many nodes it should hold, by the latest tick.", COUNT),
+    Field("core", "core", "Its core nodes in service.", COUNT),
+    Field("transient_core", "tr-core", "Its transient-core nodes in service.", SOME),
+    Field("transient", "transient", "Its transient nodes in service.", SOME),
+    Field("joining", "joining", "Nodes that are joining it.", SOME),
+    Field("leaving", "leaving", "Nodes that are leaving it.", SOME),
+    Field("lost", "lost", "Its nodes that do not answer.", SOME),
+    Field("min_nodes", "min nodes", "Its core nodes: it never has fewer nodes.", COUNT),
+    Field("max_nodes", "max nodes", "The most nodes it may get.", COUNT),
+    Field("most_nodes", "most nodes", "The most nodes it held at any time.", COUNT),
+    Field("share", "share", "Its share of the capacity in service.", SHARE),
+    Field("weight", "weight", "The share that it should have, by the policy.", SHARE),
+    Field("mean_share", "mean share", "Its mean share over the period before the tick (c).", SHARE),
+    Field("y", "y", "What the policy measured for it.", FIGURE),
+    Field("discrimination", "D", "Its discrimination, (c - w) T: below 0 it had less than its weight.", SIGNED),
+    Field("pinned", "pinned", "Whether its target is its minimum, whatever the weights say.", YES),
+    Field("unreadable", "unreadable", "Whether its masters gave no measurements.", YES),
+    Field("growth", "grows by", "The role of the nodes by which it grows.", NAME),
+    Field("replication", "replication", "HDFS's replication.", COUNT),
+    Field("hadoop", "Hadoop", "The Hadoop version, or the folder of the release.", NAME),
+    Field("deploy", "deployed", "When it is deployed: at once, or with its first job.", NAME),
+    Field("details", "details", "The whole request.", KEYED),
+    # its jobs and tasks
+    Field("jobs", "jobs", "How many jobs.", COUNT),
+    Field("jobs_waiting", "waiting", "Applications that wait in YARN.", COUNT),
+    Field("jobs_running", "running", "Applications that run in YARN.", COUNT),
+    Field("jobs_queued", "queued", "Jobs that wait in Fawkes's queue.", COUNT),
+    Field("jobs_started", "started", "Jobs that Fawkes has handed to YARN.", COUNT),
+    Field("tasks_waiting", "tasks waiting", "Tasks that wait in YARN.", COUNT),
+    Field("tasks_running", "tasks running", "Tasks that run in YARN.", COUNT),
+    Field("failed_jobs", "failed", "Jobs that did not succeed.", FIGURE),
+    Field("attempt", "attempt", "The number of the job's latest attempt.", COUNT),
+    Field("tried", "attempts", "How many attempts were made at once.", COUNT),
+    Field("retries", "retries", "How often a job is tried again after a failure.", COUNT),
+    Field("kind", "kind", "The kind of the event, job or measurement.", NAME),
+    # a node
+    Field("master", "masters", "Whether the masters of the MR-cluster run on the node.", HERE),
+    Field("capacity", "capacity", "Its capacity, where an ordinary node has 1.", FIGURE),
+    Field("generation", "generation", "How often it has been given to an MR-cluster.", COUNT),
+    Field("tick", "tick", "The number of the tick that moved it last.", COUNT),
+    Field("count", "count", "How many there are of this row.", COUNT),
+    Field("compute", "NodeManager", "How the ResourceManager sees its NodeManager.", NAME),
+    Field("stored", "DataNode", "How the NameNode sees its DataNode.", NAME),
+    Field("at_risk", "at risk", "Files with too few replicas on other nodes (the first ones).", NAMES),
+    Field("at_risk_files", "files at risk", "How many files have too few replicas on other nodes.", COUNT),
+    Field("missing", "missing", "Files with blocks on no live node (the first ones).", NAMES),
+    Field("missing_files", "files missing", "How many files have blocks on no live node.", COUNT),
+    # steps of the ledger
+    Field("step", "step", "The number of the step in the ledger.", COUNT),
+    Field("what", "what happened", "What happened, in words.", TEXT),
+    Field("decided", "what was decided", "What was decided, a sentence for each reason.", LINES),
+    Field("story", "what happened, and what was decided", "What happened and what was decided.", TEXT),
+    Field("reasons", "reasons", "The reasons of the decision, with codes and facts.", NAMES),
+    Field("effects", "effects", "What the decision asked the world to do.", NAMES),
+    Field("event", "event", "The whole event.", KEYED),
+    Field("text", "text", "A line of the explanation.", TEXT),
+    Field("facts", "facts", "The facts behind a line of the explanation.", KEYED),
+    Field("decided_by", "decided by", "The version of Fawkes that decided the step.", NAME),
+    Field("differs", "differs", "The parts of the decision that differ.", NAMES),
+    Field("stored_decision", "stored decision", "The decision in the ledger.", KEYED),
+    Field("new_decision", "new decision", "The decision of this version.", KEYED),
+    Field("ledger", "ledger", "The file of the ledger.", NAME),
+    Field("steps", "steps", "How many steps.", COUNT),
+    Field("pool_id", "pool id", "The id of the ledger.", NAME),
+    Field("sound", "sound", "Whether every check of the ledger passed.", YES),
+    # data
+    Field("path", "folder", "The folder in HDFS.", NAME),
+    Field("bytes", "size", "The size; none when it is not known.", SIZE),
+    Field("files", "files", "How many files.", COUNT),
+    Field("save_to", "saved to", "Where the folder is saved; empty when nobody declared it.", NAME),
+    Field("saved", "saved", "Whether the folder is saved already.", YES),
+    Field("fate", "what happens", "What a release does with the folder.", TEXT),
+    # policies, files, releases
+    Field("summary", "what it measures", "The first line of the policy's own text.", TEXT),
+    Field("origin", "comes from", "The site's own folder, or Fawkes.", NAME),
+    Field("file", "file", "The path of the file.", NAME),
+    Field("written", "written", "Whether the file was written; not in a dry run.", YES),
+    Field("hides", "hides", "Files of the same name that it hides.", NAMES),
+    Field("folder", "folder", "The folder on this machine.", NAME),
+    Field("version", "version", "The Hadoop or Pig release.", NAME),
+    Field("made", "new", "Whether the release was fetched now.", YES),
+    Field("fault", "fault", "What is wrong with the file.", TEXT),
+    Field("jars", "jars", "How many jars the release has.", COUNT),
+    Field("java_range", "Java", "The versions of Java that the release runs on.", NAME),
+    Field("wrong_files", "wrong files", "How many of its files differ from the manifest.", COUNT),
+    # runs of a simulation
+    Field("settings", "settings", "The settings that differ from the scenario's.", NAME),
+    Field("replays", "replays", "How many perturbed replays were run.", COUNT),
+    Field("rank", "rank", "The place by mean slowdown; 1 is the best.", COUNT),
+    Field("slowdown_mean", "slowdown", "The mean slowdown of its jobs; of several replays the median of means.", RATIO),
+    Field("slowdown_mean_low", "5 %", "The 5 % quantile of the mean slowdown over the replays.", RATIO),
+    Field("slowdown_mean_high", "95 %", "The 95 % quantile of the mean slowdown over the replays.", RATIO),
+    Field("slowdown_median", "median", "The median slowdown of its jobs.", RATIO),
+    Field("slowdown_least", "least", "The least of the MR-clusters' mean slowdowns.", RATIO),
+    Field("slowdown_middle", "middle", "The median of the MR-clusters' mean slowdowns.", RATIO),
+    Field("slowdown_most", "most", "The largest of the MR-clusters' mean slowdowns.", RATIO),
+    Field("response_mean_s", "response", "The mean time from submission to the end of a job.", WHOLE_SECONDS),
+    Field("response_median_s", "median resp.", "The median time from submission to the end of a job.", WHOLE_SECONDS),
+    Field("node_s", "node time", "Nodes held, times seconds.", WHOLE_SECONDS),
+    Field("finished_s", "finished", "The end of the last job, from the start of the run.", WHOLE_SECONDS),
+    Field("makespan_s", "makespan", "From the start of the run to the end of the last job.", WHOLE_SECONDS),
+    Field("makespan_s_low", "makesp. 5 %", "The 5 % quantile of the makespan over the replays.", WHOLE_SECONDS),
+    Field("makespan_s_high", "makesp. 95 %", "The 95 % quantile of the makespan over the replays.", WHOLE_SECONDS),
+    Field("reconfigurations", "moves", "Ticks at which balancing moved nodes.", FIGURE),
+    Field("change", "change", "The change of the mean slowdown against the baseline, paired by replay.", CHANGE),
+    Field("p", "p", "The p of Wilcoxon's signed-rank test of that change, two-sided.", FIGURE),
+    # recorded beside simulated
+    Field("recorded_at_s", "recorded at", "When, in the recorded run.", WHOLE_SECONDS),
+    Field("recorded_nodes", "nodes", "How many nodes, in the recorded run.", COUNT),
+    Field("simulated_at_s", "simulated at", "When, in the simulated run.", WHOLE_SECONDS),
+    Field("simulated_nodes", "nodes (sim.)", "How many nodes, in the simulated run.", COUNT),
+    Field("recorded_s", "recorded", "How long it took in the recorded run.", TENTHS),
+    Field("simulated_s", "simulated", "How long it took in the simulated run.", TENTHS),
+    Field("error", "difference", "Simulated divided by recorded, minus 1.", CHANGE),
+    Field("record", "record", "The folder of the record.", NAME),
+    Field("problem", "problem", "Why jobs of the span are incomplete in the record.", NAME),
+    Field("first", "first", "The first of them.", NAME),
+    # calibration
+    Field("constant", "constant", "The constant of the simulator.", NAME),
+    Field("value", "value", "Its value: the median of the observations.", FIGURE),
+    Field("low", "5 %", "The 5 % quantile of the observations.", FIGURE),
+    Field("high", "95 %", "The 95 % quantile of the observations.", FIGURE),
+    Field("n", "n", "How many observations.", COUNT),
+    Field("method", "method", "How the constant was fitted.", NAME),
+    Field("median", "median", "The median of the absolute errors.", SHARE),
+    Field("q90", "90 %", "The 90 % quantile of the absolute errors.", SHARE),
+    # workloads
+    Field("quantity", "quantity", "What is measured of the jobs.", NAME),
+    Field("p5", "5 %", "The 5 % quantile over the jobs.", FIGURE),
+    Field("p50", "median", "The median over the jobs.", FIGURE),
+    Field("p95", "95 %", "The 95 % quantile over the jobs.", FIGURE),
+    Field("max", "most", "The largest value.", FIGURE),
+    Field("mean", "mean", "The mean over the jobs.", FIGURE),
+    Field("total", "sum", "The sum over the jobs.", FIGURE),
+    Field("format", "format", "The format of the file.", NAME),
+    Field("span_s", "span", "From the first submission to the last.", DURATION),
+    Field("skipped", "skipped", "How many lines of the input were skipped.", COUNT),
+    Field("not_written", "not written", "What the format cannot hold.", NAMES),
+    Field("maker", "maker", "The name for `fawkes workload make`.", NAME),
+    Field("makes", "makes", "What it makes.", TEXT),
+    Field("keys", "--set", "The keys that --set takes.", KEYED),
+    # replays and the demo
+    Field("part", "part", "Before the jobs, or the jobs.", NAME),
+    Field("action", "action", "The action: request or submit.", NAME),
+    Field("name", "name", "The MR-cluster that is requested, or the job.", NAME),
+    Field("behind", "after", "The jobs that must end before.", NAME),
+    Field("does", "does", "What the job does.", TEXT),
+    Field("point", "point", "The point of the story.", NAME),
+    Field("how", "how we know", "What in the ledger shows it.", TEXT),
+    # the check of nodes
+    Field("result", "result", "Whether the node is ready for use.", NAME),
+    Field("ssh", "SSH", "Whether it is reached over SSH.", NAME),
+    Field("key", "key", "Whether its host key is known.", NAME),
+    Field("names", "names", "Whether nodes resolve each other's names alike.", NAME),
+    Field("java", "Java", "Whether it has a Java that Hadoop runs on.", NAME),
+    Field("clock", "clock", "Whether its clock agrees with the controller's.", NAME),
+    Field("disk", "disk", "Whether its disk has room.", NAME),
+    Field("memory", "memory", "Whether it has the memory that the inventory says.", NAME),
+    Field("ports", "ports", "Whether Hadoop's ports are free.", NAME),
+    Field("left", "left", "Whether another pool left something behind.", NAME),
+    Field("tools", "tools", "Whether it has the tools that Fawkes needs.", NAME),
+    Field("shell", "shell", "Whether its login shell starts fast and says nothing.", NAME),
+    Field("logout", "logout", "Whether processes survive the logout.", NAME),
+    Field("java_home", "JAVA_HOME", "The folder of its Java.", NAME),
+    Field("java_version", "Java version", "The version of its Java.", COUNT),
+    Field("clock_us", "clock (us)", "How far its clock is ahead of the controller's.", COUNT),
+    Field("free_bytes", "free bytes", "The free space of its disk.", COUNT),
+    Field("shell_us", "shell (us)", "How long its login shell takes to start.", COUNT),
+    Field("problems", "problems", "What is wrong, with hints.", PROBLEMS),
+)
+
+#: keys that put others together for people: rows of JSON and CSV have the others
+COMBINED: Final = frozenset({"brief", "story"})
+
+#: what rows have, by key
+FIELDS: Final[Mapping[str, Field]] = {field.key: field for field in _ALL}
+
+_CHECKED = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
+
+#: the table of each verb, and of its options where they have one of their own
+TABLES: Final[Mapping[str, Table]] = {
+    "status": Table(
+        ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
+        ("core", "transient_core", "transient", "joining", "leaving", "lost", "since", "why"),
+        drop=("jobs_running", "jobs_waiting", "share", "weight"),
+    ),
+    "nodes": Table(
+        ("node", "cluster", "role", "state", "brief"),
+        ("master", "since", "back", "waited_since", "why", "keep_out", "alert", "seen"),
+        cut=True,
+    ),
+    "nodes --fold": Table(
+        ("node_set", "count", "cluster", "role", "state", "code"), ("master", "since", "keep_out", "alert")
+    ),
+    "jobs": Table(
+        ("job", "cluster", "state", "wait_s", "run_s", "slowdown", "why"),
+        ("attempt", "submitted", "application", "log"),
+        drop=("slowdown", "wait_s", "run_s"),
+    ),
+    "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
+    "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
+    "explain": Table(
+        ("cluster", "y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes"),
+        ("pinned", "unreadable"),
+        drop=("min_nodes",),
+    ),
+    "explain, lines": Table(("step", "time", "text"), ("code",)),
+    "verify": Table(("step", "time", "kind", "decided_by", "differs")),
+    "policies": Table(("policy", "origin", "summary"), ("file",)),
+    "init": Table(("file", "written")),
+    "request --dry-run": Table(
+        ("cluster", "min_nodes", "max_nodes", "growth", "replication", "hadoop", "deploy"), drop=("replication",)
+    ),
+    "request": Table(("cluster", "state", "nodes")),
+    "release": Table(("cluster", "state", "nodes")),
+    "release --dry-run": Table(("cluster", "path", "bytes", "fate"), ("files", "owner", "save_to")),
+    "submit": Table(
+        ("job", "cluster", "state", "wait_s", "run_s", "why"), ("attempt", "log"), drop=("cluster", "wait_s", "run_s")
+    ),
+    "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us")),
+    "cancel": Table(("job", "cluster", "state"), ("attempt",)),
+    "drain": Table(("node", "state", "cluster", "role", "keep_out")),
+    "retry": Table(("subject", "tried")),
+    "retry --dry-run": Table(("subject", "state", "alert")),
+    "pause": Table(("voluntary_moves", "reason")),
+    "check": Table(("node", "result", *_CHECKED), ("address", "java_home", "java_version", "clock_us", "free_bytes",
+                                                   "shell_us", "problems")),
+    "lab status": Table(("host", "address", "state", "network")),
+    "dist get": Table(("version", "made", "folder")),
+    "dist list": Table(("version", "jars", "bytes", "java_range", "wrong_files", "folder"), drop=("folder",)),
+    "dist check": Table(("version", "file", "fault")),
+    "simulate": Table(
+        ("cluster", "jobs", "failed_jobs", "slowdown_mean", "slowdown_median", "response_mean_s", "most_nodes",
+         "finished_s"),
+        ("response_median_s", "node_s"),
+    ),
+    "simulate --beside, decisions": Table(
+        ("from_cluster", "to_cluster", "role", "recorded_at_s", "recorded_nodes", "simulated_at_s", "simulated_nodes")
+    ),
+    "simulate --beside, jobs": Table(("job", "cluster", "recorded_s", "simulated_s", "error")),
+    "compare": Table(
+        ("policy", "settings", "slowdown_mean", "makespan_s", "reconfigurations", "failed_jobs", "change", "p"),
+        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_least", "slowdown_middle", "slowdown_most"),
+        drop=("failed_jobs", "reconfigurations"),
+    ),
+    "whatif": Table(
+        ("rank", "policy", "settings", "slowdown_mean", "makespan_s", "reconfigurations", "change", "p"),
+        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_median", "makespan_s_low", "makespan_s_high",
+         "failed_jobs"),
+        drop=("reconfigurations",),
+    ),
+    "record": Table(("problem", "count", "first", "why")),
+    "workload": Table(("file", "format", "jobs", "span_s", "skipped", "not_written")),
+    "workload show": Table(("quantity", "jobs", "p5", "p50", "p95", "max", "mean", "total"), drop=("mean", "p5")),
+    "workload plot": Table(("file",)),
+    "workload make": Table(("maker", "makes", "keys")),
+    "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
+    "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
+    "calibrate, errors": Table(("kind", "n", "median", "q90")),
+    "replay": Table(
+        ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")
+    ),
+    "replay --dry-run": Table(("action", "name", "cluster", "at_s", "does"), ("part", "behind"), drop=("cluster",)),
+    "demo, points": Table(("point", "at_s", "what", "how")),
+    "demo, jobs": Table(("job", "cluster", "state", "wait_s", "run_s", "slowdown"), ("attempt", "submitted_s")),
+    "demo, moves": Table(("at_s", "node_set", "from_cluster", "to_cluster", "role", "why"), ("took_s",)),
+}  # fmt: skip

@@ -1,0 +1,85 @@
+"""Sentences about nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fawkes.core.model import Facts, Role
+from fawkes.core.sight import Stored
+from fawkes.report.facts import Template, because, literal, thing
+
+
+def _core_leaves(facts: Facts) -> str:
+    if facts["why"]:
+        return "{node} leave{s} {cluster}, which has enough core nodes without it: {why}"
+    return "{node} leave{s} {cluster}: the core nodes that it was to replace stay"
+
+
+def _drained(facts: Facts) -> str:
+    blocks = "; its blocks are copied next" if facts.get("role") in (Role.TRANSIENT_CORE, Role.CORE) else ""
+    return "No task of {cluster} runs on {node} any more" + blocks
+
+
+def _node_lost(facts: Facts) -> str:
+    if facts["role"] == Role.TRANSIENT:
+        then = "it stays out of use until it has been wiped"
+    elif facts.get("leaving"):
+        then = "it was leaving with data, and {cluster} waits until that data is proven to be elsewhere"
+    else:
+        then = "{cluster} waits for it, because it may hold data"
+    return f"{{node}} of {{cluster}} stopped answering ({{error}}): {then}"
+
+
+def _held_blocks(facts: Facts) -> str:
+    if facts.get("before_wipe"):
+        return "{node} is not wiped: a last check did not show that its blocks are elsewhere ({error})"
+    if facts.get("lost"):
+        return "{cluster} waits for {node}, which may hold data ({error})"
+    return "{node} keeps its DataNode: its blocks are not known to be safe elsewhere ({error})"
+
+
+def _evacuated(facts: Facts) -> str:
+    """What was proven, and what was not asked for because it was missing before."""
+    gone = facts.get("seen") in (Stored.DEAD, Stored.ABSENT)
+    text = "The blocks of {node} are safe on other nodes of {cluster}" + (", although its DataNode is dead" * gone)
+    before = facts.get("missing_before")
+    files = "1 file" if before == 1 else "{missing_before} files"
+    return text + (f"; blocks of {files} had been missing before it began to leave" if before else "")
+
+
+def _asked_again(facts: Facts) -> str:
+    return f"Still waiting for {literal(thing(str(facts['effect'])))} (attempt {{tries}})"
+
+
+def _late_answer(facts: Facts) -> str:
+    about = literal(thing(str(facts["effect"]))) if "effect" in facts else "{node}" if "node" in facts else "job {job}"
+    return f"A late answer about {about} is ignored: the situation has changed since"
+
+
+NODES: Mapping[str, Template] = {
+    "new": "New in the inventory",
+    "serves": "{node} serve{s} {cluster} as {role}",
+    "leaves-for-operator": "{node} leave{s} {cluster} because an operator takes it out of service: {reason}",
+    "takes-over": "{node} join{s} {cluster} as {role}, to replace {instead_of}",
+    "core-waits": "{node} {alert}",
+    "core-leaves": _core_leaves,
+    "out-of-service": because("{node} is out of service", "why"),
+    "back-in-service": because("{node} is back in service", "why"),
+    "drained": _drained,
+    "drain-overdue": "The tasks on {node} did not end in time: they are killed and run again elsewhere",
+    "evacuated": _evacuated,
+    "held-blocks": _held_blocks,
+    "freed": "{node} is wiped, verified and free",
+    "node-lost": _node_lost,
+    "leaves-while-lost": "{node} leaves {cluster} although it does not answer: it is wiped once its data is proven to "
+    "be elsewhere or is discarded",
+    "leaves-again": "{node} answers again and continues to leave {cluster}",
+    "data-given-up": "The data on {node} is discarded: {node} is wiped without a proof that its blocks are elsewhere",
+    "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
+    "replaces": "{node} takes the place of {other} in the deployment of {cluster}",
+    "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
+    "quarantine": "{node} did not come up for {cluster} ({error}): it is quarantined until {until_us}",
+    "not-clean": "{node} could not be wiped (attempt {tries}: {error}); it stays out of use until it has been",
+    "asked-again": _asked_again,
+    "late-answer": _late_answer,
+}
