@@ -7,7 +7,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-fast check bench drills shows release format ready clean
 
-demo: ready
+demo:
+	@sh scripts/ready $(VENV) usable
 	@$(BIN)/fawkes demo
 
 test: ready
@@ -53,12 +54,18 @@ format: $(VENV)/ready
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# Java, Maven and what the lab needs; says what is missing, or installs it where that is allowed.
-ready: $(VENV)/ready
-	@sh scripts/machine
+# Java, Maven and what the lab needs (reported, or installed where that is allowed), Python's packages, Hadoop's jars.
+ready:
+	@sh scripts/ready $(VENV) ready
 
+# Fawkes with all development tools.
 $(VENV)/ready: pyproject.toml scripts/venv
-	@sh scripts/venv $(VENV)
+	@sh scripts/venv $(VENV) dev
+	@touch $@ $(VENV)/usable
+
+# Fawkes with what the demo needs, which takes less time; nothing to do where `ready` is up to date.
+$(VENV)/usable: pyproject.toml scripts/venv
+	@[ $(VENV)/ready -nt pyproject.toml ] || sh scripts/venv $(VENV) lab,offline
 	@touch $@
 
 clean:

@@ -77,7 +77,7 @@ class Exit(IntEnum):
 
 _REFUSED_ALONE = (
     "Nothing was changed there. Show the lease with `fab -H {node} --search-root playbooks --collection lease show`; "
-    'docs/operations.md, "A node that is refused", says how to repair it'
+    'The page `operations`, "A node that is refused", says how to repair it'
 )
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
@@ -109,7 +109,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.FENCED: (
         ElsewhereError,
         "another controller has taken over the node",
-        "Only one may run; docs/operations.md says what to do when the state folder of the other is lost",
+        "Only one may run; the page `operations` says what to do when the state folder of the other is lost",
     ),
     Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
     Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),

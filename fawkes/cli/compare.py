@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from fawkes.offline.work import Runner
 
 ALL = "all"
+#: of a picture
+_MOST_PANELS = 12
 
 
 @click.command()
@@ -93,6 +96,9 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _tell(rows, baseline, folder.folder, output)
+    picture = draw_divisions(grid, rows, folder.folder)
+    if picture is not None:
+        note(f"picture of the nodes under each policy: {picture}")
 
 
 def chosen(catalog: Catalog, names: str) -> list[Found]:
@@ -159,7 +165,7 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     write_frame(folder / "table", pd.DataFrame(table))
     drawn = [row for row in table if row["slowdown_mean"] is not None]
     if drawn:
-        names = [" ".join(filter(None, (row["policy"], row["settings"]))) for row in drawn]
+        names = [name_of(row) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
     show(table, TABLES["compare"], output)
@@ -173,3 +179,33 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
                 "Give --replays 6 or more"
             )
     note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """A policy with its settings, if it has any."""
+    return f"{row['policy']} {row['settings']}".strip()
+
+
+def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
+    """Write the picture of each policy's first replay, as PNG and PDF; the path of the PNG.
+
+    None, and no picture, when no row has the nodes. A picture has at most so many panels as fit a page.
+    """
+    from fawkes.offline.folder import write_picture
+    from fawkes.report.panels import Division, divisions
+
+    drawn = [
+        Division(f"{name_of(row)}{_slowdown(row['slowdown_mean'])}", dict(row["nodes"]))
+        for row in rows
+        if "nodes" in row
+    ]
+    if not drawn:
+        return None
+    pool = len(next(iter(grid.scenarios.values())).nodes)
+    write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))
+    return folder / "nodes-over-time.png"
+
+
+def _slowdown(value: float | None) -> str:
+    """For the title of a panel; nothing where no job has a reference time."""
+    return "" if value is None else f": mean slowdown {value:.2f}"

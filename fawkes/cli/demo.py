@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fawkes.config.workloads import Workload, WorkloadTable
     from fawkes.demo.ending import Outcome
     from fawkes.lab import LabSpec
+    from fawkes.workload.play import Until
 
 WORKLOAD = "wkld-a-small"
 FOLDER = "demo-site"
@@ -132,7 +133,7 @@ def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -
 
     So what happened until then can still be told.
     """
-    from fawkes.demo.stage import controller_of, lab_of, take_down
+    from fawkes.demo.stage import controller_of, lab_of, take_down, wait_for_story
     from fawkes.demo.view import watched
     from fawkes.workload.play import play
 
@@ -144,7 +145,11 @@ def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -
             client = stack.enter_context(controller_of(lab, site, keep=keep))
         try:
             with phases("workload"), watched(site.state_dir):
-                played = play(workload, client, say=note, limit_us=_LIMIT_US)
+                # A story is over with its last point: nobody waits until the last MR-cluster has been idle for long.
+                until: Until = "ended" if workload.points else "gone"
+                played = play(workload, client, say=note, until=until, limit_us=_LIMIT_US)
+                if workload.points:
+                    wait_for_story(site, client)
             note(played.in_words())
             if not keep:
                 with phases("down"):

@@ -1,4 +1,4 @@
-"""`fawkes request`: ask for MR-clusters."""
+"""`fawkes request`: request MR-clusters."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ RUNNING = "running"
 
 @click.command()
 @click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True, shell_complete=completion.cluster_files)
-@click.option("--wait", is_flag=True, help="Return only when the MR-clusters run.")
+@click.option("--wait", is_flag=True, help="Return only when the MR-clusters are running.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
-@click.option("--dry-run", is_flag=True, help="Check the files and show what would be asked for.")
+@click.option("--fetch/--no-fetch", default=True, help="Fetch a Hadoop release that is missing.  [default: fetch]")
+@click.option("--dry-run", is_flag=True, help="Check the files and show what would be requested.")
 @output_option
 @click.pass_obj
-def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
-    """Ask for an MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
+def request(
+    site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None, fetch: bool, dry_run: bool, output: str
+) -> None:
+    """Request an MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
 
-    It waits in the queue until its minimum of nodes fits, and then gets it, if need be from MR-clusters that have more
-    than theirs. Everything in the files is checked before anything is sent.
+    The MR-cluster waits in the queue until its minimum of nodes is free. MR-clusters that hold more than their own
+    minimum give up nodes for it. All files are checked before anything is sent.
     """
     from fawkes.cli.acting import for_each, tell, wait_for_clusters
     from fawkes.cli.client import Client
+    from fawkes.cli.releases import provide_releases
     from fawkes.cli.show import show
     from fawkes.core.record import to_plain
 
@@ -43,11 +47,12 @@ def request(site: Site, files: tuple[str, ...], wait: bool, limit_us: int | None
         show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
         return
     client = Client(site)
+    provide_releases(client, specs.values(), fetch=fetch)
 
     def act(name: str) -> None:
         spec = specs[name]
         client.post("request", {"spec": to_plain(spec)})
-        tell(f"{name} is asked for: {spec.min_nodes} core nodes.{_next(spec, wait)}", output)
+        tell(f"{name} is requested: {spec.min_nodes} core nodes.{_next(spec, wait)}", output)
 
     for_each("requested", list(specs), act)
     if wait:

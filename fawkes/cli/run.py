@@ -9,7 +9,11 @@ from fawkes.config.site import Site
 
 
 @click.command()
-@click.option("--shadow", is_flag=True, help="Watch and decide, but do nothing: see what would be moved, and why.")
+@click.option(
+    "--shadow",
+    is_flag=True,
+    help="Shadow mode: measure and decide about the MR-clusters that are running, but change nothing.",
+)
 @click.option("--preset", help="Preset of settings instead of the one in fawkes.toml.")
 @click.option(
     "--policy",
@@ -21,8 +25,11 @@ from fawkes.config.site import Site
 def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbose: int) -> None:
     """Control the pool: deploy MR-clusters, run their jobs, keep them balanced.
 
-    Stays in the foreground. Stopping it (Ctrl-C, or `fawkes down --keep`) leaves MR-clusters and jobs as they are;
-    started again, it takes them up.
+    Stays in the foreground. When the controller stops (Ctrl-C, or `fawkes down --keep`), MR-clusters and jobs go on.
+    When it starts again, it recovers them.
+
+    In shadow mode (--shadow) the controller decides as usual and writes what it would do into the ledger, where
+    `fawkes explain` shows it. It refuses `fawkes request` and all other commands that change something.
     """
     import logging
 
@@ -32,5 +39,36 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("paramiko", "apscheduler", "urllib3", "hdfs"):
         logging.getLogger(noisy).setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
+    if shadow:
+        tell_shadow(site)
     ready = plan(site, shadow=shadow, preset=preset, policy=policy)
     Controller(ready, lambda line: click.echo(line, err=True)).run()
+
+
+def tell_shadow(site: Site) -> None:
+    """Say on stderr what shadow mode is, and what to do on a site where it has nothing to watch."""
+    from fawkes.cli.show import note
+
+    note(
+        "shadow mode: this controller measures and decides, and changes nothing. It refuses `fawkes request` and "
+        "all other commands that change something. `fawkes explain` shows what it would do"
+    )
+    if not _has_clusters(site):
+        note(
+            "this site has no MR-cluster yet, so there is nothing to watch: stop with Ctrl-C, start `fawkes run` "
+            "without --shadow, then `fawkes request NAME`"
+        )
+
+
+def _has_clusters(site: Site) -> bool:
+    """Whether the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
+    from contextlib import closing
+
+    from fawkes.core.model import ClusterLife
+    from fawkes.report.history import clusters
+    from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
+
+    if not (site.state_dir / LEDGER_FILE).exists():
+        return False
+    with closing(LedgerReader(site.state_dir)) as ledger:
+        return any(state.life is not ClusterLife.GONE for state in clusters(ledger))

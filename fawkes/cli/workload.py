@@ -26,7 +26,7 @@ _MOST_NAMES = 8
 def workload() -> None:
     """Show, convert and change workloads: Fawkes's own tables, SWIM, Rumen, SLS, SYNTH, SWF, Hadoop's history.
 
-    The format of a file is detected from its content; docs/workloads.md describes all formats.
+    The format of a file is detected from its content; the page `workloads` describes all formats.
     """
 
 

@@ -16,9 +16,14 @@ from typing import Any
 from fawkes import lab as labs
 from fawkes.cli.client import Client, NoControllerError
 from fawkes.config.site import Site
+from fawkes.core.model import ClusterLife
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
 from fawkes.lab import Lab, LabSpec
+from fawkes.report.history import clusters
+from fawkes.store.sqlite import LedgerReader
+from fawkes.units import SECOND_US
 from fawkes.workload.play import Say
+from fawkes.workload.story import points
 
 MARK = ".fawkes-demo"
 CONTROLLER_LOG = "controller.log"
@@ -26,6 +31,7 @@ CONTROLLER_LOG = "controller.log"
 _FAWKES = (sys.executable, "-m", "fawkes")
 _READY_S = 60.0
 _STOP_S = 10.0
+_STORY_US = 60 * SECOND_US
 _LOOK_S = 0.05
 _LAST_LINES = 5
 
@@ -138,10 +144,24 @@ def _stop(process: subprocess.Popen[Any]) -> None:
         process.wait()
 
 
+def wait_for_story(site: Site, client: Client, *, limit_us: int = _STORY_US) -> None:
+    """Return as soon as the ledger has all points of the story, or every MR-cluster is gone.
+
+    DeadlineError after ``limit_us``; its default is longer than an idle MR-cluster stays in the demo.
+    """
+
+    def over() -> bool | None:
+        with contextlib.closing(LedgerReader(site.state_dir)) as ledger:
+            happened = all(point.happened for point in points(ledger.entries()))
+            return True if happened or all(one.life is ClusterLife.GONE for one in clusters(ledger)) else None
+
+    client.wait(over, "the last point of the story", limit_us=limit_us)
+
+
 def take_down(site: Site) -> float:
     """`fawkes down`: every node wiped, the controller stopped; the seconds it took. FawkesError when it fails."""
     began = time.monotonic()
-    command = [*_FAWKES, "--site", str(site.root), "down", "--yes", "--timeout", "60s"]
+    command = [*_FAWKES, "--site", str(site.root), "down", "--yes", "--timeout", "120s"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise FawkesError(f"`fawkes down` ended with {done.returncode}: {done.stderr.strip()}", where=str(site.root))

@@ -19,7 +19,7 @@ from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.effects import Reply, Survey
-from fawkes.core.events import PolicyText, Started
+from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
@@ -43,6 +43,7 @@ from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.post import Mailbox
+from fawkes.live.releases import refuse_without_release, releases
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -101,7 +102,7 @@ def read_policy(found: Found, settings: Settings, *, probe_cpu_s: float = PROBE_
         process.kill()
     if answer:
         raise ConfigError(
-            f"the policy {answer}", file=text.origin, hint="See docs/policies.md for what a policy answers"
+            f"the policy {answer}", file=text.origin, hint="The page `policies` says what a policy must answer"
         )
     return text
 
@@ -231,10 +232,23 @@ class Controller:
     def _control(self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages) -> ControlServer:
         folder = self._plan.site.state_dir
         data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
+
+        acts = not self._plan.shadow
+
+        def post(event: Event) -> None:
+            if acts:
+                refuse_without_release(event)
+            world.mailbox.post(event)
+
         return ControlServer(
             folder,
-            world.mailbox.post,
-            {**answers(state, lambda: LedgerReader(folder)), **data.queries(), "ledger": lambda _: world.ledger_row()},
+            post,
+            {
+                **answers(state, lambda: LedgerReader(folder)),
+                **data.queries(),
+                "ledger": lambda _: world.ledger_row(),
+                "releases": lambda _: releases(acts=acts),
+            },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
         )

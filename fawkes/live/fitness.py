@@ -293,7 +293,7 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
         yield Problem(
             "left",
             f"the file {seen.node.work_dir}/lease is not a valid lease: {lease['damage']}",
-            'docs/operations.md, "A node that is refused", says how to repair it',
+            'The page `operations`, "A node that is refused", says how to repair it',
         )
     elif owner != pool:
         yield Problem(

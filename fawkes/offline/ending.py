@@ -73,7 +73,7 @@ def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> 
                 f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
                 f"{show_duration(at_us)} after the start ({failed})",
                 file=policy.origin,
-                hint="A policy answers a finite number of at least 0, MINIMUM or None: see docs/policies.md",
+                hint="A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`",
             )
 
 

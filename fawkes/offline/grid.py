@@ -16,9 +16,12 @@ from fawkes.offline.outcome import outcome_of
 from fawkes.offline.plan import shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
 from fawkes.offline.work import Row
+from fawkes.report.steps import held, totals
 
 GRID_FILE = "grid.json"
 ROWS = "rows"
+#: the replay whose rows say how many nodes each MR-cluster held over time, for a picture
+DRAWN = 1
 
 _PLAIN = (UserError, DeadlineError, RefusedError, BrokenError)
 
@@ -72,7 +75,11 @@ def _digest(*values: object) -> str:
 
 
 def run_cell(grid: Grid, cell: Cell) -> Row:
-    """One run as plain values; FawkesError names the run that cannot finish."""
+    """One run as plain values; FawkesError names the run that cannot finish.
+
+    The row of the first replay has ``nodes`` as well: each MR-cluster by its arrival, with its points of
+    `report.steps.totals`.
+    """
     scenario = grid.scenarios[cell.policy, cell.settings]
     try:
         store = simulate(
@@ -82,12 +89,15 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         # Not every kind of error comes through a pipe whole.
         kind = type(error) if type(error) in _PLAIN else FawkesError
         raise kind(error.what, where=f"{grid.name}, {cell}", hint=error.hint) from None
-    return {
+    row: Row = {
         "fawkes": __version__,
         "variant": grid.variant(cell),
         **cell._asdict(),
         **outcome_of(store).plain(),
     }
+    if cell.replay == DRAWN:
+        row["nodes"] = [[name, [list(point) for point in points]] for name, points in totals(held(store)).items()]
+    return row
 
 
 class GridFolder:

@@ -29,7 +29,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A row for each run: policy, settings, replay and figures; of each MR-cluster as CLUSTER_slowdown_mean, ..."""
     flat = []
     for row in rows:
-        plain = {key: value for key, value in row.items() if key not in ("clusters", "variant")}
+        plain = {key: value for key, value in row.items() if key not in ("clusters", "variant", "nodes")}
         for cluster in row["clusters"]:
             plain |= {f"{cluster['cluster']}_{key}": value for key, value in cluster.items() if key != "cluster"}
         flat.append(plain)

@@ -16,7 +16,7 @@ from fawkes.report import history
 from fawkes.store.base import CLUSTER, Reader
 from fawkes.units import show_time
 
-_HINT = "Give another --since or --until; `fawkes jobs --all` shows when there were jobs"
+_HINT = "Give another --since or --until; `fawkes jobs` shows when there were jobs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Pictures of whole runs for a paper: nodes, queues and discrimination over time; mean slowdowns by policy."""
+"""Pictures of whole runs: nodes, queues and discrimination over time; nodes and mean slowdowns by policy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fawkes.report.course import Course, Points
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _QUEUE, _DISCRIMINATION = "#9c3d54", "#5b5b5b"
+#: of MR-clusters that are drawn on top of each other, in the order of their arrival; then from the first one again
+_OF_CLUSTERS = ("#1f4e79", "#2e9e8f", "#e8a33d", "#9c3d54", "#8fb8de", "#5b5b5b")
 _MEANS = (("least", "o", "#1f4e79"), ("median", "s", "#2e9e8f"), ("most", "^", "#e8a33d"))
 
 
@@ -48,6 +51,51 @@ def course_over_time(course: Course, title: str = "") -> Figure:
     if title:
         figure.suptitle(title)
     return figure
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How one run divided the pool: a title, and for each MR-cluster its nodes as points of a step function (s)."""
+
+    title: str
+    nodes: Mapping[str, Points]
+
+
+def divisions(runs: Sequence[Division], pool: int, title: str = "") -> Figure:
+    """A panel for each run, with the nodes of its MR-clusters on top of each other over time; all axes are the same.
+
+    ``pool`` is the number of nodes: a dotted line.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 1.2 + 1.8 * len(runs)), layout="constrained")
+    panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for panel, run in zip(panels, runs, strict=True):
+        _division(panel, run)
+        panel.axhline(pool, color="black", linestyle=":", linewidth=0.9)
+        panel.set_title(run.title, fontsize="medium", loc="left")
+        panel.set_ylabel("nodes")
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylim(0, pool * 1.05)
+    panels[0].set_xlim(0, max((at for run in runs for points in run.nodes.values() for at, _ in points), default=1.0))
+    panels[-1].set_xlabel("time (s)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(labels)), frameon=False)
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def _division(panel: Axes, run: Division) -> None:
+    curves = {name: ([at for at, _ in points], [int(n) for _, n in points]) for name, points in run.nodes.items()}
+    times = sorted({at for moments, _ in curves.values() for at in moments})
+    below = [0] * len(times)
+    for number, (name, curve) in enumerate(curves.items()):
+        top = [base + value_at(curve, at) for base, at in zip(below, times, strict=True)]
+        colour = _OF_CLUSTERS[number % len(_OF_CLUSTERS)]
+        panel.fill_between(times, below, top, step="post", color=colour, label=name, linewidth=0)
+        below = top
 
 
 def _nodes(panel: Axes, course: Course, name: str) -> None:

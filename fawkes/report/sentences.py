@@ -166,7 +166,8 @@ JOBS: Mapping[str, Template] = {
 REFUSALS: Mapping[str, Template] = {
     "cluster-exists": "There is already an MR-cluster {cluster}",
     "no-minimum": "{cluster} needs at least one node, not {minimum}",
-    "minimum-above-pool": "{cluster} needs {minimum} core nodes, but only {able} nodes of the pool may be core nodes",
+    "minimum-above-pool": "{cluster} needs {minimum} core nodes, but only {able} nodes that may be core nodes are in "
+    "service: `fawkes nodes` shows the others, and why they are not",
     "maximum-below-minimum": "{cluster} may have at most {maximum} nodes, but needs at least {minimum}",
     "no-such-cluster": "There is no MR-cluster {cluster}",
     "no-such-subject": "{subject} is neither a node of the pool nor an MR-cluster: `fawkes nodes` and `fawkes status` "
@@ -192,7 +193,8 @@ REFUSALS: Mapping[str, Template] = {
     "master-node": _master_node,
     "not-drained": "{node} is not out of service",
     "not-in-inventory": "{node} is no longer in the inventory: add it there, then restart the controller",
-    "shadow": "The controller runs in shadow mode: it decides but does nothing, so nothing was done",
+    "shadow": "The controller runs in shadow mode: it measures and decides, but changes nothing and takes no requests. "
+    "To act, stop it with `fawkes down --keep` and start `fawkes run` without --shadow",
 }
 
 #: the template of each code

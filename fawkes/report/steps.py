@@ -72,6 +72,25 @@ def held(store: Reader) -> Held:
     return Held(tuple(steps), names, (history.last_us(store) - start_us) / SECOND_US)
 
 
+def totals(curves: Held) -> dict[str, list[tuple[float, int]]]:
+    """The nodes of each MR-cluster, of all roles together: moments (seconds), and the number from each of them on.
+
+    Each begins with 0 nodes at 0 s and ends with the last step of the store.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    sums: dict[str, list[tuple[float, int]]] = {name: [(0.0, 0)] for name in curves.clusters}
+    for step in curves.steps:
+        if not step.cluster:
+            continue
+        points = sums[step.cluster]
+        now = points[-1][1] + step.nodes - counts[step.cluster, step.role]
+        counts[step.cluster, step.role] = step.nodes
+        if points[-1][0] == step.at_s:
+            points.pop()
+        points.append((step.at_s, now))
+    return {name: [*points, (curves.end_s, points[-1][1])] for name, points in sums.items()}
+
+
 def value_at(curve: tuple[list[float], list[int]], at_s: float) -> int:
     """The value of a step function at a moment."""
     return curve[1][max(0, bisect_right(curve[0], at_s) - 1)]

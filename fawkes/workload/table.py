@@ -29,7 +29,7 @@ FIRST_LINE = "# fawkes jobs "
 _SECONDS = re.compile(r"(\d{1,18})(?:\.(\d{1,6}))?")
 _WHOLE = re.compile(r"\d{1,19}")
 _SPLITS_IDS = re.compile(r"[\s%]")
-_HINT = "docs/workloads.md describes the file; `fawkes workload convert` writes it"
+_HINT = "The page `workloads` describes the file; `fawkes workload convert` writes it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class World:
         self.then: dict[str, list[dict[str, Any]]] = {}
         self.log_pieces: list[Any] = []
         self.env: dict[str, Any] = {}
+        self.releases: dict[str, Any] = {"folder": "/var/cache/fawkes/dist", "releases": ["3.5.0"], "acts": True}
         self.asked: list[Mapping[str, str]] = []
         self.server: ControlServer | None = None
 
@@ -64,6 +65,7 @@ class World:
             "nodes": lambda asked: self._seen(self.nodes, asked.get("node")),
             "at-stake": lambda asked: [row for row in self.outputs if asked.get("cluster") in (None, row["cluster"])],
             "env": lambda _: self.env,
+            "releases": lambda _: self.releases,
             "logs": self._logs,
         }
 

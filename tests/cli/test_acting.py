@@ -120,8 +120,49 @@ def test_request_by_name_and_by_file(run: Run, site: Path, world: World) -> None
     assert (first.spec.id, first.spec.min_nodes, first.spec.replication) == ("c-1", 2, 2)
     assert first.spec.details["hadoop_version"]
     assert (second.spec.id, second.spec.deploy_on_first_job) == ("other", True)
-    assert "c-1 is asked for: 2 core nodes. Follow it with `fawkes status --watch`" in result.stdout
+    assert "c-1 is requested: 2 core nodes. Follow it with `fawkes status --watch`" in result.stdout
     assert "with its first job: `fawkes submit other ...`" in result.stdout
+
+
+def test_request_refuses_a_missing_release_with_the_command_to_type(run: Run, world: World) -> None:
+    world.releases["releases"] = []
+    for words in (["request", "c-1", "--no-fetch"], ["request", "c-1"]):
+        # The controller's cache is not that of this command: it cannot be filled from here.
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == (
+            "fawkes: /var/cache/fawkes/dist: the controller has no Hadoop 3.5.0 in its cache, so nothing was done. "
+            "Run `fawkes dist get 3.5.0` as the user that runs the controller, then try again\n"
+        )
+    assert world.events == []
+
+
+def test_request_fetches_a_missing_release_into_the_cache_that_it_shares(
+    run: Run, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    world.releases = {"folder": str(tmp_path / "cache" / "dist"), "releases": [], "acts": True}
+    result = run("request", "c-1")
+    # It goes as far as Maven, which this PATH does not have.
+    assert result.exit_code == 1
+    assert "Hadoop 3.5.0 is not in the cache yet: fetching it" in result.stderr
+    assert "Maven is not installed" in result.stderr
+    assert world.events == []
+
+
+def test_request_fetches_nothing_for_a_controller_in_shadow_mode(run: Run, world: World) -> None:
+    world.releases |= {"releases": [], "acts": False}
+    world.refuse = Reason("shadow", {"asked": "Requested"})
+    result = run("request", "c-1")
+    assert result.exit_code == 6
+    assert "start `fawkes run` without --shadow" in result.stderr
+
+
+def test_request_needs_no_release_of_the_cache_when_the_site_has_one(run: Run, site: Path, world: World) -> None:
+    world.releases["releases"] = []
+    (site / "own.toml").write_text('min_nodes = 2\nreplication = 2\nrelease_dir = "/opt/hadoop"\n')
+    assert run("request", str(site / "own.toml")).exit_code == 0
 
 
 def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World) -> None:

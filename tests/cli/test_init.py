@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from fawkes.cli.init import EXAMPLES, FILES, write_examples
+from fawkes.cli.init import EXAMPLES, FILES, NEXT_STEPS, write_examples
 from fawkes.cli.main import cli
 from fawkes.config.details import ClusterDetails
+from fawkes.config.jobs import load_jobs
 from fawkes.config.presets import STEADY
 from fawkes.config.settings import load_settings
 from fawkes.config.site import Site
+from tests.support.typed import parse
 
 
 def init(*words: str, **env: str) -> Result:
@@ -38,7 +41,7 @@ def test_a_file_that_is_there_is_not_overwritten_and_nothing_else_is_written(nam
     assert done.exit_code == 6
     assert done.stderr == (
         f"fawkes: {tmp_path}: {name} is there already, so nothing was written. "
-        "Name another folder, or take these files away\n"
+        "Name another folder, or move these files away\n"
     )
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
     assert mine.read_text() == "mine"
@@ -101,3 +104,52 @@ def test_the_commented_keys_of_a_cluster_are_valid(tmp_path: Path) -> None:
     spec = Site(tmp_path).cluster("all")
     assert (spec.max_nodes, spec.deploy_on_first_job) == (10, True)
     assert ClusterDetails.of(spec.details).hadoop["mapred-site"] == {"mapreduce.map.memory.mb": "2048"}
+
+
+def test_the_next_steps_are_printed_and_name_only_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = init("site").stdout.splitlines()
+    begin = lines.index("Next:") + 1
+    assert max(map(len, lines[begin:])) <= 80
+    typed = [line.partition("  #")[0].strip() for line in lines[begin:]]
+    assert typed == ["cd site", *(step.command for step in NEXT_STEPS)]
+    for command in typed:
+        words = shlex.split(command)
+        if words[0] == "fawkes":
+            parse(words)
+        for word in words:
+            if word.endswith(".toml"):
+                assert (tmp_path / "site" / word).is_file()
+    assert "Next:" not in init("other", "-o", "json").stdout
+
+
+def test_in_the_current_folder_the_next_steps_begin_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "  cd " not in init().stdout
+
+
+def test_the_next_steps_are_taken_as_far_as_they_go_without_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    init()
+    for step in NEXT_STEPS:
+        words = shlex.split(step.command)[1:]
+        if words[0] in ("request", "submit"):
+            done = CliRunner().invoke(cli, [*words, "--dry-run", "-o", "json"])
+            assert done.exit_code == 0, done.output
+            (row,) = json.loads(done.stdout)["rows"]
+            assert row["cluster"] == "example"
+
+
+def test_the_commented_keys_of_a_job_are_valid(tmp_path: Path) -> None:
+    (tmp_path / "all.toml").write_text(uncommented("jobs/example.toml"))
+    (job,) = load_jobs(tmp_path / "all.toml", "example")
+    assert (job.tasks, job.retries, job.reference_us) == (8, 1, 90_000_000)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_examples_name_pages_and_no_files_of_the_checkout(name: str) -> None:
+    assert "docs/" not in (EXAMPLES / name).read_text()

@@ -54,7 +54,7 @@ def test_settings_are_what_the_workload_says(tmp_path: Path) -> None:
     [
         (["wkld-x"], ExitStatus.USAGE, "there is no workload 'wkld-x'"),
         (["--policy", "TX"], ExitStatus.USAGE, "there is no"),
-        (["--hosts", "3"], ExitStatus.USAGE, "10 hosts are more than the 3 of the pool"),
+        (["--hosts", "3"], ExitStatus.USAGE, "8 hosts are more than the 3 of the pool"),
         (["--hosts", "100000"], ExitStatus.USAGE, "100000 hosts"),
     ],
 )

@@ -21,6 +21,7 @@ BUNDLED = "fawkes/_bundled"
 #: what every user of the wheel finds in it, among others
 EXPECTED = {
     "fawkes/config/examples/fawkes.toml",
+    "fawkes/config/examples/jobs/example.toml",
     "fawkes/config/examples/systemd/fawkes-controller@.service",
     f"{BUNDLED}/docs/configuration.md",
     f"{BUNDLED}/docs/service.md",
@@ -28,6 +29,7 @@ EXPECTED = {
     f"{BUNDLED}/playbooks/node.py",
     f"{BUNDLED}/policies/weighting/td.py",
     f"{BUNDLED}/workloads/traces/fb-2009-first50.jobs.csv",
+    f"{BUNDLED}/workloads/quickstart.toml",
     f"{BUNDLED}/workloads/wkld-a-small.toml",
     f"fawkes_provisioner-{__version__}.dist-info/licenses/LICENSE",
 }

@@ -10,7 +10,8 @@ import pytest
 from fawkes.report.course import Course, course_of
 from fawkes.report.figures import rendered
 from fawkes.report.frames import samples, ticks
-from fawkes.report.panels import course_over_time, slowdowns
+from fawkes.report.panels import Division, course_over_time, divisions, slowdowns
+from fawkes.report.steps import ROLES, held, totals, value_at
 from fawkes.store.base import Reader
 
 
@@ -55,3 +56,29 @@ def test_slowdowns_are_at_the_policies() -> None:
     drawn = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
     assert drawn == {"least": [1.0, 2.0], "median": [3.0, 4.0], "most": [5.0, 60.0]}
     assert panel.get_ylim()[1] > 60
+
+
+def test_totals_are_the_sums_of_the_roles(played: Reader) -> None:
+    curves = held(played)
+    sums = totals(curves)
+    assert list(sums) == list(curves.clusters)
+    for name, points in sums.items():
+        assert (points[0][0], points[-1][0]) == (0.0, curves.end_s)
+        assert [at_s for at_s, _ in points] == sorted(at_s for at_s, _ in points)
+        for at_s, nodes in points:
+            assert nodes == sum(value_at(curves.curve(name, role), at_s) for role in ROLES)
+
+
+def test_a_panel_for_each_run_with_the_same_axes() -> None:
+    runs = [
+        Division("TD", {"a": [(0.0, 2), (5.0, 2)], "b": [(0.0, 0), (2.0, 3), (9.0, 0)]}),
+        Division("None", {"a": [(0.0, 1), (4.0, 0)], "b": [(0.0, 1), (4.0, 0)]}),
+    ]
+    figure = divisions(runs, pool=5)
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["TD", "None"]
+    assert {panel.get_xlim() for panel in figure.axes} == {(0.0, 9.0)}
+    assert {panel.get_ylim() for panel in figure.axes} == {(0.0, 5.25)}
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    # b is drawn on top of a.
+    edges = figure.axes[0].collections[1].get_paths()[0].vertices
+    assert np.asarray(edges)[:, 1].max() == 5

@@ -390,7 +390,8 @@ SAID = [
     (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
     (
         Reason("minimum-above-pool", {"cluster": "c", "minimum": 9, "able": 8}),
-        "c needs 9 core nodes, but only 8 nodes of the pool may be core nodes",
+        "c needs 9 core nodes, but only 8 nodes that may be core nodes are in service: "
+        "`fawkes nodes` shows the others, and why they are not",
     ),
     (
         Reason("maximum-below-minimum", {"cluster": "c", "minimum": 3, "able": 8, "maximum": 2}),
@@ -450,7 +451,8 @@ SAID = [
     ),
     (
         Reason("shadow", {"asked": "Requested"}),
-        "The controller runs in shadow mode: it decides but does nothing, so nothing was done",
+        "The controller runs in shadow mode: it measures and decides, but changes nothing and takes no requests. "
+        "To act, stop it with `fawkes down --keep` and start `fawkes run` without --shadow",
     ),
     (Reason("new"), "New in the inventory"),
     (Reason("retire", {"cluster": "c"}), "c ends: its nodes are stopped and wiped"),
