@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import typing
 from pathlib import Path
 
 import pytest
 
 from fawkes.config.clusters import ClusterTable, DataTable, OutputTable
+from fawkes.config.fields import Bounds, bounds_of
 from fawkes.config.hadoop import OWNED, SITES, Heap, RoleTables
 from fawkes.config.inventory import Group, InventoryFile, NodeTable, Ssh
 from fawkes.config.jobs import JobTable
@@ -57,6 +59,19 @@ def keys(chapter: str, section: str) -> list[str]:
 @pytest.mark.parametrize(("place", "model"), SECTIONS.items(), ids=[" ".join(place) for place in SECTIONS])
 def test_a_section_has_the_keys_of_its_table(place: tuple[str, str], model: type[Strict]) -> None:
     assert sorted(keys(*place)) == sorted(keys_of(model))
+
+
+def bounded(model: type[Strict]) -> dict[str, Bounds]:
+    """The keys of a table that have bounds, each with its own."""
+    hints = typing.get_type_hints(model, include_extras=True)
+    found = {field.alias or name: bounds_of(hints[name]) for name, field in model.model_fields.items()}
+    return {key: bounds for key, bounds in found.items() if bounds is not None}
+
+
+@pytest.mark.parametrize(("place", "model"), SECTIONS.items(), ids=[" ".join(place) for place in SECTIONS])
+def test_the_row_of_a_key_tells_its_bounds(place: tuple[str, str], model: type[Strict]) -> None:
+    told = {row[0].strip("`"): row[1] for row in rows(*place)}
+    assert {key: told[key] for key, bounds in bounded(model).items() if f"({bounds})" not in told[key]} == {}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from fawkes.config.scenarios import FaultTable, LoadTable, PoolTable, ScenarioTa
 from fawkes.config.workloads import WorkloadTable
 from fawkes.errors import ConfigError
 from tests.config.support import Bad, assert_refused, cases, write
+from tests.config.test_reference import bounded
 
 TEXT = (Path(__file__).parents[2] / "docs" / "offline.md").read_text()
 SECTIONS: dict[str, type[Strict]] = {
@@ -35,6 +36,15 @@ def test_the_page_has_every_key_and_no_others(section: str) -> None:
     if section == "The scenario":
         known -= set(keys_of(WorkloadTable))
     assert sorted(told) == sorted(known)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_row_of_a_key_tells_its_bounds(section: str) -> None:
+    below = re.search(rf"^### {re.escape(section)}\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    assert below, section
+    told = dict(re.findall(r"^\| `(\w+)` \|(.*)", below[1], re.MULTILINE))
+    missing = {key: str(bounds) for key, bounds in bounded(SECTIONS[section]).items() if key in told}
+    assert {key: text for key, text in missing.items() if f"({text})" not in told[key]} == {}
 
 
 def test_the_example_of_the_page_is_a_scenario(tmp_path: Path) -> None:
