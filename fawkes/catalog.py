@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fawkes.errors import ConfigError, UserError
+from fawkes.reading import is_file, read_text
 
 
 class Kind(StrEnum):
@@ -61,11 +62,8 @@ class Found:
         return match[1] if match and match[1].casefold() == self.name.casefold() else self.name
 
     def text(self) -> str:
-        """The text of the file; UserError when it cannot be read."""
-        try:
-            return self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot be read ({error})", where=str(self.path)) from error
+        """The text of the file; ConfigError when it cannot be read."""
+        return read_text(self.path)
 
 
 @dataclass(frozen=True)
@@ -107,10 +105,10 @@ class Catalog:
         raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
 
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
-        path = base / Path(name).expanduser()
-        if path.is_file() and path.suffix == _SUFFIX[kind]:
+        path = base / os.path.expanduser(name)
+        if is_file(path) and path.suffix == _SUFFIX[kind]:
             return Found(kind, path.stem, path, Origin.GIVEN)
-        what = "is not a file" if not path.is_file() else f"is not a {_SUFFIX[kind]} file"
+        what = "is not a file" if not is_file(path) else f"is not a {_SUFFIX[kind]} file"
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_one(kind)}, or a name")
 
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:

@@ -34,6 +34,11 @@ class ExitStatus(IntEnum):
     ANOTHER_CONTROLLER = 7
 
 
+def cut(text: str, most: int = 80) -> str:
+    """What a user wrote, as long as a line of a message can take."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 class FawkesError(Exception):
     """What went wrong in one sentence, where it was, and what to do about it.
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from fawkes.errors import cut
+
 #: no real controller has a clock of the years before 1980
 _SIMULATED_BEFORE_US = 10 * 365 * 86_400 * 1_000_000
 SECOND_US = 1_000_000
+MOST_DURATION_US = 3650 * 86400 * SECOND_US
+"""Ten years: a longer duration is a slip, and times that far ahead could not be shown."""
+MOST_SEED = (1 << 63) - 1
+"""Random seeds have 63 bits."""
+MOST_BYTES = 10**18
+"""1000 PB: no pool is larger, and sums of such sizes still fit into 64 bits."""
 
 _DURATION_US = {"ms": 1_000, "s": SECOND_US, "m": 60 * SECOND_US, "h": 3600 * SECOND_US, "d": 86400 * SECOND_US}
 _SIZE_BYTES: dict[str, int] = {"": 1, "B": 1} | {
@@ -24,20 +32,26 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?i?B?)")
 
 
 def duration_us(text: str) -> int:
-    """Microseconds in a duration such as ``90s``, ``10m`` or ``1h30m``; ValueError tells the right form."""
+    """Microseconds in a duration such as ``90s``, ``10m`` or ``1h30m``; ValueError tells the right form or bound."""
     compact = text.replace(" ", "")
     parts = _DURATION_PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise ValueError(f"{text!r} is not a duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
-    return round(sum(float(number) * _DURATION_US[unit] for number, unit in parts))
+        raise ValueError(f"{cut(text)!r} is not a duration: write a number and a unit, such as 90s, 10m, 4h or 1h30m")
+    us = sum(float(number) * _DURATION_US[unit] for number, unit in parts)
+    if us > MOST_DURATION_US:
+        raise ValueError(f"{cut(text)!r} is too long: a duration is at most 3650d, which is ten years")
+    return round(us)
 
 
 def size_bytes(text: str) -> int:
-    """Bytes in a size such as ``50GB`` or ``128MiB``; ValueError tells the right form."""
+    """Bytes in a size such as ``50GB`` or ``128MiB``; ValueError tells the right form or bound."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[2] not in _SIZE_BYTES:
-        raise ValueError(f"{text!r} is not a size: write a number and a unit, such as 50GB or 128MiB")
-    return round(float(match[1]) * _SIZE_BYTES[match[2]])
+        raise ValueError(f"{cut(text)!r} is not a size: write a number and a unit, such as 50GB or 128MiB")
+    count = float(match[1]) * _SIZE_BYTES[match[2]]
+    if count > MOST_BYTES:
+        raise ValueError(f"{cut(text)!r} is too large: a size is at most 1000PB")
+    return round(count)
 
 
 def show_duration(us: int) -> str:

@@ -11,8 +11,9 @@ from fawkes.calibrate.fit import LEAST
 from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us, met
 from fawkes.config.scenarios import load_scenario
 from fawkes.core.model import JobState
-from fawkes.errors import RefusedError
+from fawkes.errors import ConfigError, RefusedError
 from fawkes.offline.demands import Known
+from fawkes.reading import MIB, read_text
 from fawkes.record.folder import HISTORY, Record, history_file
 from fawkes.record.hadoop import MAP, Application, applications_in
 from fawkes.record.measured import Coming, Seen, comings_in, job_starts, seen_in
@@ -20,6 +21,8 @@ from fawkes.report import history
 from fawkes.sim.constants import DAS4
 from fawkes.sim.profile import profile_of
 from fawkes.units import SECOND_US
+
+_MOST_BYTES = 256 * MIB
 
 #: jobs with fewer maps say little of how much tasks differ
 _LEAST_MAPS = 6
@@ -95,8 +98,8 @@ def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
     if job.id in record.missing:
         return ()
     try:
-        return applications_in(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return applications_in(json.loads(read_text(file, most=_MOST_BYTES)))
+    except (ConfigError, ValueError, KeyError, TypeError, RecursionError) as error:
         hint = "Take another copy of the record, or record the span again"
         raise RefusedError(f"cannot be understood ({error!r})", where=str(file), hint=hint) from None
 

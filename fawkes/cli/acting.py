@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,17 @@ class Duration(click.ParamType[int]):
             return duration_us(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number between two bounds; click's own type takes ``nan`` for any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a usage error tells the range."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 def tell(text: str, output: str) -> None:

@@ -125,12 +125,12 @@ def _row(verdict: Verdict) -> dict[str, Any]:
     worst: dict[str, str] = {}
     for problem in verdict.problems:
         worst[problem.check] = min(problem.level.value, worst.get(problem.check, problem.level.value))
-    reached = seen.error is None
+    known = set(CHECKS) if seen.error is None else {"ssh", "key"} if verdict.showed_key else {"ssh"}
     return {
         "node": seen.node.name,
         "address": seen.node.address,
         "result": verdict.result,
-        **{name: worst.get(name, "ok" if reached or name in ("ssh", "key") else None) for name in CHECKS},
+        **{name: worst.get(name, "ok" if name in known else None) for name in CHECKS},
         "java_home": seen.java and seen.java.home,
         "java_version": seen.java and seen.java.major,
         "clock_us": seen.clock_us,

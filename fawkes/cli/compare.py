@@ -17,6 +17,7 @@ from fawkes.cli.show import TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting, plan_of
 from fawkes.config.site import Site
 from fawkes.extras import needs
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
@@ -46,9 +47,9 @@ _MOST_PANELS = 12
 @click.option(
     "--spread", type=Duration(), default="30s", show_default=True, help="Largest shift of an arrival, earlier or later."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
 @click.option("--baseline", default="None", show_default=True, help="Baseline policy of the comparison.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Parallel processes.  [default: one per core]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

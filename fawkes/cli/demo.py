@@ -36,7 +36,9 @@ _LIMIT_US = 900 * SECOND_US
 
 @click.command()
 @click.argument("workload", default=WORKLOAD)
-@click.option("--hosts", type=int, metavar="N", help="How many hosts, instead of what the workload is made for.")
+@click.option(
+    "--hosts", type=click.IntRange(min=1), metavar="N", help="How many hosts, instead of what the workload is made for."
+)
 @click.option(
     "--site",
     "folder",

@@ -17,7 +17,7 @@ from fawkes.config.site import Site
 @click.option("--job", help="Only logs of this job: its launcher and its tasks.", shell_complete=completion.jobs)
 @click.option(
     "--lines",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 1_000_000),
     default=200,
     show_default=True,
     help="Number of last lines of each log; 0 for all.",

@@ -134,6 +134,9 @@ class Program(click.Group):
             sys.exit(error.exit_status)
         except OSError as error:
             sys.exit(_system_error(error))
+        except MemoryError as error:
+            _say("there is not enough memory for this. Give it less to do, or a machine with more memory", error)
+            sys.exit(ExitStatus.FAILED)
         except ModuleNotFoundError as error:
             missing = extras.explained(error, "this command")
             _say(_defect(error) if missing is None else str(missing), error)

@@ -19,7 +19,7 @@ from fawkes.extras import needs
     help="Folder for the page, its tables and its pictures.",
 )
 @click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Parallel runs, one per core.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Parallel runs, one per core.")
 @click.option(
     "--pictures/--no-pictures", default=True, show_default=True, help="Also write PNG and PDF beside the tables."
 )

@@ -15,6 +15,7 @@ from fawkes.config.fields import size
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.extras import needs
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -48,7 +49,7 @@ _DATA = "256MiB"
     help="Largest amount of input data per MR-cluster.",
 )
 @click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
-@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
 @output_option
 @click.pass_obj

@@ -14,6 +14,7 @@ from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, sho
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
 from fawkes.extras import needs
+from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.offline.beside import Beside
@@ -46,7 +47,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.option(
     "--set", "settings", type=Setting(), multiple=True, help="Set a key of fawkes.toml, such as tau=10; repeatable."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Random seed, instead of the scenario's.")
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

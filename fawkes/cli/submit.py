@@ -14,7 +14,7 @@ from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
 from fawkes.config.site import Site
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import FawkesError, UserError, cut
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -100,6 +100,10 @@ def submit(
 
 def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any]) -> tuple[JobSpec, ...]:
     """The jobs that the command line says, checked; ConfigError or UserError before anything is sent."""
+    from fawkes.config.fields import is_name
+
+    if not is_name(cluster):
+        raise UserError(f"{cut(cluster)!r} cannot be the name of an MR-cluster", hint="`fawkes status` lists them all")
     if {"jar", "main_class", "script", "mapper", "reducer", "combiner"} & options.keys():
         return (_job_of_options(cluster, words, options),)
     if len(words) != 1:

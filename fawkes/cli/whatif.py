@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.acting import Duration
+from fawkes.cli.acting import Duration, Number
 from fawkes.cli.compare import chosen
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
@@ -21,7 +21,7 @@ from fawkes.extras import needs
 if TYPE_CHECKING:
     from fawkes.record.verdict import Verdict
 
-Share = click.FloatRange(min=0)
+Share = Number(0, 1000)
 
 
 @click.command()
@@ -48,7 +48,7 @@ Share = click.FloatRange(min=0)
 @click.option(
     "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Parallel processes.  [default: one per core]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -9,16 +10,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fawkes.cli.acting import Duration
+from fawkes.cli.acting import Duration, Number
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option, show
 from fawkes.cli.simulate import Setting
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
+from fawkes.errors import cut
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_FACTOR = re.compile(r"\d{1,15}(?:\.\d{0,15})?(?:e[+-]?\d)?|\.\d{1,15}|\d{1,15}/\d{1,15}", re.IGNORECASE)
+_MOST_FACTOR = Fraction(1_000_000)
+_MOST_MACHINES = 1_000_000
 
 
 class _Factor(click.ParamType[Fraction]):
@@ -28,12 +35,16 @@ class _Factor(click.ParamType[Fraction]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """The exact number; a usage error tells the right form."""
+        text = str(value).strip()
         try:
-            factor = Fraction(str(value).strip())
-        except (ValueError, ZeroDivisionError):
+            # An exponent of nine digits would be a number of a billion digits.
+            factor = Fraction(text) if _FACTOR.fullmatch(text) else Fraction(0)
+        except ZeroDivisionError:
             factor = Fraction(0)
         if factor <= 0:
-            self.fail(f"{value!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+            self.fail(f"{cut(text)!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+        if not 1 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
+            self.fail(f"{cut(text)!r} is out of range: a factor is from 0.000001 to 1,000,000", param, ctx)
         return factor
 
 
@@ -47,13 +58,15 @@ class _Machines(click.ParamType[tuple[int, int]]):
         if isinstance(value, tuple):
             return value
         machines, _, target = str(value).partition(":")
-        if not (machines.isdecimal() and target.isdecimal() and int(machines) and int(target)):
+        counts = [int(text) if text.isdecimal() and len(text) < 8 else 0 for text in (machines, target)]
+        if not all(1 <= count <= _MOST_MACHINES for count in counts):
             self.fail(
-                f"{value!r} is not FROM:TO: write the machines of the trace and of the target, such as 600:20",
+                f"{cut(str(value))!r} is not FROM:TO: write the machines of trace and target, such as 600:20, "
+                f"each at most {_MOST_MACHINES:,}",
                 param,
                 ctx,
             )
-        return int(machines), int(target)
+        return counts[0], counts[1]
 
 
 class _Bytes(click.ParamType[int]):
@@ -200,8 +213,8 @@ def fold(
 
 @click.command()
 @_changes
-@click.option("--jobs", type=click.IntRange(min=1), help="Number of jobs.")
-@click.option("--share", type=click.FloatRange(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
+@click.option("--jobs", type=click.IntRange(1, 10_000_000), help="Number of jobs.")
+@click.option("--share", type=Number(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
 @click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
 @click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
 @SEED
@@ -240,7 +253,7 @@ def sample(
 @click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
 @click.option(
     "--sizes",
-    type=click.FloatRange(min=0),
+    type=Number(0, 10),
     default=0.0,
     help="Standard deviation of the factor for sizes, whose mean is 1.",
 )

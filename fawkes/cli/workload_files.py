@@ -12,7 +12,7 @@ import click
 from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, show
 from fawkes.cli.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
-from fawkes.units import SECOND_US
+from fawkes.units import MOST_SEED, SECOND_US
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
@@ -67,7 +67,7 @@ OUT = click.option(
     help="Output file, compressed if it ends in .gz; - for standard output.",
 )
 FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+SEED = click.option("--seed", type=click.IntRange(0, MOST_SEED), default=1, show_default=True, help="Random seed.")
 
 
 def opened(file: str, form: str | None, *, quiet: bool = False) -> Trace:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainValidator
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.config.fields import Name, RemoteFolder, SizeBytes, duration, positive
+from fawkes.config.fields import BlockBytes, Name, NodeCount, RemoteFolder, SizeBytes, between, duration, positive
 from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, full_version
 from fawkes.config.inventory import Inventory
 from fawkes.config.loader import Faults, Strict, check, read_toml, wrong
@@ -21,6 +21,9 @@ from fawkes.dist.pins import DEFAULT_VERSION
 
 NEVER_US = 100 * 365 * 86_400 * 1_000_000
 """An idle time that no MR-cluster reaches."""
+
+MOST_FOLDERS = 1_000
+"""Data sets, outputs and scratch folders of one MR-cluster, each."""
 
 GENERATED = "generated:"
 """What stands before the name of data that a workload generates."""
@@ -36,6 +39,10 @@ def _min_nodes(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise wrong(f"{value!r} is no number of nodes", 'Write a whole number from 1, or "auto" (from the data)')
     return value
+
+
+Replication = Annotated[int, between(1, 512, "HDFS itself allows no more copies (dfs.replication.max)")]
+RunningJobs = Annotated[int, between(1, 10_000, "YARN itself accepts no more applications at once")]
 
 
 def _idle(value: object) -> int:
@@ -67,13 +74,15 @@ class ClusterTable(Strict):
     min_nodes: Annotated[int | None, PlainValidator(_min_nodes)] = Field(
         description='the core nodes: a number, or "auto" for as many as the data needs'
     )
-    max_nodes: Annotated[int, Field(ge=1)] | None = Field(default=None, description="the most nodes it may ever hold")
+    max_nodes: NodeCount | None = Field(default=None, description="the most nodes it may ever hold")
     growth: Growth | None = Field(default=None, description="the role that it grows by, instead of the site's")
-    replication: int = Field(default=3, ge=1, le=512, description="copies of each block")
-    block_size: SizeBytes = Field(default=128 * 1024 * 1024, description="the size of a block in HDFS")
-    data: list[DataTable] = Field(default=[], description="input sets to load")
-    outputs: list[OutputTable] = Field(default=[], description="output folders to save")
-    scratch: list[RemoteFolder] = Field(default=[], description="folders whose data is given up with the MR-cluster")
+    replication: Replication = Field(default=3, description="copies of each block")
+    block_size: BlockBytes = Field(default=128 * 1024 * 1024, description="the size of a block in HDFS")
+    data: list[DataTable] = Field(default=[], max_length=MOST_FOLDERS, description="input sets to load")
+    outputs: list[OutputTable] = Field(default=[], max_length=MOST_FOLDERS, description="output folders to save")
+    scratch: list[RemoteFolder] = Field(
+        default=[], max_length=MOST_FOLDERS, description="folders whose data is given up with the MR-cluster"
+    )
     hadoop_version: Annotated[str, AfterValidator(full_version)] | None = Field(
         default=None, description='a version of `fawkes dist list`, in quotes: "3.5.0"'
     )
@@ -82,7 +91,7 @@ class ClusterTable(Strict):
         default=None, description="how long it may do nothing before it is saved and removed"
     )
     deploy: Literal["request", "first-job"] = Field(default="request", description="when it gets its nodes")
-    max_running_jobs: int = Field(default=4, ge=1, description="jobs that YARN has at once")
+    max_running_jobs: RunningJobs = Field(default=4, description="jobs that YARN has at once")
     heap: Heap = Field(default=Heap(), description="heaps of the daemons")
     hadoop: HadoopSites = Field(default={}, description="Hadoop's own keys, by file")
     role: RoleTables = Field(default=RoleTables(), description="the same for nodes of one role")
@@ -155,7 +164,7 @@ def _place(text: str, folder: Path) -> str:
     """The URL of another HDFS as it is, a local folder as an absolute path."""
     if text.startswith(_ELSEWHERE):
         return text
-    return str((folder / Path(text).expanduser()).resolve())
+    return os.path.realpath(folder / os.path.expanduser(text))
 
 
 def _data(table: DataTable, index: int, folder: Path, generated: Mapping[str, int], faults: Faults) -> DataSet:
@@ -171,17 +180,22 @@ def _data(table: DataTable, index: int, folder: Path, generated: Mapping[str, in
             hint = 'Write "hdfs://host:port/folder", or "webhdfs://host:9870/folder"'
             faults.add(f"{source!r} is no folder of an HDFS", key, hint)
         return DataSet(source=source, to=table.to, size_bytes=table.size)
-    if not Path(source).is_dir():
+    if not os.path.isdir(source):
         faults.add(f"there is no folder {source!r}", key, "Name a folder with the input files, or an hdfs:// URL")
         return DataSet(source=source, to=table.to, size_bytes=0)
-    size, count = _measured(Path(source))
+    try:
+        size, count = _measured(Path(source))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        faults.add(f"{error.filename!r} cannot be read ({why})", key, "Repair it, or take it out of the input")
+        return DataSet(source=source, to=table.to, size_bytes=0)
     if not count:
         faults.add(f"the folder {source!r} has no file in it", key, "Put the input there first")
     return DataSet(source=source, to=table.to, size_bytes=size)
 
 
 def _measured(folder: Path) -> tuple[int, int]:
-    """Bytes and number of the files below a folder."""
+    """Bytes and number of the files below a folder; OSError for one that cannot be read."""
     sizes = [os.path.getsize(Path(place) / name) for place, _, names in os.walk(folder) for name in names]
     return sum(sizes), len(sizes)
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from fawkes.config.loader import wrong
-from fawkes.config.nodeset import is_host_name
-from fawkes.units import duration_us, size_bytes
+from fawkes.config.nodeset import MOST_NODES, is_host_name
+from fawkes.errors import cut
+from fawkes.units import MOST_SEED, SECOND_US, duration_us, show_bytes, show_duration, size_bytes
+
+MOST_TASKS = 1_000_000
+"""Tasks of one job."""
+MOST_JOBS = 100_000
+"""Jobs of one kind that a file may ask for."""
+
+N = TypeVar("N", int, float)
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
@@ -35,10 +48,54 @@ def _with_unit(value: object, kind: str, unit: str) -> str:
 
 
 def positive(value: int) -> int:
-    """The value, if it is more than nothing; else the error for a validator."""
+    """The value, if it is greater than 0; else the error for a validator."""
     if value <= 0:
-        raise wrong("0 is too little", "It must be more than nothing")
+        raise wrong("0 is too little", "It must be greater than 0")
     return value
+
+
+def _number(value: float) -> str:
+    return cut(f"{value:g}" if isinstance(value, float) else f"{value:,}", 40)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the most that a number may be, and ``why``, which completes "at most 1,024: ..."."""
+
+    least: float
+    most: float
+    why: str
+    show: Callable[[Any], str]
+
+    def __str__(self) -> str:
+        """``1 to 1,024``, as the pages about files have it."""
+        return f"{self.show(self.least)} to {self.show(self.most)}"
+
+    def __call__(self, value: N) -> N:
+        """The value, if it lies between the bounds; else the error for a validator."""
+        if value > self.most:
+            raise wrong(f"{self.show(value)} is too large", f"It may be at most {self.show(self.most)}: {self.why}")
+        if value < self.least:
+            raise wrong(f"{self.show(value)} is too small", f"It must be at least {self.show(self.least)}")
+        return value
+
+
+def _days(us: int) -> str:
+    days, rest = divmod(us, 86400 * SECOND_US)
+    return f"{days}d" if days and not rest else show_duration(us)
+
+
+def between(least: float, most: float, why: str, show: Callable[[Any], str] = _number) -> AfterValidator:
+    """Both bounds of a number of a file; ``show`` writes a value for people, such as microseconds or bytes."""
+    return AfterValidator(Bounds(least, most, why, show))
+
+
+def bounds_of(annotation: object) -> Bounds | None:
+    """The bounds of a key's type; None when it has none, or is no single number."""
+    found = [one.func for one in getattr(annotation, "__metadata__", ()) if isinstance(one, AfterValidator)]
+    bounds = next((one for one in found if isinstance(one, Bounds)), None)
+    below = typing.get_args(annotation) if typing.get_origin(annotation) in (Annotated, Union, UnionType) else ()
+    return bounds or next(filter(None, map(bounds_of, below)), None)
 
 
 def is_name(text: str) -> bool:
@@ -52,6 +109,12 @@ def _name(text: str) -> str:
             f"{text!r} cannot be a name here",
             "Use up to 63 small letters, digits and '-', with a letter or a digit at both ends",
         )
+    return text
+
+
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise wrong("the text is empty", "Write something, or leave the key out")
     return text
 
 
@@ -79,17 +142,35 @@ def _path(value: object) -> object:
     if isinstance(value, str):
         if not value:
             raise wrong("the path is empty", "Name a file")
-        return Path(value).expanduser()
+        return Path(os.path.expanduser(value))
     return value
 
 
 DurationUs = Annotated[int, BeforeValidator(duration)]
 PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(positive)]
+TaskTimeUs = Annotated[
+    PositiveDurationUs, between(1, 30 * 86400 * SECOND_US, "no task of MapReduce runs longer", _days)
+]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
 Name = Annotated[str, AfterValidator(_name)]
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]
 RemoteFolder = Annotated[str, AfterValidator(_absolute)]
 LocalPath = Annotated[Path, BeforeValidator(_path)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Port = Annotated[int, between(1, 65_535, "there are no other ports")]
+Fraction = Annotated[float, between(0, 1, "it is a share of the whole")]
+NodeCount = Annotated[int, between(1, MOST_NODES, "no pool is larger")]
+Cores = Annotated[int, between(1, 65_536, "no node has more cores")]
+Capacity = Annotated[
+    float, between(0.001, 1_000_000, "capacities of nodes are compared with each other, and 1.0 is usual")
+]
+Seed = Annotated[int, between(0, MOST_SEED, "random seeds have 63 bits")]
+Attempts = Annotated[int, between(1, 1_000, "what failed so often needs a person")]
+Retries = Annotated[int, between(0, 1_000, "what failed so often needs a person")]
+Tasks = Annotated[int, between(1, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
+MaybeTasks = Annotated[int, between(0, MOST_TASKS, "one ApplicationMaster cannot manage more tasks")]
+JobCount = Annotated[int, between(1, MOST_JOBS, "a trace can give more ([[load]])")]
+BlockBytes = Annotated[SizeBytes, between(512, 10**12, "a block of HDFS lies on one disk", show_bytes)]
+Factor = Annotated[float, between(0, 1_000_000, "sizes and times would leave the range of 64 bits")]
+Positive = Annotated[float, between(1e-6, 1e6, "the model computes with 64 bits")]
+Text = Annotated[str, AfterValidator(_some_text)]

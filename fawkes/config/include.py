@@ -10,6 +10,8 @@ from fawkes.errors import ConfigError
 
 M = TypeVar("M", bound=Strict)
 
+MOST_INCLUDED = 100
+
 LISTS = ("generate", "cluster", "job", "load")
 """What is taken of an included file; title, hosts, settings, model and pool are those of the file that includes."""
 
@@ -24,6 +26,9 @@ def load_including(model: type[M], path: Path, *, hint: str = "") -> M:
     names = said.get("include", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return check(model, said, file=str(path))
+    if len(names) > MOST_INCLUDED:
+        hint = f"Include at most {MOST_INCLUDED}"
+        raise ConfigError(f"{len(names):,} files are too many", file=str(path), key="include", hint=hint)
     below = [_included(model, path, name, f"include[#{number}]") for number, name in enumerate(names, 1)]
     for key in LISTS:
         rows = [row for one in below for row in one.get(key, [])]

@@ -9,15 +9,18 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator
 
-from fawkes.config.fields import LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
-from fawkes.config.loader import Faults, Strict, did_you_mean, load, wrong
-from fawkes.config.nodeset import expand, fold, is_host_name
+from fawkes.config.fields import Capacity, Cores, LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
+from fawkes.config.loader import MOST_TOLD, Faults, Strict, did_you_mean, load, wrong
+from fawkes.config.nodeset import MOST_NODES, expand, fold, is_host_name
 from fawkes.core.model import Plain
+from fawkes.errors import cut
+from fawkes.reading import is_file
 
 __all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_inventory"]
 
 Attribute = str | int | float | bool
 
+_FEW = 50
 _NO_FILE = "Write one (`fawkes init` and `fawkes lab up` do) or name its folder by --site"
 
 
@@ -85,12 +88,10 @@ class _Keys(Strict):
     address: str | None = Field(default=None, description="the address for SSH")
     data_address: str | None = Field(default=None, description="the address on which Hadoop speaks")
     core: bool | None = Field(default=None, description="whether nodes may be core nodes")
-    cores: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="the cores that a NodeManager may offer"
-    )
+    cores: Cores | None = Field(default=None, description="the cores that a NodeManager may offer")
     memory: SizeBytes | None = Field(default=None, description='the memory that a NodeManager may offer, such as "8GB"')
     disk: SizeBytes | None = Field(default=None, description='the disk that Hadoop may fill, such as "500GB"')
-    capacity: Annotated[float, Field(gt=0)] | None = Field(default=None, description="the weight of a node in shares")
+    capacity: Capacity | None = Field(default=None, description="the weight of a node in shares")
     work_dir: RemoteFolder | None = Field(default=None, description="the folder on the node that Fawkes writes into")
     software_dir: RemoteFolder | None = Field(default=None, description="the folder with the Hadoop releases")
     java_home: RemoteFolder | None = Field(default=None, description="the folder of Java on the node")
@@ -152,7 +153,7 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
     members = _members(file, faults)
     _check_overrides(file, members, faults)
     faults.refuse()
-    nodes = tuple(_node(member, file.node.get(name), path.parent, faults) for name, member in members.items())
+    nodes = _nodes(file, members, path.parent, faults)
     faults.refuse()
     _check_pool(nodes, faults)
     if need_keys:
@@ -179,8 +180,11 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
                 faults.add(
                     f"node {name!r} is in the groups {first.name!r} and {group.name!r}",
                     f"{key}.nodes",
-                    f'Take it out of one of them, such as nodes = "{group.nodes}!{name}"',
+                    f'Take it out of one of them, such as nodes = "{cut(group.nodes)}!{name}"',
                 )
+        if len(members) > MOST_NODES:
+            faults.add(f"the pool has more than {MOST_NODES:,} nodes", f"{key}.nodes", "Make it several pools")
+            break
     return members
 
 
@@ -200,45 +204,63 @@ def _paired(
         return default
     found = _expanded(text, key, faults)
     if found and names and len(found) != len(names):
-        hint = f"Give one address for each of {fold(names)}"
-        faults.add(f"{text!r} has {len(found)} addresses for {len(names)} nodes", key, hint)
+        hint = f"Give one address for each of {cut(fold(names))}"
+        faults.add(f"{cut(text)!r} has {len(found)} addresses for {len(names)} nodes", key, hint)
     return found if len(found) == len(names) else default
 
 
 def _check_overrides(file: InventoryFile, members: Mapping[str, _Member], faults: Faults) -> None:
-    for name in file.node:
-        if name not in members:
-            hint = did_you_mean(name, members) if len(members) < 50 else f"The nodes are {fold(members)}"
-            faults.add(f"no group has a node {name!r}", f"node.{name}", hint)
+    unknown = [name for name in file.node if name not in members]
+    known = cut(fold(members)) if len(members) >= _FEW and unknown else ""
+    for name in unknown[:MOST_TOLD]:
+        hint = f"The nodes are {known}" if known else did_you_mean(name, members)
+        faults.add(f"no group has a node {cut(name)!r}", cut(f"node.{name}"), hint)
+    if len(unknown) > MOST_TOLD:
+        faults.add(f"{len(unknown) - MOST_TOLD:,} more nodes are in no group", "node", "Name nodes of the groups")
 
 
-def _node(member: _Member, own: NodeTable | None, folder: Path, faults: Faults) -> InventoryNode:
+def _nodes(
+    file: InventoryFile, members: Mapping[str, _Member], folder: Path, faults: Faults
+) -> tuple[InventoryNode, ...]:
+    shared: dict[str, dict[str, Any]] = {}
+    nodes: list[InventoryNode] = []
+    for name, member in members.items():
+        own, group = file.node.get(name), member.group.name
+        if own is not None:
+            common = _common(member, own, folder, faults)
+        elif group in shared:
+            common = shared[group]
+        else:
+            common = shared[group] = _common(member, None, folder, faults)
+        address, data_address = _addresses(member, own, faults)
+        nodes.append(InventoryNode(name=name, address=address, data_address=data_address, **common))
+    return tuple(nodes)
+
+
+def _common(member: _Member, own: NodeTable | None, folder: Path, faults: Faults) -> dict[str, Any]:
+    """All of a node but its name and its addresses: the same for each node of a group that has no table of its own."""
     said = {**member.said, **(_said(own) if own else {})}
     for key in ("user", "cores", "memory", "disk", "work_dir"):
         if said.get(key) is None:
             hint = f"Give {_Keys.model_fields[key].description}"
             faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", hint)
             said[key] = ""
-    address, data_address = _addresses(member, own, faults)
-    return InventoryNode(
-        name=member.name,
-        group=member.group.name,
-        site=said.get("site", "main"),
-        address=address,
-        data_address=data_address,
-        user=said["user"],
-        port=said["port"],
-        key=_beside(folder, said["key"]) if "key" in said else None,
-        may_core=said.get("core", True),
-        cores=said["cores"],
-        memory_bytes=said["memory"],
-        disk_bytes=said["disk"],
-        capacity=float(said.get("capacity", 1.0)),
-        work_dir=said["work_dir"],
-        software_dir=said.get("software_dir", f"{said['work_dir']}/dist"),
-        java_home=said.get("java_home"),
-        attributes=member.group.attributes | (own.attributes if own else {}),
-    )
+    return {
+        "group": member.group.name,
+        "site": said.get("site", "main"),
+        "user": said["user"],
+        "port": said["port"],
+        "key": _beside(folder, said["key"]) if "key" in said else None,
+        "may_core": said.get("core", True),
+        "cores": said["cores"],
+        "memory_bytes": said["memory"],
+        "disk_bytes": said["disk"],
+        "capacity": float(said.get("capacity", 1.0)),
+        "work_dir": said["work_dir"],
+        "software_dir": said.get("software_dir", f"{said['work_dir']}/dist"),
+        "java_home": said.get("java_home"),
+        "attributes": member.group.attributes | (own.attributes if own else {}),
+    }
 
 
 def _said(table: Strict) -> dict[str, Any]:
@@ -292,7 +314,7 @@ def _add_shared(node: InventoryNode, first: str, key: str, address: str, faults:
 def _check_keys(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
     first_node = {node.key: node for node in reversed(nodes) if node.key is not None}
     for key, node in first_node.items():
-        if not key.is_file():
+        if not is_file(key):
             hint = "Name the private key, relative to this file, or leave the line out to use the SSH agent"
             faults.add(f"there is no key file {str(key)!r}", _key_place(file, node), hint)
 

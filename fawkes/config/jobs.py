@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,22 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.config.details import JobDetails, SleepTasks
-from fawkes.config.fields import Name, PositiveDurationUs, RemoteFolder, SizeBytes, is_name
+from fawkes.config.fields import (
+    MaybeTasks,
+    Name,
+    PositiveDurationUs,
+    RemoteFolder,
+    Retries,
+    SizeBytes,
+    Tasks,
+    TaskTimeUs,
+    Text,
+    is_name,
+)
 from fawkes.config.loader import Faults, Strict, check, read_toml, written, wrong
 from fawkes.config.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
 from fawkes.core.model import ClusterId, JobId, JobSpec
+from fawkes.reading import is_file
 
 RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
@@ -70,40 +83,40 @@ class JobTable(Strict):
     id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
     title: str = Field(default="", description="a line for people")
     kind: Literal["jar", "class", "streaming", "script", "pig", "sleep"] = Field(description="what the job is")
-    jar: str | None = Field(default=None, description="a jar beside this file, or examples, streaming, jobclient-tests")
-    main_class: str | None = Field(default=None, alias="class", description="the class with main()")
+    jar: Text | None = Field(
+        default=None, description="a jar beside this file, or examples, streaming, jobclient-tests"
+    )
+    main_class: Text | None = Field(default=None, alias="class", description="the class with main()")
     args: Annotated[list[str], PlainValidator(_words)] = Field(default=[], description="the arguments of the program")
-    mapper: str | None = Field(default=None, description="the mapper's command (streaming)")
-    combiner: str | None = Field(default=None, description="the combiner's command (streaming)")
-    reducer: str | None = Field(default=None, description="the reducer's command (streaming)")
+    mapper: Text | None = Field(default=None, description="the mapper's command (streaming)")
+    combiner: Text | None = Field(default=None, description="the combiner's command (streaming)")
+    reducer: Text | None = Field(default=None, description="the reducer's command (streaming)")
     input: Annotated[list[RemoteFolder], BeforeValidator(_list)] = Field(
         default=[], description="folders in HDFS that the job reads; data demand counts their bytes"
     )
     output: RemoteFolder | None = Field(default=None, description="the folder in HDFS that the job writes (streaming)")
-    command: str | None = Field(
+    command: Text | None = Field(
         default=None, description="a command for /bin/sh with hadoop and yarn on its PATH (script)"
     )
-    pig: str | None = Field(
+    pig: Text | None = Field(
         default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
-    maps: Annotated[int, Field(ge=1)] | None = Field(default=None, description="map tasks (sleep)")
-    map_time_us: PositiveDurationUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
-    reduces: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="reduce tasks, 1 if not given (sleep)"
-    )
-    reduce_time_us: PositiveDurationUs | None = Field(
+    maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
+    map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
+    reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
+    reduce_time_us: TaskTimeUs | None = Field(
         default=None, alias="reduce_time", description="of each reduce task, 1 s if not given (sleep)"
     )
     files: list[str] = Field(default=[], description="files beside this file that go along")
     properties: Annotated[dict[str, str], PlainValidator(_properties)] = Field(
         default={}, description="Hadoop's keys for this job, as -D gives them"
     )
-    retries: int = Field(default=0, ge=0, description="how often it is tried again after a failure")
+    retries: Retries = Field(default=0, description="how often it is tried again after a failure")
     time_limit_us: PositiveDurationUs | None = Field(default=None, alias="time_limit", description="when it is stopped")
     reference_time_us: PositiveDurationUs | None = Field(
         default=None, alias="reference_time", description="its time on a static MR-cluster of minimum size"
     )
-    tasks: Annotated[int, Field(ge=1)] | None = Field(default=None, description="its number of tasks, if known")
+    tasks: Tasks | None = Field(default=None, description="its number of tasks, if known")
     input_size: SizeBytes | None = Field(default=None, description="its bytes of input, if known")
 
 
@@ -121,11 +134,13 @@ def load_jobs(path: Path, cluster: str) -> tuple[JobSpec, ...]:
     tables = check(JobsFile, said, file=str(path)).job
     faults = Faults(path)
     jobs: list[JobSpec] = []
+    taken: set[str] = set()
     for index, table in enumerate(tables):
         key = f"job[{table.id or f'#{index + 1}'}]"
         job = job_spec(table, cluster=cluster, file=str(path), folder=path.parent, key=key)
-        if job.id in {other.id for other in jobs}:
+        if job.id in taken:
             faults.add(f"two jobs have the id {job.id!r}", f"{key}.id", "Give each its own")
+        taken.add(job.id)
         jobs.append(job)
     faults.refuse()
     return tuple(jobs)
@@ -260,8 +275,8 @@ def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:
 
 
 def _local(name: str, folder: Path, key: str, faults: Faults) -> str:
-    path = (folder / Path(name).expanduser()).resolve()
-    if not path.is_file():
+    path = Path(os.path.realpath(folder / os.path.expanduser(name)))
+    if not is_file(path):
         also = f", or one of {', '.join(RELEASE_JARS)}" if key == "jar" else ""
         faults.add(f"there is no file {str(path)!r}", key, f"Name a file of this machine{also}")
     return str(path)

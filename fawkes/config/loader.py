@@ -14,7 +14,14 @@ from typing import Annotated, Any, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from fawkes.errors import ConfigError
+from fawkes.errors import ConfigError, cut
+from fawkes.reading import read_text
+
+MOST_DEPTH = 32
+"""So many tables and lists may stand inside of each other; Hadoop's own keys without quotes need ten."""
+
+MOST_TOLD = 20
+"""So many faults of one file are told at once."""
 
 M = TypeVar("M", bound="Strict")
 
@@ -31,6 +38,9 @@ _EXPECTED = {
     "model_type": "a table",
     "model_attributes_type": "a table",
 }
+_NUMBERS = "Whole numbers go up to 2^63 - 1"
+_NO_NUL = "Remove \\u0000"
+_LONGEST_NAME = 100
 _KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -56,7 +66,10 @@ class ManyConfigError(ConfigError):
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
-        return "\n".join(str(error) for error in self.errors)
+        told = [str(error) for error in self.errors[:MOST_TOLD]]
+        if len(self.errors) > MOST_TOLD:
+            told.append(f"{self.file}: {len(self.errors) - MOST_TOLD:,} more keys are wrong")
+        return "\n".join(told)
 
 
 def wrong(what: str, hint: str = "") -> PydanticCustomError:
@@ -67,7 +80,7 @@ def wrong(what: str, hint: str = "") -> PydanticCustomError:
 def did_you_mean(name: str, known: Iterable[str], *, kind: str = "known") -> str:
     """``did you mean 'x'?`` when something known is close, else the list of what is known."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, names, n=1) if len(name) <= _LONGEST_NAME else []
     if near:
         return f"Did you mean {near[0]!r}?"
     return f"{kind.capitalize()}: {', '.join(names)}" if names else ""
@@ -102,16 +115,43 @@ def read_toml(path: Path, *, hint: str = "") -> dict[str, Any]:
 
     ``hint`` is what to do when there is no such file.
     """
+    text = read_text(path, hint=hint)
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
-    except FileNotFoundError:
-        raise ConfigError("there is no such file", file=str(path), hint=hint) from None
-    except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})", file=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8 text (byte {error.start})", file=str(path), hint="Save it as UTF-8") from error
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        _refuse_syntax(path, error)
+        _refuse_syntax(path, text, error)
+    except RecursionError:
+        raise _too_deep(path, "") from None
+    except ValueError as error:
+        # Python itself refuses to read a number of thousands of digits.
+        raise ConfigError("has a number with too many digits", file=str(path), hint=_NUMBERS) from error
+    _refuse_odd_values(path, tables)
+    return tables
+
+
+def _refuse_odd_values(path: Path, tables: Mapping[str, Any]) -> None:
+    """What TOML can write and no key can mean: deep nesting, NUL in a text, numbers beyond 64 bits."""
+    left: list[tuple[Any, int, str]] = [(tables, 0, "")]
+    while left:
+        value, depth, key = left.pop()
+        if depth > MOST_DEPTH:
+            raise _too_deep(path, key)
+        if isinstance(value, dict):
+            for name, below in value.items():
+                if "\0" in name:
+                    raise ConfigError(f"the key {_shown(name)} has a NUL character", file=str(path), hint=_NO_NUL)
+                left.append((below, depth + 1, f"{key}.{name}" if key else name))
+        elif isinstance(value, list):
+            left += [(below, depth + 1, f"{key}[#{number}]") for number, below in enumerate(value, 1)]
+        elif isinstance(value, str) and "\0" in value:
+            raise ConfigError(f"{_shown(value)} has a NUL character", file=str(path), key=cut(key), hint=_NO_NUL)
+        elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise ConfigError("the number is too large", file=str(path), key=cut(key), hint=_NUMBERS)
+
+
+def _too_deep(path: Path, key: str) -> ConfigError:
+    what = f"has tables or lists inside of each other, more than {MOST_DEPTH} deep"
+    return ConfigError(what, file=str(path), key=cut(key), hint="No key of Fawkes needs more than five levels")
 
 
 def load(model: type[M], path: Path, *, hint: str = "") -> M:
@@ -133,14 +173,14 @@ def check(model: type[M], data: object, *, file: str, key: str = "") -> M:
     raise AssertionError("pydantic refused a table without a reason")
 
 
-def _refuse_syntax(path: Path, error: tomllib.TOMLDecodeError) -> NoReturn:
+def _refuse_syntax(path: Path, text: str, error: tomllib.TOMLDecodeError) -> NoReturn:
     match = _AT.fullmatch(str(error))
     what, place = (match["what"], match["place"]) if match else (str(error), "")
+    hint = 'Text needs quotes, such as nodes = "node[01-10]", and each key stands once in its table'
+    if "\r" in text.replace("\r\n", ""):
+        hint = "Its lines end with a lone carriage return: save it with Unix line ends"
     raise ConfigError(
-        f"is not valid TOML: {what[:1].lower()}{what[1:]}",
-        file=str(path),
-        key=place,
-        hint='Text needs quotes, such as nodes = "node[01-10]", and each key stands once in its table',
+        f"is not valid TOML: {cut(what[:1].lower() + what[1:])}", file=str(path), key=place, hint=hint
     ) from error
 
 
@@ -153,7 +193,7 @@ def _explained(
     if kind == "extra_forbidden":
         known = _known_keys(model, loc[:-1])
         return ConfigError(
-            f"unknown key {str(loc[-1])!r}", file=file, key=shown, hint=did_you_mean(str(loc[-1]), known)
+            f"unknown key {_shown(loc[-1])}", file=file, key=shown, hint=did_you_mean(str(loc[-1]), known)
         )
     if kind == "missing":
         return ConfigError("is missing", file=file, key=shown, hint=_description(model, loc))
@@ -172,6 +212,10 @@ def _value_error(kind: str, value: object, details: ErrorDetails) -> tuple[str]:
         return (details["msg"].removeprefix("Value error, "),)
     if kind == "literal_error":
         return (f"{_shown(value)} is none of {details['ctx']['expected']}",)
+    if kind in ("too_long", "too_short"):
+        context = details["ctx"]
+        bound = f"at most {context['max_length']:,}" if kind == "too_long" else f"at least {context['min_length']}"
+        return (f"has {context['actual_length']:,} entries where {bound} must be",)
     message = details["msg"].removeprefix("Input should be ")
     return (f"{_shown(value)} is wrong: it must be {message}",)
 
@@ -187,8 +231,7 @@ def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, bool) else str(value).lower()
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return cut(repr(value) if not isinstance(value, bool) else str(value).lower())
 
 
 def _key(data: object, loc: Sequence[int | str], start: str) -> str:
@@ -201,14 +244,14 @@ def _key(data: object, loc: Sequence[int | str], start: str) -> str:
         else:
             data = data.get(part) if isinstance(data, Mapping) else None
             text += f".{part}" if text else part
-    return text
+    return cut(text)
 
 
 def _name_of(data: object) -> str:
     if not isinstance(data, Mapping):
         return ""
     name = data.get("name", data.get("id"))
-    return name if isinstance(name, str) else ""
+    return cut(name, 40) if isinstance(name, str) else ""
 
 
 def _known_keys(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:

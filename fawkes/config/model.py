@@ -7,21 +7,32 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fawkes.config.fields import DurationUs, Fraction, LocalPath, PositiveDurationUs, SizeBytes
+from fawkes.config.fields import (
+    BlockBytes,
+    DurationUs,
+    Fraction,
+    LocalPath,
+    Positive,
+    PositiveDurationUs,
+    SizeBytes,
+    between,
+)
 from fawkes.config.loader import Strict, check, read_toml
 from fawkes.errors import ConfigError
 
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
+Slots = Annotated[int, between(0, 10_000, "no node runs more containers at once")]
+Count = Annotated[int, between(1, 1_000_000, "the model computes with 64 bits")]
 
 
 class ModelTable(Strict):
     """``[model]``: constants of the model of Hadoop that differ from the paper's platform; rates are for a second."""
 
     source: LocalPath | None = Field(default=None, alias="from", description="a file of `fawkes calibrate`")
-    slots: Count | None = Field(default=None, description="containers of a node when map_slots is 0")
-    map_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="maps at once; 0 is YARN")
-    reduce_slots: Annotated[int, Field(ge=0)] | None = Field(default=None, description="reduces at once")
+    slots: Annotated[int, between(1, 10_000, "no node runs more containers at once")] | None = Field(
+        default=None, description="containers of a node when map_slots is 0"
+    )
+    map_slots: Slots | None = Field(default=None, description="maps at once; 0 is YARN")
+    reduce_slots: Slots | None = Field(default=None, description="reduces at once")
     disk_bytes_s: SizeBytes | None = Field(default=None, alias="disk", description="the disks of a node")
     network_bytes_s: SizeBytes | None = Field(default=None, alias="network", description="the network of a node")
     site_bytes_s: SizeBytes | None = Field(default=None, alias="site", description="the link between two sites")
@@ -36,7 +47,7 @@ class ModelTable(Strict):
         default=None, alias="job_begin_cpu", description="time on one core that this takes"
     )
     job_end_us: DurationUs | None = Field(default=None, alias="job_end", description="after the last task")
-    block_bytes: SizeBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
+    block_bytes: BlockBytes | None = Field(default=None, alias="block", description="the size of a block in HDFS")
     heartbeat_us: PositiveDurationUs | None = Field(default=None, alias="heartbeat", description="of a DataNode")
     shared_cores: bool | None = Field(default=None, description="whether all nodes share the cores of one machine")
     decommission_us: DurationUs | None = Field(
@@ -51,11 +62,13 @@ class ModelTable(Strict):
     )
     drain_us: DurationUs | None = Field(default=None, alias="drain", description="until a node without tasks may go")
     clean_us: DurationUs | None = Field(default=None, alias="clean", description="until a node is wiped")
-    spread: Annotated[float, Field(ge=0, le=2)] | None = Field(
+    spread: Annotated[float, between(0, 2, "more spread is no longer that of equal tasks")] | None = Field(
         default=None, description="deviation of the work of equal tasks; 0 is none"
     )
     stragglers: Fraction | None = Field(default=None, description="share of tasks that have more work than they look")
-    straggle: Annotated[float, Field(ge=1)] | None = Field(default=None, description="how many times the work of those")
+    straggle: Annotated[float, between(1, 10_000, "no task has so much more work than others")] | None = Field(
+        default=None, description="how many times the work of those"
+    )
     task_start_us: DurationUs | None = Field(
         default=None, alias="task_start", description="until a task begins its work, alone on the machine"
     )

@@ -5,16 +5,29 @@ A workload without these tables is a scenario as it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from fawkes.config.fields import DurationUs, LocalPath, Name, PositiveDurationUs, SizeBytes
+from fawkes.config.fields import (
+    Capacity,
+    DurationUs,
+    Factor,
+    JobCount,
+    LocalPath,
+    Name,
+    NodeCount,
+    Positive,
+    PositiveDurationUs,
+    Seed,
+    SizeBytes,
+)
 from fawkes.config.include import load_including
 from fawkes.config.loader import Faults, Strict, did_you_mean, written
-from fawkes.config.model import Count, Positive, completed
+from fawkes.config.model import Count, completed
 from fawkes.config.workloads import WorkloadTable
 
 TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "swf", "swim"]
@@ -26,14 +39,14 @@ class PoolNode(Strict):
 
     id: str = Field(min_length=1, description="its name")
     site: str = Field(default="", description="the physical cluster that it stands in")
-    capacity: Positive = Field(default=1.0, description="the weight of the node in shares")
+    capacity: Capacity = Field(default=1.0, description="the weight of the node in shares")
     core: bool = Field(default=True, description="whether it may be a core node")
 
 
 class PoolTable(Strict):
     """``[pool]``: equal nodes, spread evenly over sites, named node01, node02, ...; or each node by itself."""
 
-    nodes: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="how many nodes")
+    nodes: NodeCount | None = Field(default=None, description="how many nodes")
     node: list[PoolNode] = Field(default=[], description="each node by itself: id, site, capacity, core")
     sites: list[Name] = Field(default=["site"], min_length=1, description="the physical clusters that they stand in")
     disk: SizeBytes = Field(default=2 * 10**12, description='the disk of a node, for min_nodes = "auto"')
@@ -48,15 +61,15 @@ class LoadTable(Strict):
     apps: list[str] | None = Field(
         default=None, description="applications by their codes, such as WC, or the paths of files"
     )
-    jobs: dict[str, Count] | None = Field(default=None, description="how many jobs of each size")
+    jobs: dict[str, JobCount] | None = Field(default=None, description="how many jobs of each size")
     arrivals: str = Field(default="batch", description="average, batch, bursty or sequential")
     per_hour: Positive | None = Field(default=None, description="jobs an hour, for average and bursty arrivals")
     trace: LocalPath | None = Field(default=None, description="a file beside this one")
     format: TraceFormat | None = Field(default=None, description="the format of the trace; else by its content")
     demands: LocalPath | None = Field(default=None, description="a table of what each task asks, beside this file")
     limit: Count | None = Field(default=None, description="only so many jobs, the first ones")
-    time_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="arrivals are multiplied by it")
-    size_factor: Annotated[float, Field(ge=0)] = Field(default=1.0, description="bytes are multiplied by it")
+    time_factor: Factor = Field(default=1.0, description="arrivals are multiplied by it")
+    size_factor: Factor = Field(default=1.0, description="bytes are multiplied by it")
     reference: Literal["alone", "none"] = Field(
         default="alone", description="reference times: of each job alone on its minimum nodes, or none"
     )
@@ -81,7 +94,7 @@ class ScenarioTable(WorkloadTable):
     limit_us: PositiveDurationUs | None = Field(
         default=None, alias="limit", description="how long a run may take, in simulated time"
     )
-    seed: int = Field(default=1, ge=0, description="of all random numbers")
+    seed: Seed = Field(default=1, description="of all random numbers")
 
 
 _SOURCES = {"paper": ("part",), "apps": ("jobs", "arrivals", "per_hour"), "trace": ("format", "demands")}
@@ -141,4 +154,4 @@ def _check_pool(table: ScenarioTable, faults: Faults) -> None:
 
 
 def _twice(names: Sequence[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1})
+    return sorted(name for name, count in Counter(names).items() if count > 1)

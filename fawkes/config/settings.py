@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.catalog import Catalog, Found, Kind
-from fawkes.config.fields import DurationUs, Fraction, PositiveDurationUs, SizeBytes, duration, positive
+from fawkes.config.fields import (
+    Attempts,
+    DurationUs,
+    Fraction,
+    PositiveDurationUs,
+    SizeBytes,
+    between,
+    duration,
+    positive,
+)
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.presets import PRESETS, Preset
 from fawkes.core.model import Role
@@ -52,6 +62,10 @@ def _budget(value: object) -> float | None:
 
 
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
+Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
+Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
+Repeats = Annotated[int, between(1, 1_000, "with more nothing would ever happen")]
+Number = Annotated[float, between(-1e15, 1e15, "policies compute with 64 bits")]
 
 
 class Timeouts(Strict):
@@ -86,7 +100,7 @@ class Retries(Strict):
 class SshLimits(Strict):
     """``[ssh]``: how many hosts are asked at once, and for how long."""
 
-    fanout: int = Field(ge=1, le=1024, description="hosts that are worked on at once")
+    fanout: Fanout = Field(description="hosts that are worked on at once")
     connect_timeout_us: PositiveDurationUs = Field(alias="connect_timeout", description="time to get a connection")
     command_timeout_us: PositiveDurationUs = Field(alias="command_timeout", description="time for one step on a host")
 
@@ -96,11 +110,11 @@ class SettingsFile(Strict):
 
     preset: str = Field(default="steady", description="where all other values come from")
     policy: str = Field(description="the weighting policy: a name or the path of a file")
-    policy_parameters: dict[str, float] = Field(default={}, description="numbers for the policy, such as psi for RU")
+    policy_parameters: dict[str, Number] = Field(default={}, description="numbers for the policy, such as psi for RU")
     period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
     sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")
     discrimination: Literal["raw", "reducible"] = Field(description="which discrimination is held against tau")
-    tau: Annotated[float, Field(ge=0)] | None = Field(default=None, description="the threshold, in share^2 s^2")
+    tau: Tau | None = Field(default=None, description="the threshold, in share^2 s^2")
     share_error: Fraction | None = Field(default=None, description="the threshold as RMS error of shares: sqrt(tau)/T")
     growth: Growth = Field(description="the role of nodes that an MR-cluster grows by")
     transient_leave_us: LeaveUs = Field(alias="transient_leave", description="time for tasks when a TR node leaves")
@@ -112,7 +126,7 @@ class SettingsFile(Strict):
     )
     spare_application_masters: bool = Field(description="nodes with ApplicationMasters leave last")
     prefer_site: bool = Field(description="grow where the MR-cluster's other nodes are")
-    confirmations: int = Field(ge=1, description="ticks in a row above the threshold before nodes move")
+    confirmations: Repeats = Field(description="ticks in a row above the threshold before nodes move")
     settle_after_grow_us: DurationUs = Field(alias="settle_after_grow", description="rest after a grow is complete")
     settle_after_shrink_us: DurationUs = Field(
         alias="settle_after_shrink", description="rest after a shrink is complete"
@@ -124,14 +138,14 @@ class SettingsFile(Strict):
     idle_time: Annotated[int | str, PlainValidator(_idle)] = Field(
         description="how long an MR-cluster may do nothing before it is saved and removed"
     )
-    stale_samples: int = Field(ge=1, description="missed samples after which an MR-cluster is frozen")
+    stale_samples: Repeats = Field(description="missed samples after which an MR-cluster is frozen")
     halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
     quarantine_us: PositiveDurationUs = Field(alias="quarantine", description="how long a failed node stays out")
-    deploy_attempts: int = Field(ge=1, description="attempts to bring up an MR-cluster")
+    deploy_attempts: Attempts = Field(description="attempts to bring up an MR-cluster")
     keep_logs_bytes: SizeBytes = Field(
         default=2_000_000_000, alias="keep_logs", description="disk for the logs of wiped nodes; the oldest go first"
     )
-    join_attempts: int = Field(ge=1, description="attempts to bring up a node that joins")
+    join_attempts: Attempts = Field(description="attempts to bring up a node that joins")
     retire_undeclared: bool = Field(description="whether an idle MR-cluster with undeclared data is removed")
     timeouts: Timeouts = Field(description="when something counts as failed")
     patience: Patience = Field(description="how long what the masters say may last")
@@ -165,7 +179,7 @@ def load_settings(
     ``preset`` and ``policy`` come from the command line and win. ConfigError names file, key and value.
     """
     catalog = catalog or Catalog(site=path.parent)
-    said = read_toml(path) if path.exists() else {}
+    said = read_toml(path) if os.path.lexists(path) else {}
     if preset is not None:
         said["preset"] = preset
     if policy is None:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fawkes.errors import ConfigError
+from fawkes.reading import MIB, read_bytes
+
 TAGS = "mapreduce.job.tags"
 ENVIRONMENT = "FAWKES_TAG"
 """The variable in which a script finds its attempt's tag, for applications that it tags itself."""
@@ -17,7 +20,7 @@ _FLAG = re.compile(rf"(-D\s*)?{re.escape(TAGS)}=(.*)", re.DOTALL)
 _FLAGS = ("-D", "-jobconf", "--conf", "-conf")
 # key=value, key value (Pig's SET), <name>key</name>, conf.set("key", ...)
 _SETS = re.compile(rf"{re.escape(TAGS)}(?:\s*=|\s+['\"\w]|\s*</name>|['\"]\s*[,:=)])")
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 4 * MIB
 
 
 def own_tags(properties: Mapping[str, str], args: Sequence[str]) -> list[str]:
@@ -53,11 +56,10 @@ def sets_tags(text: str) -> int | None:
 def file_sets_tags(path: Path) -> int | None:
     """The same for a file; a binary or a very large one is not read."""
     try:
-        with path.open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
-    except OSError:
+        data = read_bytes(path, most=_MOST_BYTES)
+    except ConfigError:
         return None
-    return None if len(data) > _MOST_BYTES or b"\0" in data else sets_tags(data.decode("utf-8", "replace"))
+    return None if b"\0" in data else sets_tags(data.decode("utf-8", "replace"))
 
 
 def _found(args: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from fawkes.catalog import Catalog
 from fawkes.config.clusters import ClusterTable, cluster_spec
-from fawkes.config.fields import DurationUs, Name, SizeBytes
+from fawkes.config.fields import DurationUs, JobCount, Name, NodeCount, Seed, SizeBytes, between
 from fawkes.config.include import load_including
 from fawkes.config.inventory import Inventory
 from fawkes.config.jobs import JobTable, job_spec
@@ -20,6 +21,11 @@ from fawkes.config.model import ModelTable
 from fawkes.config.settings import SiteSettings, settings_of
 from fawkes.core.model import ClusterSpec, JobSpec
 
+MOST_ARRIVALS = 200_000
+"""Jobs that the tables of one file may ask for."""
+
+Files = Annotated[int, between(1, 10_000, "HDFS keeps each file's name in memory")]
+
 
 class GenerateTable(Strict):
     """``[[generate]]``: data that is made before the run, the same for the same seed."""
@@ -27,8 +33,8 @@ class GenerateTable(Strict):
     name: Name = Field(description='its name, for from = "generated:NAME"')
     kind: Literal["words", "records"] = Field(description="lines of words, or of 100 random letters and digits")
     size: SizeBytes = Field(description="how much")
-    files: int = Field(default=1, ge=1, le=10_000, description="spread over so many files")
-    seed: int = Field(default=1, ge=0, description="another seed gives other data")
+    files: Files = Field(default=1, description="spread over so many files")
+    seed: Seed = Field(default=1, description="another seed gives other data")
 
 
 class ClusterArrival(ClusterTable):
@@ -49,7 +55,7 @@ class JobArrival(JobTable):
         description="what delay counts from: the run's start, or its MR-cluster's request or running",
     )
     delay_us: DurationUs = Field(default=0, alias="delay", description="from then until it is submitted")
-    count: int = Field(default=1, ge=1, le=100_000, description="so many alike, numbered from 1")
+    count: JobCount = Field(default=1, description="so many alike, numbered from 1")
     every_us: DurationUs = Field(default=0, alias="every", description="between two of these")
 
 
@@ -57,13 +63,13 @@ class WorkloadTable(Strict):
     """All keys of a workload."""
 
     title: str = Field(default="", description="a line for people")
-    hosts: int | None = Field(default=None, ge=1, description="the number of hosts that it is made for")
+    hosts: NodeCount | None = Field(default=None, description="the number of hosts that it is made for")
     network: SizeBytes | None = Field(default=None, description="the limit of each lab host's network, for each second")
     settings: dict[str, Any] = Field(default={}, description="the keys of fawkes.toml")
     generate: list[GenerateTable] = Field(default=[], description="data to make before the run")
     points: bool = Field(default=False, description="whether points A to E of the paper's section 7.1 are to happen")
     include: list[str] = Field(default=[], description="workloads beside this file whose MR-clusters and jobs come too")
-    cluster: list[ClusterArrival] = Field(min_length=1, description="the MR-clusters, at least one")
+    cluster: list[ClusterArrival] = Field(min_length=1, max_length=1_000, description="the MR-clusters, at least one")
     job: list[JobArrival] = Field(default=[], description="the jobs")
     model: ModelTable = Field(default=ModelTable(), description="for `fawkes simulate`: constants that differ")
 
@@ -195,15 +201,20 @@ def _check_names(table: WorkloadTable, faults: Faults) -> None:
         ("generate", [one.name for one in table.generate]),
         ("cluster", [one.id for one in table.cluster]),
     ):
-        for name in sorted({name for name in names if name and names.count(name) > 1}):
+        for name in sorted(name for name, count in Counter(names).items() if name and count > 1):
             faults.add(f"two [[{kind}]] are named {name!r}", f"{kind}[{name}]", "Give each its own name")
     clusters = [one.id or "" for one in table.cluster]
-    for number, one in enumerate(table.cluster):
+    before: set[str] = set()
+    for number, one in enumerate(table.cluster, 1):
         # Only of earlier ones, so that none waits for one that waits for it.
-        if one.after is not None and one.after not in clusters[:number]:
-            hint = did_you_mean(one.after, clusters[:number], kind="before it there are")
-            key = f"{_place('cluster', number + 1, one.id)}.after"
+        if one.after is not None and one.after not in before:
+            hint = did_you_mean(one.after, before, kind="before it there are")
+            key = f"{_place('cluster', number, one.id)}.after"
             faults.add(f"before it there is no MR-cluster {one.after!r}", key, hint)
+        before.add(one.id or "")
+    asked = sum(job.count for job in table.job)
+    if asked > MOST_ARRIVALS:
+        faults.add(f"{asked:,} jobs are too many", "job", f"Give at most {MOST_ARRIVALS:,}, or a trace by [[load]]")
     for number, job in enumerate(table.job, 1):
         if job.cluster not in clusters:
             hint = did_you_mean(job.cluster, clusters, kind="there are")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fawkes.config.loader import did_you_mean
 from fawkes.errors import ConfigError, UserError
+from fawkes.reading import read_text
 
 PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 """HiBench's own, from the smallest."""
@@ -180,10 +181,7 @@ def read_checkout(folder: Path, workload: str, given: Mapping[str, str] | None =
 
 
 def _lines(file: Path) -> list[tuple[int, str, str]]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read ({error})", file=str(file)) from error
+    text = read_text(file)
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split(maxsplit=1)

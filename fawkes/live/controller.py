@@ -27,6 +27,7 @@ from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.core.view import View
+from fawkes.dist import cache
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import ConfigError, FawkesError, FullError
 from fawkes.live.answers import answers
@@ -43,7 +44,7 @@ from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.post import Mailbox
-from fawkes.live.releases import refuse_without_release, releases
+from fawkes.live.releases import provide_needed, refuse_without_release, releases
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -184,6 +185,8 @@ class Controller:
         stack.callback(fleet.close)
         clusters = Clusters()
         clusters.adopt(state)
+        if not self._plan.shadow:
+            provide_needed(state, self._say, lambda wanted: cache.provide(wanted, say=self._say))
         ssh = self._plan.settings.ssh
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))

@@ -27,6 +27,7 @@ _FULL_BYTES = 10_000_000
 #: more of a disk or a memory may be promised than df and meminfo show, for these count in other ways
 _TOLERANCE = 1.1
 _KEY_STATES = (ConnectionState.KEY_UNKNOWN, ConnectionState.KEY_CHANGED)
+_BEFORE_THE_KEY = (ConnectionState.NAME_UNKNOWN, ConnectionState.NO_ANSWER, ConnectionState.REFUSED)
 _PACKAGES = {
     "awk": "mawk",
     "find": "findutils",
@@ -91,6 +92,12 @@ class Verdict:
     def fits(self) -> bool:
         """Whether it can serve; warnings do not count."""
         return all(problem.level is not Level.BAD for problem in self.problems)
+
+    @property
+    def showed_key(self) -> bool:
+        """Whether the host showed a host key at all: one that does not answer has shown none."""
+        error = self.seen.error
+        return not (isinstance(error, SshError) and error.state in _BEFORE_THE_KEY)
 
     @property
     def result(self) -> str:

@@ -13,6 +13,9 @@ from pathlib import Path
 import paramiko
 from paramiko.hostkeys import HostKeyEntry, HostKeys
 
+from fawkes.errors import ConfigError
+from fawkes.reading import read_bytes
+
 _log = logging.getLogger(__name__)
 _REVOKED = "@revoked"
 
@@ -77,12 +80,15 @@ class KnownHosts:
             stat = self.path.stat()
             if (stat.st_mtime_ns, stat.st_size) == self._seen:
                 return
-            lines = self.path.read_bytes().split(b"\n")
+            lines = read_bytes(self.path).split(b"\n")
         except FileNotFoundError:
             self._seen, self._plain, self._hashed, self._faults, self._unread = None, {}, [], [], ""
             return
         except OSError as error:
             self._seen, self._unread = None, f"it cannot be read ({error.strerror})"
+            return
+        except ConfigError as error:
+            self._seen, self._unread = None, f"it {error.what}"
             return
         plain: dict[str, list[KnownKey]] = {}
         hashed: list[tuple[str, KnownKey]] = []

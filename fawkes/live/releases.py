@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.core.events import Event, Requested, Submitted
-from fawkes.core.model import Plain
+from fawkes.core.model import ClusterSpec, Plain
+from fawkes.core.state import View
 from fawkes.dist.cache import Wanted, dist_dir, is_there, there
 from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
 from fawkes.dist.pins import pin
-from fawkes.errors import UserError
+from fawkes.errors import FawkesError, UserError
 
 
 def releases(*, acts: bool) -> Plain:
@@ -39,12 +42,33 @@ def missing(wanted: Wanted, folder: str) -> UserError:
     )
 
 
+def provide_needed(view: View, say: Callable[[str], None], provide: Callable[[Wanted], object]) -> None:
+    """Fetch the releases of the MR-clusters in the ledger that the cache lacks, as after an upgrade of Fawkes.
+
+    Without its release an MR-cluster goes on, but none of its nodes can join or leave. A release that cannot be
+    fetched is told by ``say``: other MR-clusters need not wait for it.
+    """
+    needed = {wanted.name: wanted for state in view.clusters.values() if (wanted := _hadoop_of(state.spec)) is not None}
+    for wanted in needed.values():
+        if is_there(wanted):
+            continue
+        say(f"{wanted.title} is not in the cache, or another version of Fawkes made it: fetching it")
+        try:
+            provide(wanted)
+        except FawkesError as error:
+            say(f"{error}. Run `fawkes dist get {wanted.asked}`: until then no node of its MR-clusters joins or leaves")
+
+
+def _hadoop_of(spec: ClusterSpec) -> Wanted | None:
+    details = ClusterDetails.of(spec.details)
+    return None if details.release_dir else pin(details.hadoop_version)
+
+
 def _wanted(event: Event) -> Wanted | None:
     """The release that an event needs from the cache; None when it needs none, or the site has its own on the nodes."""
     match event:
         case Requested(spec=cluster):
-            details = ClusterDetails.of(cluster.details)
-            return None if details.release_dir else pin(details.hadoop_version)
+            return _hadoop_of(cluster)
         case Submitted(spec=job):
             return PIG_PINS[DEFAULT_PIG] if JobDetails.of(job.details).kind == "pig" else None
     return None

@@ -6,15 +6,18 @@ A trace says how long tasks take, or how many bytes they move; of processor time
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 
 from fawkes.core.model import JobSpec
-from fawkes.errors import ConfigError
+from fawkes.errors import ConfigError, cut
 from fawkes.offline.load import Coming
+from fawkes.reading import MIB, read_text
 from fawkes.sim.profile import Profile
+from fawkes.units import MOST_BYTES
 
 
 class Known(StrEnum):
@@ -42,6 +45,7 @@ class Asked:
 
 _FIGURES = tuple(one.name for one in fields(Profile))
 _TOLD = ("told_tasks", "told_bytes", "reference_us")
+_MOST_BYTES = 256 * MIB
 COLUMNS = ("job", "known", *_TOLD, *_FIGURES)
 
 
@@ -57,13 +61,11 @@ def write_demands(path: Path, asked: Mapping[str, Asked]) -> None:
 
 def read_demands(path: Path) -> dict[str, Asked]:
     """The demand of each job; ConfigError names file and line of what is wrong."""
+    text = read_text(path, most=_MOST_BYTES, hint="`fawkes record` writes it")
     try:
-        with path.open(encoding="utf-8", newline="") as text:
-            rows = list(csv.reader(text, strict=True))
-    except FileNotFoundError:
-        raise ConfigError("there is no such file", file=str(path), hint="`fawkes record` writes it") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"cannot be read ({error})", file=str(path)) from None
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise ConfigError(f"is no CSV ({error})", file=str(path)) from None
     if not rows or tuple(rows[0]) != COLUMNS:
         raise ConfigError(
             "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
@@ -80,17 +82,26 @@ def _read(row: Sequence[str], path: Path, line: int) -> Asked:
     try:
         if len(row) != len(COLUMNS):
             raise ValueError(f"has {len(row)} fields, but there are {len(COLUMNS)} columns")
-        values = {name: int(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
+        values = {name: _whole(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
         figures = {name: values[name] or 0 for name in _FIGURES}
         negative = next((name for name, value in values.items() if (value or 0) < 0), None)
         if negative:
             raise ValueError(f"{negative} is negative")
+        large = next((name for name, value in values.items() if (value or 0) > MOST_BYTES), None)
+        if large:
+            raise ValueError(f"{large} is more than {MOST_BYTES:,}")
         if figures["maps"] + figures["reduces"] < 1:
             raise ValueError("has no task")
         told = {name: values[name] for name in _TOLD}
         return Asked(profile=Profile(**figures), known=Known(row[1]), **told)
     except ValueError as error:
         raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
+
+
+def _whole(text: str) -> int:
+    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+        raise ValueError(f"{cut(text)!r} is no whole number")
+    return int(text)
 
 
 def with_demands(jobs: Iterable[Coming], asked: Mapping[str, Asked]) -> tuple[Coming, ...]:

@@ -33,7 +33,7 @@ class Patience:
     def __init__(self, wishes: Sequence[Wish], settings: Settings) -> None:
         idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, Requested)]
         waits = [settings.idle_us or 0, settings.quarantine_us, *idle, *(wish.delay_us for wish in wishes)]
-        self._quiet_us = _HOUR_US + max(us for us in waits if us < _FOREVER_US)
+        self._quiet_us = _HOUR_US + max((us for us in waits if us < _FOREVER_US), default=0)
         self._since_us = max((wish.event.at_us for wish in wishes), default=0)
 
     def ends(self, event: Event, view: View) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fawkes import __version__, writing
 from fawkes.errors import FawkesError, RefusedError, UserError
 from fawkes.offline.outcome import Outcome
+from fawkes.reading import read_text
 from fawkes.store.base import Reader
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def refuse_present(folder: Path) -> None:
 def stamp_of(file: Path) -> dict[str, Any] | None:
     """What a folder's own file says of it; None when there is no such file, or it cannot be read."""
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        said = json.loads(read_text(file))
+    except (FawkesError, ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) else None
 

@@ -21,6 +21,7 @@ from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US, pool_of
 from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Delays, Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import operations, swim
@@ -40,6 +41,9 @@ from fawkes.workload.formats import SWIM, read_workload
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.table import NAME as TABLE
 
+MOST_TASKS = 20_000_000
+"""Of all jobs of a run: more would not fit into the memory of a usual machine."""
+
 _HOUR_US = 3600 * SECOND_US
 
 
@@ -58,8 +62,9 @@ def read_plan(
     inventory, nodes = _pool(table, found.path, site)
     said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)
     faults = Faults(found.path)
+    known = {node.id for node in nodes}
     for number, fault in enumerate(table.fault, 1):
-        if fault.node not in {node.id for node in nodes}:
+        if fault.node not in known:
             hint = f"The nodes are {nodes[0].id} to {nodes[-1].id}"
             faults.add(f"there is no node {fault.node!r}", f"fault[#{number}].node", hint)
         if fault.back_us is not None and fault.back_us <= fault.at_us:
@@ -75,6 +80,7 @@ def read_plan(
                 unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, found.path)
+    _check_tasks(demands, found.path)
     constants = _constants(table.model, said.network_bytes)
     return Plan(
         name=found.path.stem,
@@ -180,6 +186,14 @@ def _check_ids(demands: Sequence[Demand], path: Path) -> None:
                 hint = "Give each [[job]] an id that no load uses, and each MR-cluster only one load of a kind"
                 raise ConfigError(f"two jobs have the id {one.spec.id!r}", file=str(path), hint=hint)
             seen.add(one.spec.id)
+
+
+def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
+    profiles = [profile_of(one.spec) for demand in demands for one in demand.all_jobs]
+    tasks = sum(profile.maps + profile.reduces for profile in profiles)
+    if tasks > MOST_TASKS:
+        what = f"all jobs together have {tasks:,} tasks, and a run may have {MOST_TASKS:,}"
+        raise ConfigError(what, file=str(path), hint="Give fewer jobs, such as by `limit` of a load, or smaller ones")
 
 
 def _jobs(

@@ -14,7 +14,7 @@ def value_of(text: str) -> Any:
     """A number, true or false as TOML reads them; anything else is text, with or without quotes."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float | str) else text
 

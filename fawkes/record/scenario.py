@@ -16,7 +16,7 @@ from fawkes.record import toml
 from fawkes.record.happened import Happened
 from fawkes.record.measured import Seen
 from fawkes.record.settings import code_of, settings_table
-from fawkes.units import show_time
+from fawkes.units import MOST_DURATION_US, show_time
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
 
@@ -143,13 +143,17 @@ def _cluster(state: ClusterState, jobs: Sequence[JobState], what: Happened) -> I
             "growth": None if spec.growth is None else code_of(spec.growth),
             "replication": spec.replication,
             "deploy": "first-job" if spec.deploy_on_first_job else None,
-            "idle_time": None if spec.idle_us is None else toml.duration(spec.idle_us + _gap_us(state, jobs)),
+            "idle_time": None if spec.idle_us is None else _idle_time(spec.idle_us + _gap_us(state, jobs)),
             "max_running_jobs": spec.max_running_jobs,
         }
     )
     data = [{"from": f"generated:{name}", "to": to} for name, to, size in sets if size]
     if data:
         yield from toml.rows("data", data)
+
+
+def _idle_time(us: int) -> str:
+    return toml.duration(us) if us <= MOST_DURATION_US else "never"
 
 
 def _gap_us(state: ClusterState, jobs: Iterable[JobState]) -> int:

@@ -37,6 +37,8 @@ class Cursor:
             if byte < 0x80:
                 return (value >> 1) ^ -(value & 1)
             shift += 7
+            if shift >= 64:
+                raise ValueError("a number has more than 64 bits")
 
 
 def values(schema: Any, data: bytes) -> Iterator[Any]:
@@ -47,7 +49,10 @@ def values(schema: Any, data: bytes) -> Iterator[Any]:
     decode = _decoder(schema, {}, "")
     cursor = Cursor(data)
     while cursor.at < len(data):
+        before = cursor.at
         yield decode(cursor)
+        if cursor.at == before:
+            raise ValueError("the schema describes values without bytes")
 
 
 def _decoder(schema: Any, named: dict[str, Decode], space: str) -> Decode:
@@ -129,7 +134,10 @@ def _blocks(cursor: Cursor) -> Iterator[None]:
             count = -count
             cursor.number()
         for _ in range(count):
+            before = cursor.at
             yield
+            if cursor.at == before:
+                raise ValueError("a list has values without bytes")
 
 
 def _text(cursor: Cursor) -> str:

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from fawkes.errors import UserError
 from fawkes.workload.links import relinked
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.model import MOST_JOBS, Trace, TraceJob
 
 
 def fold(
@@ -32,7 +32,7 @@ def fold(
     its id. A job is after the copies of those that it was after, as far as they are there.
 
     A skew buffer, as Rumen has, is not needed: jobs are sorted. ValueError when a time or the concentration is not
-    above 0; UserError when there are no jobs, or all come at one moment.
+    above 0; UserError when there are no jobs, all come at one moment, or too many would come.
     """
     if cycle_us <= 0 or duration_us <= 0 or concentration <= 0 or starts_after_us < 0:
         raise ValueError(f"cannot fold by {cycle_us} us into {duration_us} us, {concentration} times as dense")
@@ -46,6 +46,9 @@ def fold(
         raise UserError("all jobs arrive at the same moment, so there is nothing to fold", where=trace.source)
     ratio = span_us * (len(jobs) + 1) / len(jobs) / cycle_us
     copies = duration_us / cycle_us * concentration / ratio
+    if len(jobs) * copies > MOST_JOBS:
+        hint = "Give a lower concentration, a shorter duration or a longer cycle"
+        raise UserError(f"folded it would have more than {MOST_JOBS:,} jobs", where=trace.source, hint=hint)
     draw = java_random(seed)
     folded: list[TraceJob] = []
     for job in _laid_over(jobs, begin_us, cycle_us, duration_us):

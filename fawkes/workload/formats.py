@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -100,7 +101,7 @@ def read_workload(path: Path, *, format: str | None = None) -> Trace:  # noqa: A
 
 def recognised(path: Path) -> Format:
     """The format of a file, by its content; ConfigError as ``read_workload``."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return _named(HISTORY)
     head = Head(_beginning(path))
     if not head.text.strip():

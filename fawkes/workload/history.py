@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fawkes.errors import ConfigError
+from fawkes.errors import ConfigError, cut
 from fawkes.units import show_time
 from fawkes.workload.avro import values
 from fawkes.workload.model import Trace, TraceJob
@@ -186,8 +186,8 @@ def _event_of_json(file: Path, number: int, line: bytes) -> tuple[str, Plain]:
         said = json.loads(line)
         event = _plain(said["event"])
         return str(said["type"]), {**event}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"is not an event ({type(error).__name__}: {error})"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        what = f"is not an event ({type(error).__name__}: {cut(str(error))})"
         raise ConfigError(what, file=str(file), key=f"line {number}", hint=_FETCH_AGAIN) from None
 
 
@@ -202,6 +202,6 @@ def _events_of_bytes(file: Path, schema: bytes, data: bytes) -> Iterator[tuple[s
         for said in values(json.loads(schema), data):
             yield said["type"], {**said["event"]}
             heard += 1
-    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
-        what = f"the event behind the first {heard} cannot be decoded ({error})"
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError, struct.error) as error:
+        what = f"the event behind the first {heard} cannot be decoded ({cut(str(error))})"
         raise ConfigError(what, file=str(file), key="line 3", hint=_FETCH_AGAIN) from None

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.config.loader import did_you_mean
-from fawkes.errors import UserError
+from fawkes.errors import UserError, cut
 from fawkes.units import duration_us, size_bytes
 from fawkes.workload.model import Trace
+
+MOST_MADE = 1_000_000
+"""Jobs of one made workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Maker:
         try:
             return self.keys[key].read(text)
         except ValueError as error:
-            raise UserError(f"{key} = {text!r}: {error}", where=self.name, hint=self.keys[key].help) from None
+            raise UserError(f"{key} = {cut(text)!r}: {error}", where=self.name, hint=self.keys[key].help) from None
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -74,10 +77,33 @@ def counts(text: str) -> tuple[tuple[str, int], ...]:
     found = []
     for word in words(text):
         size, colon, count = word.rpartition(":")
-        if not colon or not count.isdecimal() or not int(count):
+        if not colon:
             raise ValueError("write sizes with numbers of jobs, such as small:30,20GB:4")
-        found.append((size, int(count)))
+        found.append((size, how_many(count)))
     return tuple(found)
+
+
+def how_many(text: str) -> int:
+    """A number of jobs."""
+    if not text.isdecimal() or len(text) > 7 or not 1 <= int(text) <= MOST_MADE:
+        raise ValueError(f"write a whole number from 1 to {MOST_MADE:,}")
+    return int(text)
+
+
+def span(text: str) -> int:
+    """A duration greater than 0, in microseconds."""
+    us = duration_us(text)
+    if not us:
+        raise ValueError("must be greater than 0")
+    return us
+
+
+def rate(text: str) -> float:
+    """Jobs a minute."""
+    value = float(text)
+    if not 1e-6 <= value <= 1e6:
+        raise ValueError("write a number from 0.000001 to 1,000,000")
+    return value
 
 
 def one_of(*names: str) -> Callable[[str], str]:
@@ -149,8 +175,8 @@ def of_trace(file: Path, jobs: int | None = None, *, per_minute: float | None = 
 
 
 _HERE = "fawkes.workload.makers"
-_JOBS = Key("jobs", int, "how many jobs")
-_RATE = Key("per_minute", float, "jobs per minute")
+_JOBS = Key("jobs", how_many, "how many jobs")
+_RATE = Key("per_minute", rate, "jobs per minute")
 _THINK = Key("think_us", duration_us, "time from one job to the next, such as 10s")
 _CLUSTER = Key("cluster", str, "the MR-cluster that runs them")
 MAKERS: Mapping[str, Maker] = {
@@ -170,7 +196,7 @@ MAKERS: Mapping[str, Maker] = {
                 "apps": Key("apps", words, "codes of applications, such as WC,ST"),
                 "jobs": Key("jobs", counts, "how many of each size, such as small:30,20GB:4"),
                 "arrivals": Key("arrivals", str, "average, batch, bursty or sequential"),
-                "over": Key("over_us", duration_us, "span of their arrivals, such as 2h"),
+                "over": Key("over_us", span, "span of their arrivals, such as 2h"),
                 "cluster": _CLUSTER,
             },
         ),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fawkes.errors import UserError
+from fawkes.units import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,26 @@ class TraceJob:
     def tasks(self) -> int:
         """Maps and reduces, as far as they are known."""
         return (self.maps or 0) + (self.reduces or 0)
+
+
+MOST_TIME_US = 250_000_000_000_000_000
+"""Almost the year 9900, counted from 1970: later times cannot be shown."""
+MOST_JOBS = 10_000_000
+"""In one trace: the largest that are known have a few million."""
+MOST_TASKS = 10_000_000
+"""Maps, reduces or processors of one job."""
+
+
+def out_of_range(job: TraceJob) -> str:
+    """Why nothing can compute with a job's numbers, as ``Tally.add`` takes it; empty when all is well."""
+    times = (job.submit_us, job.think_us, job.map_us, job.reduce_us, job.run_us, job.requested_us)
+    if any(time is not None and time > MOST_TIME_US for time in times):
+        return "with a time that is too large"
+    if any(size is not None and size > MOST_BYTES for size in (job.input_bytes, job.shuffle_bytes, job.output_bytes)):
+        return "with a size of more than 1000 PB"
+    if any(count is not None and count > MOST_TASKS for count in (job.maps, job.reduces, job.processors)):
+        return f"with more than {MOST_TASKS:,} tasks"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.errors import ConfigError
+from fawkes.reading import MIB
 from fawkes.workload.traces import pieces
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_LARGEST_OBJECT = 512 * MIB
 _LONGEST_TOKEN = 32
 """An error nearer to the end than this may be a number, a word or an escape that was cut; none of them is longer."""
 
@@ -31,6 +33,9 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if source.is_cut(error) and source.more():
                 continue
             raise source.broken(error) from None
+        except (RecursionError, ValueError):
+            what = "has objects too deep inside of each other, or a number with too many digits"
+            raise ConfigError(what, file=str(path), key=f"line {source.line}", hint="Is it the right file?") from None
         if not isinstance(value, dict):
             raise ConfigError(
                 "is not an object in braces",
@@ -82,6 +87,9 @@ class _Text:
             if self._ended:
                 break
         self.text = "".join(kept)
+        if len(self.text) > _LARGEST_OBJECT:
+            what = f"the object that begins here is larger than {_LARGEST_OBJECT // MIB} MiB"
+            raise ConfigError(what, file=str(self.path), key=f"line {self.line}", hint="Is it the right file?")
         return True
 
     def is_cut(self, error: json.JSONDecodeError) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.model import MOST_TASKS, MOST_TIME_US, Trace, TraceJob
 from fawkes.workload.objects import objects
 from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us
 from fawkes.workload.traces import Collected, UnreadableError
@@ -85,7 +85,10 @@ def _containers(said: Plain) -> tuple[list[Span], list[Span]]:
         if not isinstance(task, dict):
             raise UnreadableError("with a task that is not an object")
         kind = reduces if task.get("container.type") == _REDUCE else maps
-        kind += [_span(task)] * _copies(task, "container.count" if "container.count" in task else "count")
+        copies = _copies(task, "container.count" if "container.count" in task else "count")
+        if len(kind) + copies > MOST_TASKS:
+            raise UnreadableError(f"with more than {MOST_TASKS:,} tasks")
+        kind += [_span(task)] * copies
     return maps, reduces
 
 
@@ -113,4 +116,6 @@ def _whole(said: Plain, key: str, otherwise: int) -> int:
         raise UnreadableError("with a field that is not a number") from None
     if number < 0 and number != otherwise:
         raise UnreadableError("with a negative time or number")
+    if number > MOST_TIME_US:
+        raise UnreadableError("with a time or number that is too large")
     return number

@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fawkes.units import SECOND_US
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
 from fawkes.workload.traces import Tally, UnreadableError, lines, many_objects, refuse_empty
 
 COLUMNS = 18
+_LARGEST = 1e11
+"""As seconds these are 3000 years; no number of a log means more."""
 _PARTS = frozenset((b"2", b"3", b"4"))
 _UNKNOWN = frozenset((b"-1", b"-1.0"))
 _S = SECOND_US
@@ -98,6 +100,8 @@ def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
         processors = round(_decimal(fields[7]))
         if processors <= 0:
             raise UnreadableError("with a job without processors")
+    if processors > MOST_TASKS:
+        raise UnreadableError(f"with more than {MOST_TASKS:,} processors")
     preceding, think_us = fields[16], 0
     if preceding not in _UNKNOWN:
         think_us = max(0, round(_decimal(fields[17]) * _S))
@@ -120,6 +124,8 @@ def _decimal(field: bytes) -> float:
         round(value)
     except (ValueError, OverflowError):
         raise UnreadableError("with a field that is not a number") from None
+    if abs(value) > _LARGEST:
+        raise UnreadableError("with a number that is too large")
     return value
 
 

@@ -18,8 +18,8 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from fawkes.units import SECOND_US
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.units import MOST_BYTES, SECOND_US
+from fawkes.workload.model import Trace, TraceJob, out_of_range
 from fawkes.workload.traces import Tally, UnreadableError, lines, refuse_empty
 
 BLOCK_BYTES = 128 << 20
@@ -62,6 +62,9 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
             continue
         if job.id in ids:
             dropped.add("with the id of an earlier job", number)
+            continue
+        if reason := out_of_range(job):
+            dropped.add(reason, number)
             continue
         form = seen
         ids.add(job.id)
@@ -211,6 +214,8 @@ def _number(field: bytes, what: str) -> float:
         value = _decimal(field, what)
     if value < 0:
         raise UnreadableError(f"with a negative {what}")
+    if value > MOST_BYTES:
+        raise UnreadableError(f"with a {what} that is too large")
     return value
 
 

@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fawkes.errors import ConfigError
-from fawkes.units import SECOND_US
+from fawkes.errors import ConfigError, cut
+from fawkes.units import MOST_BYTES, SECOND_US
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.objects import objects
 from fawkes.workload.seeds import rng
 from fawkes.workload.traces import Collected
 
 _FORM = "A SYNTH file has num_jobs, and workloads with job_classes and time_distribution"
-_MOST_JOBS, _MOST_TASKS = 10_000_000, 1_000_000
+_MOST_JOBS, _MOST_TASKS = 1_000_000, 1_000_000
+_MOST_DRAWN = 10_000_000
 
 Plain = Mapping[str, Any]
 
@@ -35,7 +36,7 @@ def read(path: Path, *, seed: int | None = None) -> Trace:
     asked = _Asked(path, line)
     count = asked.whole(said, "num_jobs")
     if count > _MOST_JOBS:
-        raise asked.wrong("num_jobs", f"is more than {_MOST_JOBS}")
+        raise asked.wrong("num_jobs", f"is more than {_MOST_JOBS:,}")
     workloads = asked.list_of(said, "workloads")
     seed = asked.seed(said) if seed is None else seed
     found = Collected(path)
@@ -56,6 +57,7 @@ class _Asked:
 
     def __init__(self, path: Path, line: int) -> None:
         self.path, self.line = path, line
+        self.tasks = 0
 
     def wrong(self, key: str, what: str) -> ConfigError:
         """An error about a key."""
@@ -64,8 +66,8 @@ class _Asked:
     def number(self, table: Plain, key: str, otherwise: float | None = None) -> float:
         """A number that is not negative."""
         value = table.get(key, otherwise)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self.wrong(key, "is missing" if value is None else f"is {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_BYTES:
+            raise self.wrong(key, "is missing" if value is None else f"is {cut(repr(value))}")
         return value
 
     def seed(self, table: Plain) -> int:
@@ -88,7 +90,10 @@ class _Asked:
     def count(self, value: float, key: str) -> int:
         """How many tasks a number means."""
         if value > _MOST_TASKS:
-            raise self.wrong(key, f"makes a job of more than {_MOST_TASKS} tasks")
+            raise self.wrong(key, f"makes a job of more than {_MOST_TASKS:,} tasks")
+        self.tasks += round(value)
+        if self.tasks > _MOST_DRAWN:
+            raise self.wrong("num_jobs", f"makes more than {_MOST_DRAWN:,} tasks, which are drawn one by one")
         return round(value)
 
     def whole(self, table: Plain, key: str) -> int:

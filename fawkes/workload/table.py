@@ -16,18 +16,18 @@ from typing import Any
 from urllib.parse import unquote
 
 from fawkes.config.loader import did_you_mean
-from fawkes.errors import ConfigError, UserError
+from fawkes.errors import ConfigError, UserError, cut
 from fawkes.units import SECOND_US
 from fawkes.workload.files import whole
-from fawkes.workload.model import Trace, TraceJob, check_order
+from fawkes.workload.model import Trace, TraceJob, check_order, out_of_range
 from fawkes.workload.traces import Tally, UnreadableError, lines
 
 NAME = "table"
 VERSION = 1
 FIRST_LINE = "# fawkes jobs "
 
-_SECONDS = re.compile(r"(\d+)(?:\.(\d{1,6}))?")
-_WHOLE = re.compile(r"\d+")
+_SECONDS = re.compile(r"(\d{1,18})(?:\.(\d{1,6}))?")
+_WHOLE = re.compile(r"\d{1,19}")
 _SPLITS_IDS = re.compile(r"[\s%]")
 _HINT = "The page `workloads` describes the file; `fawkes workload convert` writes it"
 
@@ -197,6 +197,8 @@ class _Source:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise self.refuse("is not UTF-8", number) from None
+            if "\0" in text:
+                raise self.refuse("has a NUL character", number)
             yield text
 
     def _rest(self) -> Iterator[str]:
@@ -215,16 +217,16 @@ class _Source:
         version = text.removeprefix(FIRST_LINE).strip()
         if not text.startswith(FIRST_LINE) or version != str(VERSION):
             raise self.refuse(
-                f"begins with {text.strip()!r}", 1, f"This version of Fawkes reads '{FIRST_LINE}{VERSION}'"
+                f"begins with {cut(text.strip())!r}", 1, f"This version of Fawkes reads '{FIRST_LINE}{VERSION}'"
             )
 
     def _columns(self, names: Sequence[str]) -> list[_Column]:
         line = self._comments + 1
         for name in names:
             if name not in COLUMNS:
-                raise self.refuse(f"there is no column {name!r}", line, did_you_mean(name, COLUMNS))
+                raise self.refuse(f"there is no column {cut(name)!r}", line, did_you_mean(name, COLUMNS))
             if names.count(name) > 1:
-                raise self.refuse(f"the column {name!r} appears twice", line)
+                raise self.refuse(f"the column {cut(name)!r} appears twice", line)
         for name in _REQUIRED:
             if name not in names:
                 raise self.refuse(f"the column {name!r} is missing", line)
@@ -242,8 +244,11 @@ class _Source:
             try:
                 said[column.field] = column.read(text)
             except UnreadableError as error:
-                raise self.refuse(f"{column.name} {text!r} {error}", line) from None
-        return TraceJob(**said)
+                raise self.refuse(f"{column.name} {cut(text)!r} {error}", line) from None
+        job = TraceJob(**said)
+        if reason := out_of_range(job):
+            raise self.refuse(f"is a job {reason}", line)
+        return job
 
 
 def _is_known(column: _Column, jobs: Iterable[TraceJob]) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from fawkes.units import MOST_BYTES
 
 MS_US = 1000
 
@@ -45,7 +46,7 @@ def reduce_us(reduces: Sequence[Span], maps: Sequence[Span]) -> int | None:
 
 def known(value: object) -> int | None:
     """A number of a history; None for -1 and whatever else is no number that can be."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_BYTES:
         return None
     return int(value)
 

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from fawkes.errors import ConfigError
-from fawkes.workload.model import Dropped, Trace, TraceJob
+from fawkes.reading import MIB, opened
+from fawkes.workload.model import MOST_JOBS, Dropped, Trace, TraceJob, out_of_range
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _GZIP = b"\x1f\x8b"
+_LONGEST_LINE = 64 * MIB
+_BOMB_BYTES, _BOMB_FACTOR = 256 * MIB, 200
+"""A file that unpacks to more than so many bytes and is so many times as large then holds one thing over and over."""
 
 
 class UnreadableError(Exception):
@@ -65,7 +69,17 @@ class Collected:
         self._mended.add(reason, line)
 
     def add(self, job: TraceJob, line: int) -> None:
-        """A job. One of an id that was there already gets the first number behind it that makes another id."""
+        """A job. One of an id that was there already gets the first number behind it that makes another id.
+
+        One with a number that nothing can compute with is dropped. ConfigError when there are too many jobs.
+        """
+        if reason := out_of_range(job):
+            self.drop(reason, line)
+            return
+        if len(self.jobs) >= MOST_JOBS:
+            raise ConfigError(
+                f"holds more than {MOST_JOBS:,} jobs", file=str(self.path), key=f"line {line}", hint="Give a part of it"
+            )
         if job.submit_us < self._latest_us:
             self.mend("whose time goes back", line)
         self._latest_us = max(self._latest_us, job.submit_us)
@@ -117,7 +131,10 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     number = 0
     with _reading(path, lambda: number) as source:
-        for number, line in enumerate(source, start=1):
+        for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE + 1), b""), start=1):
+            if len(line) > _LONGEST_LINE:
+                what = f"is longer than {_LONGEST_LINE // MIB} MiB"
+                raise ConfigError(what, file=str(path), key=f"line {number}", hint="Is it the right file?")
             yield number, line
 
 
@@ -133,11 +150,10 @@ def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
 @contextlib.contextmanager
 def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
     try:
-        with path.open("rb") as raw:
-            packed = raw.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
-            yield io.BufferedReader(_Unpacked(raw)) if packed else raw
-    except FileNotFoundError:
-        raise ConfigError("there is no such file", file=str(path), hint="Give the path of a trace") from None
+        with opened(path, hint="Give the path of a trace") as raw:
+            packed = raw.read(len(_GZIP)) == _GZIP
+            raw.seek(0)
+            yield io.BufferedReader(_Unpacked(raw, path)) if packed else raw
     except EOFError:
         raise ConfigError(
             "the compressed file ends too early", file=str(path), key=_line(whole_lines()), hint="Fetch the file again"
@@ -169,8 +185,10 @@ class _Unpacked(io.RawIOBase):
     A buffer around GzipFile itself would read so much at once that the lines before a cut were lost with it.
     """
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: BinaryIO, path: Path) -> None:
+        self._raw, self._path = raw, path
         self._file = gzip.GzipFile(fileobj=raw)
+        self._bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -179,6 +197,10 @@ class _Unpacked(io.RawIOBase):
         into = memoryview(buffer)
         piece = self._file.read1(len(into))
         into[: len(piece)] = piece
+        self._bytes += len(piece)
+        if self._bytes > _BOMB_BYTES and self._bytes > _BOMB_FACTOR * self._raw.tell():
+            what = f"the compressed file becomes more than {_BOMB_FACTOR} times as large"
+            raise ConfigError(what, file=str(self._path), hint="Unpack it by hand if this is meant to be so")
         return len(piece)
 
 

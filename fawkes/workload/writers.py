@@ -13,7 +13,7 @@ from fawkes.errors import UserError
 from fawkes.units import SECOND_US
 from fawkes.workload import table
 from fawkes.workload.files import whole
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.model import Trace, TraceJob, out_of_range
 from fawkes.workload.swim import maps_of
 from fawkes.workload.tasks import MS_US
 
@@ -37,8 +37,13 @@ class Writer:
 def write(trace: Trace, path: Path, form: str) -> tuple[str, ...]:
     """Writes a workload, whole or not at all, packed when the name ends in ``.gz``; what is lost, a sentence for each.
 
-    UserError when there is no such format, or it needs what some job does not have.
+    UserError when there is no such format, it needs what some job does not have, or no reader would take a job's
+    numbers.
     """
+    for job in trace.jobs:
+        if reason := out_of_range(job):
+            what = f"job {job.id!r} would be one {reason}"
+            raise UserError(what, where=trace.source, hint="Make sizes or times smaller")
     if form == table.NAME:
         table.write(trace, path)
         return ()

@@ -137,5 +137,5 @@ def test_the_text_of_a_file_is_read_or_the_file_is_named(catalog: Catalog, tmp_p
     found = catalog.find(Kind.POLICY, "td")
     assert found.text() == "NAME = 'TD'"
     path.write_bytes(b"\xff")
-    with pytest.raises(UserError, match=r"td\.py: cannot be read"):
+    with pytest.raises(UserError, match=r"td\.py: line 1: is not UTF-8"):
         found.text()

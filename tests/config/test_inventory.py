@@ -134,7 +134,7 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
 @cases(
     empty_file=Bad("", "pool", "is missing", 'Give a name for the pool, such as pool = "das4"'),
     no_group=Bad(HEAD, "group", "is missing", "[[group]]"),
-    empty_groups=Bad('pool = "p"\ngroup = []', "group", "at least 1 item"),
+    empty_groups=Bad('pool = "p"\ngroup = []', "group", "has 0 entries where at least 1 must be"),
     typo=Bad("pool = \n", "line 1, column 8", "not valid TOML"),
     unknown_key=Bad(HEAD + GROUP + "core_s = 1", "group[rack1].core_s", "unknown key", "Did you mean 'cores'?"),
     unknown_ssh_key=Bad('pool = "p"\n[ssh]\nusr = "x"\n' + GROUP, "ssh.usr", "unknown key", "Did you mean 'user'?"),
@@ -172,8 +172,8 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
     node_address_empty=Bad(
         HEAD + GROUP + '[node.node01]\naddress = ""', "node.node01.address", "'' is not one address"
     ),
-    zero_capacity=Bad(HEAD + GROUP + "capacity = 0", "group[rack1].capacity", "greater than 0"),
-    negative_capacity=Bad(HEAD + GROUP + "[node.node01]\ncapacity = -1.0", "node.node01.capacity", "-1.0 is wrong"),
+    zero_capacity=Bad(HEAD + GROUP + "capacity = 0", "group[rack1].capacity", "0 is too small"),
+    negative_capacity=Bad(HEAD + GROUP + "[node.node01]\ncapacity = -1.0", "node.node01.capacity", "-1 is too small"),
     nan_capacity=Bad(HEAD + GROUP + "capacity = nan", "group[rack1].capacity", "nan is wrong"),
     no_unit=Bad(HEAD + GROUP.replace('"2GB"', "2"), "group[rack1].memory", "2 has no unit", '"2GB"'),
     wrong_unit=Bad(HEAD + GROUP.replace('"2GB"', '"2GX"'), "group[rack1].memory", "'2GX' is not a size", ""),
@@ -183,7 +183,7 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
     ),
     no_user=Bad(f'pool = "p"\n{GROUP}', "group[rack1].user", "node 'node01' has no 'user'"),
     bad_user=Bad(HEAD.replace("root", "a b") + GROUP, "ssh.user", "'a b' cannot be a user name"),
-    bad_port=Bad(HEAD + GROUP + "port = 70000", "group[rack1].port", "70000 is wrong"),
+    bad_port=Bad(HEAD + GROUP + "port = 70000", "group[rack1].port", "70,000 is too large"),
     bad_pool=Bad(HEAD.replace("lab-7f3a", "My Pool") + GROUP, "pool", "'My Pool' cannot be a name", "small letters"),
     relative_folder=Bad(HEAD + GROUP.replace("/srv", "srv"), "group[rack1].work_dir", "no absolute path", "'/'"),
     root_folder=Bad(HEAD + GROUP.replace("/srv/fawkes", "/"), "group[rack1].work_dir", "no folder to work in"),

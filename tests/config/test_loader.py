@@ -75,10 +75,12 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "no.toml"
     assert_refused(Bad("", "", "no such file", "write one"), missing, lambda: read_toml(missing, hint="write one"))
-    assert_refused(Bad("", "", "cannot be read (Is a directory)"), tmp_path, lambda: read_toml(tmp_path))
+    assert_refused(Bad("", "", "is a folder, not a file", "regular file"), tmp_path, lambda: read_toml(tmp_path))
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b'title = "\xe4"')
-    assert_refused(Bad("", "", "not UTF-8 text (byte 9)", "Save it as UTF-8"), latin, lambda: read_toml(latin))
+    assert_refused(
+        Bad("", "line 1", "not UTF-8 text (byte 9)", "Save the file as UTF-8"), latin, lambda: read_toml(latin)
+    )
 
 
 def test_something_else_than_a_table_is_refused() -> None:

@@ -151,7 +151,7 @@ def test_what_is_wrong_is_told_with_file_and_line(checkout: Path, text: str, key
 def test_bytes_that_are_no_text_are_told(checkout: Path) -> None:
     (checkout / "conf" / "zz-own.conf").write_bytes(b"a \xff\n")
 
-    with pytest.raises(ConfigError, match=r"zz-own.conf: cannot be read"):
+    with pytest.raises(ConfigError, match=r"zz-own.conf: line 1: is not UTF-8 text"):
         read_checkout(checkout, "micro/sort")
 
 

@@ -71,18 +71,22 @@ def test_a_host_without_a_fault_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "check"),
+    ("state", "check", "showed_key"),
     [
-        (ConnectionState.NO_ANSWER, "ssh"),
-        (ConnectionState.AUTH_REFUSED, "ssh"),
-        (ConnectionState.KEY_UNKNOWN, "key"),
-        (ConnectionState.KEY_CHANGED, "key"),
+        (ConnectionState.NAME_UNKNOWN, "ssh", False),
+        (ConnectionState.NO_ANSWER, "ssh", False),
+        (ConnectionState.REFUSED, "ssh", False),
+        (ConnectionState.AUTH_REFUSED, "ssh", True),
+        (ConnectionState.KEY_UNKNOWN, "key", True),
+        (ConnectionState.KEY_CHANGED, "key", True),
     ],
 )
-def test_a_host_that_cannot_be_used_is_unreachable_for_its_own_reason(state: ConnectionState, check: str) -> None:
+def test_a_host_that_cannot_be_used_is_unreachable_for_its_own_reason(
+    state: ConnectionState, check: str, showed_key: bool
+) -> None:
     error = SshError("it says nothing", host="node1", state=state, hint="Switch it on")
     found = verdict(Seen(node=node("node1"), error=error))
-    assert (found.result, found.fits) == ("unreachable", False)
+    assert (found.result, found.fits, found.showed_key) == ("unreachable", False, showed_key)
     assert found.problems == (Problem(check, "it says nothing", "Switch it on"),)
 
 

@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_a_reason_for_each_host(tmp_path: Path) ->
     file.mkdir()
     known = KnownHosts(file)
     assert list(known.keys("a", 22)) == []
-    assert known.faults("a", 22) == ["it cannot be read (Is a directory)"]
+    assert known.faults("a", 22) == ["it is a folder, not a file"]
     file.rmdir()
     remember(file, "a", 22, new_key())
     assert len(known.keys("a", 22)) == 1

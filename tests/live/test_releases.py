@@ -9,8 +9,10 @@ import pytest
 from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.core.events import PauseAsked, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
-from fawkes.errors import UserError
-from fawkes.live.releases import refuse_without_release, releases
+from fawkes.dist.cache import Wanted
+from fawkes.errors import FawkesError, UserError
+from fawkes.live.releases import provide_needed, refuse_without_release, releases
+from tests.support.desk import Desk
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +54,22 @@ def test_an_empty_cache_has_no_releases(tmp_path: Path) -> None:
     # A folder of the right name is not yet a release.
     (tmp_path / "dist" / "hadoop-3.5.0").mkdir(parents=True)
     assert releases(acts=True) == {"folder": str(tmp_path / "dist"), "releases": [], "acts": True}
+
+
+def test_after_an_upgrade_releases_are_fetched_once_each() -> None:
+    desk = Desk(9)
+    for name, version in (("a", "3.4.2"), ("b", "3.4.2"), ("c", "3.5.0")):
+        desk.request(name, details=ClusterDetails(hadoop_version=version).plain())
+    desk.request("d", 1, details=ClusterDetails(release_dir="/opt/hadoop").plain())
+    said: list[str] = []
+    fetched: list[str] = []
+
+    def provide(wanted: Wanted) -> None:
+        fetched.append(wanted.title)
+        if len(fetched) == 1:
+            raise FawkesError("no network")
+
+    provide_needed(desk.state, said.append, provide)
+    assert fetched == ["Hadoop 3.4.2", "Hadoop 3.5.0"]
+    assert "no network. Run `fawkes dist get 3.4.2`" in said[1]
+    assert len(said) == 3

@@ -53,7 +53,7 @@ ROW = "j-1,spec,4,,,4,0,12000000,0,0,0,0,0,0,0"
         (f"{HEAD}\n{ROW},9", "line 2", "16 fields"),
         (f"{HEAD}\n{ROW}\n{ROW}", "line 3", "'j-1' appears twice"),
         (f"{HEAD}\n{ROW.replace('12000000', '-5')}", "line 2", "map_us is negative"),
-        (f"{HEAD}\n{ROW.replace('12000000', 'long')}", "line 2", "invalid literal"),
+        (f"{HEAD}\n{ROW.replace('12000000', 'long')}", "line 2", "'long' is no whole number"),
         (f"{HEAD}\n{ROW.replace(',4,0,', ',0,0,')}", "line 2", "no task"),
         (f"{HEAD}\n{ROW.replace('spec', 'hearsay')}", "line 2", "'hearsay'"),
     ],

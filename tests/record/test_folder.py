@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fawkes.catalog import Catalog
+from fawkes.config.clusters import NEVER_US
 from fawkes.config.site import Site
 from fawkes.core.model import JobState
 from fawkes.errors import ConfigError, FawkesError, RefusedError, UserError
@@ -24,7 +26,7 @@ from fawkes.report import history
 from fawkes.sim.profile import profile_of
 from fawkes.store.base import Writer
 from fawkes.workload import table
-from tests.record.support import CONSTANTS, history_of, recorded, run
+from tests.record.support import CONSTANTS, demand, history_of, recorded, run, sleep_job
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +187,12 @@ def test_histories_are_kept_and_tell_what_jobs_asked_for(happened: Writer, tmp_p
     assert kept == {"a-0.1.json", "a-1.1.json", "a-2.1.json", "b-0.1.json", "b-1.1.json"}
     assert dict(record.missing) == missing
     assert read_demands(record.folder / "demands.csv")["a-0"].known is Known.SPEC
+
+
+def test_an_mr_cluster_that_never_idles_out_never_does_offline(tmp_path: Path) -> None:
+    wanted = demand("a", [sleep_job("a-1", "a")])
+    store = run([replace(wanted, spec=replace(wanted.spec, idle_us=NEVER_US))])
+    record = recorded(store, tmp_path)
+    assert 'idle_time = "never"' in record.scenario.read_text()
+    plan = read_plan(Site(tmp_path), Catalog(site=record.folder), str(record.scenario))
+    assert [one.spec.idle_us for one in plan.demands] == [NEVER_US]

@@ -119,11 +119,9 @@ def test_times_that_spread_beyond_all_numbers_are_named(old: bool, tmp_path: Pat
     (kind,) = document["workloads"][0]["job_classes"]
     if old:
         del kind["tasks"]
-        kind |= {"mtasks_avg": 1, "mtime_avg": 1, "mtime_stddev": 1e200}
+        kind |= {"mtasks_avg": 1, "mtime_avg": 1e-200, "mtime_stddev": 1e10}
     else:
-        kind["tasks"][0]["time"]["std"] = 1e200
+        kind["tasks"][0]["time"] |= {"val": 1e-200, "std": 1e10}
     with pytest.raises(ConfigError) as caught:
         synth.read(written(tmp_path, document))
-    assert (
-        caught.value.what == f"{'mtime_stddev' if old else 'time'} spreads too far, by 1e+200 around {1 if old else 10}"
-    )
+    assert caught.value.what == f"{'mtime_stddev' if old else 'time'} spreads too far, by 1e+10 around 1e-200"

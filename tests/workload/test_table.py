@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.errors import ConfigError, UserError
-from fawkes.workload.model import Trace, TraceJob
+from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
 from fawkes.workload.table import COLUMNS, read, write
 
 HEAD = "# fawkes jobs 1\n"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
 NUMBERS = st.none() | st.integers(0, 10**16)
+COUNTS = st.none() | st.integers(0, MOST_TASKS)
 
 
 @st.composite
@@ -29,7 +30,7 @@ def traces(draw: st.DrawFn) -> Trace:
             cluster=draw(TEXTS),
             after=tuple(draw(st.lists(st.sampled_from(ids[:at]), unique=True))) if at else (),
             think_us=draw(st.integers(0, 10**9)),
-            **{number: draw(NUMBERS) for number in numbers},
+            **{field: draw(COUNTS if field in ("maps", "reduces", "processors") else NUMBERS) for field in numbers},
         )
         for at, name in enumerate(ids)
     ]
