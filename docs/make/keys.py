@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from docs.make.table import code, table
+from fawkes.config.fields import bounds_of
 from fawkes.config.presets import PRESETS
 from fawkes.units import show_bytes, show_duration
 
@@ -94,7 +95,12 @@ def _sentence(text: str) -> str:
 
 
 def _value(field: FieldInfo) -> str:
-    return _words(field.annotation, field.metadata)
+    """What a value looks like, and its bounds: ``whole number from 1 to 1,024``, ``size (512 B to 1.0 TB)``."""
+    words = _words(field.annotation, field.metadata)
+    bounds = bounds_of(Annotated[field.annotation, *field.metadata, field])
+    if bounds is None:
+        return words
+    return f"{words} from {bounds}" if words in _PLAIN.values() else f"{words} ({bounds})"
 
 
 def _words(annotation: object, metadata: Iterable[object] = ()) -> str:
@@ -172,7 +178,7 @@ def _written(value: Any, words: str) -> str:
     """A value as one would write it in a file."""
     if words.startswith("duration"):
         return code("0s" if value == 0 else show_duration(value).replace(" ", ""))
-    if words == "size":
+    if words.startswith("size"):
         return code(
             f"{value / _MIB:.0f}MiB" if value % _MIB == 0 else show_bytes(value).replace(" ", "").replace(".0", "")
         )
