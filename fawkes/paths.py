@@ -1,9 +1,18 @@
-"""Where Fawkes keeps its own files on the controller's machine."""
+"""Where Fawkes keeps its own files on the controller's machine, and what kind of thing a path may lead to."""
 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def cache_dir() -> Path:
@@ -16,3 +25,8 @@ def cache_dir() -> Path:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "fawkes"
+
+
+def kind_of(mode: int) -> str:
+    """What something that is not a regular file is, by its mode, for people: ``a folder``, ``a device``, ..."""
+    return next((name for fits, name in _KINDS if fits(mode)), "something else")

@@ -14,18 +14,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.errors import ConfigError
+from fawkes.paths import kind_of
 
 MIB = 1 << 20
 MOST_BYTES = 8 * MIB
 """The largest file of configuration: a pool of 100,000 nodes, each described by itself, needs less."""
 
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 _OTHER_ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -105,7 +99,7 @@ def is_file(path: Path) -> bool:
 def _refuse_special(path: Path, mode: int) -> None:
     if stat.S_ISREG(mode):
         return
-    kind = next((name for fits, name in _KINDS if fits(mode)), "something else")
+    kind = kind_of(mode)
     raise ConfigError(f"is {kind}, not a file", file=str(path), hint="Name a regular file")
 
 

@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.errors import RefusedError, UserError
-
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+from fawkes.paths import kind_of
 
 
 def refuse_there(path: Path, *, force: bool) -> None:
@@ -47,7 +40,7 @@ def place_of(path: Path) -> Path:
         return path
     if stat.S_ISREG(mode):
         return place
-    kind = next((name for fits, name in _KINDS if fits(mode)), "something else")
+    kind = kind_of(mode)
     raise RefusedError(f"is {kind} and is not replaced", where=str(path), hint=hint)
 
 
