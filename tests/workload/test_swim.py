@@ -143,7 +143,7 @@ def test_a_file_without_any_job_is_refused_with_what_it_should_hold(written: Wri
 @pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, written: Written) -> None:
     assert refused(tmp_path / "missing.tsv").what == "there is no such file"
-    assert "directory" in refused(tmp_path).what
+    assert "is a folder" in refused(tmp_path).what
     packed = gzip.compress(b"".join(b"job%d\t%d\t1\t%d\t1\t1\n" % (at, at, at * 7919) for at in range(50_000)), mtime=0)
     error = refused(written(packed[: len(packed) // 2], "cut.gz"))
     assert "ends too early" in error.what
