@@ -93,7 +93,7 @@ class Ledger:
             for entry in reader.entries(after=len(self.entries)):
                 evolve(self.state, entry.event.at_us, entry.decision.changes)
                 # On real time a timer goes off a moment after its time, and something else may come in between.
-                wrong = [what for what in broken(self.state) if not what.endswith("pending since the past")]
+                wrong = [what for what in broken(self.state) if not what.endswith(" has passed")]
                 assert not wrong, (entry, wrong)
                 self.entries.append(entry)
                 for change in entry.decision.changes:

@@ -155,7 +155,7 @@ def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> N
     site.until_life(ClusterLife.LOADING, "delta")
     assert site.rows("release", "delta", "--dry-run") == []
     refused = site.command("drain", site.nodes_of("delta")[0].node.id, "--reason", "new fans", code=6)
-    assert "give delta back first (`fawkes release delta`)" in refused.stderr
+    assert "Run `fawkes release delta`" in refused.stderr
     site.fawkes("release", "delta", "--yes", "--wait", "--timeout", f"{LIMIT_S:.0f}s")
     site.ledger.catch_up()
     lives = [(r.facts["cluster"], r.facts["life"]) for r in site.ledger.reasons("called-off", after=begin)]

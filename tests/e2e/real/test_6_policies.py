@@ -89,7 +89,7 @@ def test_a_controller_in_shadow_decides_and_does_nothing(restarted: RealSite) ->
     assert {type(effect).__name__ for effect in effects if not isinstance(effect, Reply)} == {"WakeAt"}
     refused = restarted.command("pause", "--reason", "no", code=6)
     assert "shadow" in refused.stderr
-    assert "this is what it would do, and nothing was done" in restarted.fawkes("explain", "--last")
+    assert "it would do this, but nothing was done" in restarted.fawkes("explain", "--last")
     assert restarted.stop() == 0
     assert restarted.on_nodes() == before
     assert len(restarted.serving("alpha", Role.TRANSIENT)) == 4
