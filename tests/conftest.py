@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -12,6 +13,10 @@ from xdist.scheduler import LoadScopeScheduling
 # A machine that does other things as well makes no test fail.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# The readline of a terminal's pytest exports these to its workers: tables and sentences would be broken to that width.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 # What a script starts in the background ignores interrupts, and so would every command that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

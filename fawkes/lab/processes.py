@@ -16,6 +16,7 @@ from fawkes.errors import HostError
 
 _PAUSE_LIMIT_S = 10.0
 _HALTED = "TtZX"
+_WAITING = "D"
 
 
 def namespace_of(pid: int) -> str:
@@ -35,17 +36,21 @@ def pause(host: str, first: int) -> None:
     """Stop all processes of the host whose first process is ``first``.
 
     A process may start others while the round goes on, so there are rounds until one finds everything stopped: a
-    stopped process starts nothing.
+    stopped process starts nothing. One that waits in the kernel (``D``) and was signalled stops before its next
+    instruction. The parent of a child that was stopped between vfork and exec waits so until the child goes on.
     """
     namespace = namespace_of(first)
     limit = time.monotonic() + _PAUSE_LIMIT_S
+    signalled: set[int] = set()
     while True:
-        awake = [pid for pid in members(namespace) if _state(pid) not in _HALTED]
-        if not awake:
+        states = {pid: _state(pid) for pid in members(namespace)}
+        awake = [pid for pid, state in states.items() if state not in _HALTED]
+        if all(states[pid] == _WAITING and pid in signalled for pid in awake):
             return
         if time.monotonic() > limit:
             raise HostError(f"{len(awake)} processes did not stop within {_PAUSE_LIMIT_S:.0f} s", host=host)
         _signal(awake, signal.SIGSTOP)
+        signalled.update(awake)
 
 
 def resume(first: int) -> None:
