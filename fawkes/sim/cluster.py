@@ -11,10 +11,10 @@ from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.tags import tag_of
 from fawkes.sim.between import far_bytes
-from fawkes.sim.chance import Chance, stream_of
+from fawkes.sim.chance import Chance, factor_of_node, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
-from fawkes.sim.machine import Common, Leg, Machine, Owner, input_of_a_core_node
+from fawkes.sim.machine import MASTERS, Common, Leg, Machine, Owner, input_of_a_core_node, takes_time
 from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
@@ -44,7 +44,7 @@ class SimCluster:
         self._flows = flows
         self._constants = constants
         self._seed = seed
-        self._chance = Chance(constants.spread, constants.stragglers, constants.straggle)
+        self._chance = Chance(constants.spread, constants.stragglers, constants.straggle, constants.speculative)
         self._shared_slots = constants.map_slots == 0
         self._starts = bool(constants.task_start_us or constants.task_start_cpu_us)
         self._map_slots: deque[SimNode] = deque()
@@ -63,6 +63,7 @@ class SimCluster:
         else:
             self.leave(name)
             node = self.nodes[name] = SimNode(name, role, site, *self.slots_of_a_node)
+            node.factor = factor_of_node(self._seed, name, self._constants.node_spread)
             self._offer(node)
             self._resize()
         self.assign()
@@ -105,6 +106,11 @@ class SimCluster:
             self._stop(attempt)
         for job in dict.fromkeys([*(attempt.job for attempt in stopped), *kept]):
             self._run_lost_maps(job)
+
+    @property
+    def output_replicas(self) -> int:
+        """How many replicas of what jobs write there shall be."""
+        return self._constants.output_replicas or self.replication
 
     @property
     def slots_of_a_node(self) -> tuple[int, int]:
@@ -182,7 +188,7 @@ class SimCluster:
     def load(self, of: object) -> Copy:
         """The input, ``data_bytes``, comes from persistent storage, once."""
         wanted = 0 if self.loaded else self.data_bytes
-        return self._copy(of, self.machine.load(wanted))
+        return self._copy(of, self.machine.load(wanted, self.replication))
 
     def save(self, of: object) -> Copy:
         """All output goes to persistent storage."""
@@ -197,9 +203,13 @@ class SimCluster:
             held += input_of_a_core_node(self.data_bytes, self.replication, core)
         return self._copy(of, self.machine.evacuate(held))
 
-    def start_daemons(self, time_us: int, of: object) -> Copy:
-        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
-        return self._copy(of, self.machine.start(time_us, self._constants.join_cpu_us))
+    def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copy:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes.
+
+        A deployment starts those of so many nodes, and the masters.
+        """
+        daemons = deploys + MASTERS if deploys else 1
+        return self._copy(of, self.machine.start(time_us, daemons * self._constants.join_cpu_us))
 
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
@@ -274,7 +284,8 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        task = TaskAttempt(job, node, phase, job.attempts, self._chance.factor(job.stream, job.attempts))
+        factor = self._chance.factor(job.stream, job.attempts) * node.factor
+        task = TaskAttempt(job, node, phase, job.attempts, factor)
         task.starts = self._starts
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
@@ -360,6 +371,11 @@ class SimCluster:
             task.starts = False
             self._work(task)
             return None
+        if task.tail_us:
+            tail = self.machine.pause(task.tail_us)
+            task.tail_us = 0.0
+            task.flows.update(self.machine.begin([tail], (self, task)))
+            return None
         match task.phase:
             case Phase.MAP | Phase.REDUCE:
                 return self._task_ended(task)
@@ -411,13 +427,27 @@ class SimCluster:
     # --- work
 
     def _work(self, task: TaskAttempt) -> None:
-        """Begin the flows of the task's start, or of its phase."""
+        """Begin the flows of the task's start, or of its phase; a tail follows when these have ended."""
         if task.starts:
             legs = self.machine.start(self._constants.task_start_us, self._constants.task_start_cpu_us)
         else:
             legs = self._legs(task)
-        work = [(pool, amount * task.factor) for pool, amount in legs]
+        work = [(pool, amount * task.factor, width) for pool, amount, width in legs]
+        if not task.starts:
+            task.tail_us = self._tail_us(task, work)
         task.flows.update(self.machine.begin(work, (self, task)))
+
+    def _tail_us(self, task: TaskAttempt, legs: Iterable[Leg]) -> float:
+        """What a phase takes beyond its longest stream: a part of the others, and the way of the news of its end."""
+        together = longest = 0.0
+        for leg in legs:
+            pool, work, _ = leg
+            if takes_time(leg) and pool.alone > 0:
+                alone_us = work / pool.alone
+                together += alone_us
+                longest = max(longest, alone_us)
+        told_us = self._constants.task_end_us if task.phase in (Phase.MAP, Phase.REDUCE) else 0
+        return self._constants.serial * (together - longest) + told_us
 
     def _legs(self, task: TaskAttempt) -> list[Leg]:
         fetched = 0.0
@@ -427,8 +457,11 @@ class SimCluster:
         kept = self._kept(task.job) if fetched else {}
         far = 0.0
         if len(self._sites) > 1:
-            far = far_bytes(task, self.nodes.values(), fetched, sum(kept.values()), self.replication)
-        return [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
+            far = far_bytes(
+                task, self.nodes.values(), fetched, sum(kept.values()), self.replication, self.output_replicas
+            )
+        legs = self.machine.legs(task, fetched, kept, self.output_replicas)
+        return [*legs, *self.machine.between_sites(far)]
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
         """How many finished maps have their output on nodes of each role."""

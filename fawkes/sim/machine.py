@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fawkes.core.model import ClusterId, Role
 from fawkes.sim.constants import Constants
-from fawkes.sim.flows import Flow, Flows, Pool
+from fawkes.sim.flows import MILLI, Flow, Flows, Pool
 from fawkes.sim.tasks import Copy, Phase, SimJob, TaskAttempt
 from fawkes.units import SECOND_US
 
@@ -18,17 +18,22 @@ if TYPE_CHECKING:
 Owner = tuple["SimCluster", SimJob | TaskAttempt | Copy]
 """Whose a flow is."""
 
-Leg = tuple[Pool[Owner], float]
-"""So much work in a pool."""
+Leg = tuple[Pool[Owner], float, int]
+"""So much work in a pool, in each of so many thousandths of streams."""
+
+#: masters of an MR-cluster that start with it: NameNode, ResourceManager, history server
+MASTERS = 3
 
 
 class Common:
     """What all MR-clusters share: persistent storage, the link between sites, the cores of a machine with all nodes."""
 
     def __init__(self, constants: Constants) -> None:
-        self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US)
-        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US)
+        card = constants.network_bytes_s / SECOND_US
+        self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US, cap=card)
+        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=card)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
+        self.nodes = 0
 
 
 class Machine:
@@ -38,9 +43,13 @@ class Machine:
         self._flows = flows
         self._constants = constants
         self._common = common
-        self._disks: dict[Role, Pool[Owner]] = {role: Pool(f"disk:{name}:{role}", 0.0) for role in Role}
+        disk, card = constants.disk_bytes_s / SECOND_US, constants.network_bytes_s / SECOND_US
+        self._disks: dict[Role, Pool[Owner]] = {
+            role: Pool(f"disk:{name}:{role}", 0.0, cap=disk, seek=constants.disk_seek) for role in Role
+        }
         self._cores: Pool[Owner] = common.cores or Pool(f"cores:{name}", 0.0, cap=1.0)
-        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
+        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0, cap=card)
+        self._counts: Mapping[Role, int] = dict.fromkeys(Role, 0)
         self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
         self._copies: Pool[Owner] = Pool(f"copies:{name}", 0.0, cap=copies_of(constants))
 
@@ -51,82 +60,100 @@ class Machine:
     def resize(self, counts: Mapping[Role, int]) -> None:
         """The MR-cluster has so many nodes of each role from now on."""
         of, nodes = self._constants, sum(counts.values())
+        self._common.nodes += nodes - sum(self._counts.values())
+        self._counts = counts
         for role, pool in self._disks.items():
-            self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US))
+            self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US), max(1, counts[role]))
         if self._common.cores is None:
-            self._flows.resize(self._cores, capacity_of(nodes, of.cores))
-        self._flows.resize(self._network, capacity_of(nodes, of.network_bytes_s / SECOND_US))
+            self._flows.resize(self._cores, capacity_of(nodes, cores_of(of, 1)))
+        else:
+            self._flows.resize(self._common.cores, cores_of(of, self._common.nodes))
+        self._flows.resize(self._network, capacity_of(nodes, network_of(of, nodes)))
         self._flows.resize(self._copies, of.multiplier * nodes * of.block_bytes / of.heartbeat_us)
 
     def begin(self, legs: Iterable[Leg], owner: Owner) -> dict[Flow[Owner], None]:
         """Flows side by side; one of no length when there is nothing to do, or nothing that takes time."""
-        real = [(pool, work) for pool, work in legs if work > 0 and min(pool.capacity, pool.cap) < inf]
-        return {self._flows.begin(pool, work, owner): None for pool, work in real or [(self._time, 0.0)]}
+        real = [leg for leg in legs if takes_time(leg)]
+        return {self._flows.begin(pool, work, owner, width): None for pool, work, width in real or [self.pause(0.0)]}
+
+    def pause(self, time_us: float) -> Leg:
+        """Time that passes whatever the machine does."""
+        return self._time, time_us, MILLI
 
     def start(self, time_us: int, cpu_us: int) -> list[Leg]:
         """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
         """
-        return [(self._time, time_us), (self._cores, cpu_us / 2), (self._cores, cpu_us / 2)]
+        return [self.pause(time_us), (self._cores, cpu_us / 2, MILLI), (self._cores, cpu_us / 2, MILLI)]
 
-    def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int]) -> Iterator[Leg]:
+    def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int], replication: int) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
         profile, local = task.job.profile, self._disks[task.node.role]
         match task.phase:
             case Phase.MAP:
-                yield self._time, profile.map_us
-                yield self._cores, profile.map_cpu_us
+                yield self.pause(profile.map_us)
+                yield self._cores, profile.map_cpu_us, MILLI
                 yield from self._read_input(task)
-                yield local, profile.map_output_bytes if profile.reduces else 0
-                if not profile.reduces:
-                    yield from self._write_output(task)
+                if profile.reduces:
+                    yield local, profile.map_output_bytes, MILLI
+                else:
+                    yield from self._write_output(task, replication)
             case Phase.FETCH | Phase.FETCH_REST:
-                yield self._network, fetched
-                yield local, fetched
+                yield self._network, fetched, MILLI
+                yield local, fetched, MILLI
                 for role, maps in kept.items():
-                    yield self._disks[role], fetched * maps / max(1, sum(kept.values()))
+                    yield self._disks[role], fetched * maps / max(1, sum(kept.values())), MILLI
             case Phase.REDUCE:
-                yield self._time, profile.reduce_us
-                yield self._cores, profile.reduce_cpu_us
-                yield local, profile.shuffle_bytes
-                yield from self._write_output(task)
+                yield self.pause(profile.reduce_us)
+                yield self._cores, profile.reduce_cpu_us, MILLI
+                yield local, profile.shuffle_bytes, MILLI
+                yield from self._write_output(task, replication)
             case Phase.WAIT:
                 raise AssertionError("a task that waits for maps has no work")
 
     def between_sites(self, far_bytes: float) -> list[Leg]:
         """Bytes that come from another site."""
-        return [(self._common.link, far_bytes)]
+        return [(self._common.link, far_bytes, MILLI)]
 
-    def load(self, data_bytes: int) -> list[Leg]:
-        """From persistent storage to core nodes."""
+    def load(self, data_bytes: int, replication: int) -> list[Leg]:
+        """From persistent storage to core nodes, by as many streams as there are."""
+        nodes = max(1, self._counts[Role.CORE])
+        each = data_bytes / nodes
+        copies = max(1, min(replication, nodes))
         return [
-            (self._common.storage, data_bytes),
-            (self._disks[Role.CORE], data_bytes * self._constants.output_passes),
+            (self._common.storage, each, nodes * MILLI),
+            (self._disks[Role.CORE], each * self._constants.output_passes, nodes * copies * MILLI),
         ]
 
     def save(self, output_bytes: int) -> list[Leg]:
-        """From core nodes to persistent storage."""
-        return [(self._common.storage, output_bytes), (self._disks[Role.CORE], output_bytes)]
+        """From core nodes to persistent storage, by as many streams as there are."""
+        nodes = max(1, self._counts[Role.CORE])
+        each = output_bytes / nodes
+        return [(self._common.storage, each, nodes * MILLI), (self._disks[Role.CORE], each, nodes * MILLI)]
 
     def evacuate(self, held_bytes: int) -> list[Leg]:
         """From a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
-        return [(self._copies, held_bytes), (self._disks[Role.CORE], held_bytes)]
+        return [(self._copies, held_bytes, MILLI), (self._disks[Role.CORE], held_bytes, MILLI)]
 
     def _read_input(self, task: TaskAttempt) -> Iterator[Leg]:
         read = float(task.job.profile.map_read_bytes)
         if task.node.role is not Role.CORE:
-            yield self._network, read
+            yield self._network, read, MILLI
             read *= self._constants.remote_read
-        yield self._disks[Role.CORE], read
+        yield self._disks[Role.CORE], read, MILLI
 
-    def _write_output(self, task: TaskAttempt) -> Iterator[Leg]:
-        written = task.job.profile.output_bytes * self._constants.output_passes
-        if task.node.role is Role.TRANSIENT:
-            yield self._network, written
-            yield self._disks[Role.CORE], written
-        else:
-            yield self._disks[task.node.role], written
+    def _write_output(self, task: TaskAttempt, replication: int) -> Iterator[Leg]:
+        """Each replica is a stream: the first one to the writer's own disk if it stores, the others to any that do."""
+        written, role = task.job.profile.output_bytes, task.node.role
+        on_core, elsewhere, sent = replicas_by_role(self._counts, role, replication)
+        passed = written * self._constants.output_passes
+        if sent:
+            yield self._network, written, sent
+        if on_core:
+            yield self._disks[Role.CORE], passed, on_core
+        if elsewhere:
+            yield self._disks[Role.TRANSIENT_CORE], passed, elsewhere
 
 
 def copies_of(constants: Constants) -> float:
@@ -138,6 +165,45 @@ def copies_of(constants: Constants) -> float:
 def input_of_a_core_node(data_bytes: int, replication: int, core: int) -> int:
     """Bytes of the input on one of ``core`` core nodes, with all its copies, when they are spread evenly."""
     return data_bytes * min(replication, core) // core
+
+
+def takes_time(leg: Leg) -> bool:
+    """Whether there is work, in a pool that has a limit."""
+    pool, work, _ = leg
+    return work > 0 and pool.alone < inf
+
+
+def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> tuple[int, int, int]:
+    """Replicas of what a node writes: on core nodes, on transient-core nodes, and over the network, in thousandths.
+
+    No node stores two of them, so that there are at most as many as nodes that store.
+    """
+    core, other = counts[Role.CORE], counts[Role.TRANSIENT_CORE]
+    copies = max(1, min(replication, core + other))
+    own = int(writer is not Role.TRANSIENT)
+    sent = (copies - own) * MILLI
+    on_core = sent * core // max(1, core + other)
+    elsewhere = sent - on_core
+    return (
+        on_core + (MILLI if writer is Role.CORE else 0),
+        elsewhere + (MILLI if own and writer is not Role.CORE else 0),
+        sent,
+    )
+
+
+def cores_of(constants: Constants, nodes: int) -> float:
+    """What the daemons of so many nodes leave of the cores; never less than a twentieth."""
+    return max(constants.cores / 20, constants.cores - constants.idle_cores * nodes)
+
+
+def network_of(constants: Constants, nodes: int) -> float:
+    """Bytes a microsecond that each of an MR-cluster's nodes can send when all do.
+
+    What goes to another rack, (racks - 1) / racks of all, shares the racks' ways out.
+    """
+    of = constants
+    racks = -(-nodes // of.rack_nodes) if of.rack_nodes else 1
+    return of.network_bytes_s / SECOND_US / max(1.0, of.oversubscription * (racks - 1) / max(1, racks))
 
 
 def capacity_of(count: int, amount: float) -> float:

@@ -16,7 +16,8 @@ from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Arr
 from fawkes.sim.compiled.lists import free_owner
 
 #: what `call` is asked for
-ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_BEGINS, COPY_DROPS, DAEMONS = range(12)
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
+LOAD, SAVE, EVACUATE, DAEMONS = range(10, 14)
 #: answers to ADVANCE
 QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
@@ -91,8 +92,12 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
         return _advance(w, f, a, b)
     if what == BUSY_US:
         return tasks.busy_us(w, f, a)
-    if what == COPY_BEGINS:
-        return tasks.copy(w, f, a, b, x, y)
+    if what == LOAD:
+        return tasks.load(w, f, a, x)
+    if what == SAVE:
+        return tasks.save(w, f, a, x)
+    if what == EVACUATE:
+        return tasks.evacuate(w, f, a, x)
     if what == DAEMONS:
         return tasks.start_daemons(w, f, a, x, y)
     return _change(w, f, what, a, b)

@@ -14,6 +14,7 @@ from fawkes.sim.compiled.layout import (
     CLUSTER,
     COPIES,
     COPY,
+    CORE,
     CORES,
     ENDED,
     FETCH,
@@ -54,7 +55,8 @@ from fawkes.sim.compiled.lists import (
     push_slot,
     remove_attempt,
 )
-from fawkes.sim.compiled.work import chance, start_work, work
+from fawkes.sim.compiled.work import chance, start_work, tail, work
+from fawkes.sim.flows import MILLI
 
 # --- what jobs have to start
 
@@ -145,7 +147,8 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
     o = new_owner(w, phase, c, j)
     w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
     w[o + OWNER.STARTS] = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
-    f[o + OWNER.SHARE], f[o + OWNER.FACTOR] = 0.0, chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS])
+    f[o + OWNER.SHARE], f[o + OWNER.TAIL] = 0.0, 0.0
+    f[o + OWNER.FACTOR] = chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS]) * f[n + NODE.FACTOR]
     w[j + JOB.ATTEMPTS] += 1
     if phase != MAP:
         w[j + JOB.FETCHES] += 1
@@ -198,6 +201,9 @@ def phase_ended(w: Array, f: Array, o: int) -> int:
     if w[o + OWNER.STARTS]:
         w[o + OWNER.STARTS] = 0
         work(w, f, o)
+        return NONE
+    if f[o + OWNER.TAIL] > 0.0:
+        tail(w, f, o)
         return NONE
     phase = w[o + OWNER.PHASE]
     if phase in (MAP, REDUCE):
@@ -414,11 +420,11 @@ def _resize(w: Array, f: Array, c: int) -> None:
     """The pools get what is wanted for the nodes that are there now."""
     first, wanted = w[c + CLUSTER.FIRST_POOL], c + CLUSTER.WANTED
     for role in range(ROLES):
-        resize(w, f, first + role * POOL.SIZE, f[wanted + role])
-    if w[c + CLUSTER.CORES_POOL] == first + CORES * POOL.SIZE:
-        resize(w, f, first + CORES * POOL.SIZE, f[wanted + CORES])
-    resize(w, f, first + NETWORK * POOL.SIZE, f[wanted + NETWORK])
-    resize(w, f, first + COPIES * POOL.SIZE, f[wanted + COPIES])
+        resize(w, f, first + role * POOL.SIZE, f[wanted + role], max(1, w[c + CLUSTER.NODES + role]))
+    own = w[c + CLUSTER.CORES_POOL] == first + CORES * POOL.SIZE
+    resize(w, f, w[c + CLUSTER.CORES_POOL], f[wanted + CORES] if own else f[HEADER.CORES_WANTED], 1)
+    resize(w, f, first + NETWORK * POOL.SIZE, f[wanted + NETWORK], 1)
+    resize(w, f, first + COPIES * POOL.SIZE, f[wanted + COPIES], 1)
     for role in range(ROLES):
         if w[c + CLUSTER.NODES + role] == 0:
             _give_up(w, f, c, first + role * POOL.SIZE)
@@ -480,12 +486,37 @@ def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
 
 
 @compiled
-def copy(w: Array, f: Array, c: int, p: int, some_bytes: float, core_bytes: float) -> int:
-    """Bytes pass through a pool and through the disks of core nodes, side by side; the owner of the flows."""
+def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
+    """From persistent storage to core nodes, by as many streams as there are; the owner of the flows."""
+    nodes = max(1, w[c + CLUSTER.NODES + CORE])
+    copies = max(1, min(w[c + CLUSTER.REPLICATION], nodes))
+    each = data_bytes / nodes
+    passed = each * f[HEADER.OUTPUT_PASSES]
+    return _copy(w, f, c, w[HEADER.STORAGE], each, nodes * MILLI, passed, nodes * copies * MILLI)
+
+
+@compiled
+def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
+    """From core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
+    nodes = max(1, w[c + CLUSTER.NODES + CORE])
+    each = output_bytes / nodes
+    return _copy(w, f, c, w[HEADER.STORAGE], each, nodes * MILLI, each, nodes * MILLI)
+
+
+@compiled
+def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
+    """From a node that leaves to those that stay; the owner of the flows."""
+    copies = w[c + CLUSTER.FIRST_POOL] + COPIES * POOL.SIZE
+    return _copy(w, f, c, copies, held_bytes, MILLI, held_bytes, MILLI)
+
+
+@compiled
+def _copy(w: Array, f: Array, c: int, p: int, one: float, one_width: int, other: float, other_width: int) -> int:
+    """Bytes pass through a pool and through the disks of core nodes, side by side."""
     o = new_owner(w, COPY, c, NONE)
     first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, p, some_bytes)
-    add_leg(w, f, o, first, core_bytes)
+    add_leg(w, f, o, p, one, one_width)
+    add_leg(w, f, o, first, other, other_width)
     at_least_one(w, f, o, first)
     return o
 
