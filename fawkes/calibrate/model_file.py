@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,10 @@ from fawkes.record.folder import Record
 
 _RATES = frozenset({"disk"})
 _PLAIN = frozenset({"spread", "cores"})
+
+#: what the model has and measured times of a site contain already: the way of the news of a task's end, streams that
+#: wait for each other, seeks
+INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
 
 Use = dict[str, Any]
 """Which steps of which ledger were used: ledger, pool, first_seq, last_seq."""
@@ -48,7 +52,7 @@ def shown(name: str, value: float) -> str:
 
 def model_of(fits: Sequence[Fit]) -> ModelTable:
     """The fitted constants as the table of a scenario."""
-    said = {one.name: _said(one.name, one.value) for one in fits if one.value is not None}
+    said = {**INCLUDED, **{one.name: _said(one.name, one.value) for one in fits if one.value is not None}}
     return check(ModelTable, said, file="the fitted constants", key="model")
 
 
@@ -76,6 +80,8 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
             yield f"# {one.name}: not fitted, {one.n} observations are fewer than {LEAST}; the default stays"
         else:
             yield f"{one.name} = {toml.value(_said(one.name, one.value))}  # {_comment(one)}"
+    for name, value in INCLUDED.items():
+        yield f"{name} = {toml.value(value)}  # in what was measured"
     yield from ("", "# What was used to fit may not be used to judge: --validate refuses it.", "[fitted]")
     yield from toml.table({"fawkes": __version__})
     yield from toml.rows("records", map(use_of, records))

@@ -209,7 +209,7 @@ class SimCluster:
         A deployment starts those of so many nodes, and the masters.
         """
         daemons = deploys + MASTERS if deploys else 1
-        return self._copy(of, self.machine.start(time_us, daemons * self._constants.join_cpu_us))
+        return self._copy(of, self.machine.start(time_us, self._constants.join_cpu_us, daemons))
 
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
@@ -457,9 +457,8 @@ class SimCluster:
         kept = self._kept(task.job) if fetched else {}
         far = 0.0
         if len(self._sites) > 1:
-            far = far_bytes(
-                task, self.nodes.values(), fetched, sum(kept.values()), self.replication, self.output_replicas
-            )
+            maps, replicas = sum(kept.values()), self.output_replicas
+            far = far_bytes(task, self.nodes.values(), fetched, maps, self.replication, replicas)
         legs = self.machine.legs(task, fetched, kept, self.output_replicas)
         return [*legs, *self.machine.between_sites(far)]
 

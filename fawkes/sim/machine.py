@@ -31,7 +31,8 @@ class Common:
     def __init__(self, constants: Constants) -> None:
         card = constants.network_bytes_s / SECOND_US
         self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US, cap=card)
-        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=card)
+        stream = constants.site_stream_bytes_s / SECOND_US
+        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=stream)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
         self.nodes = 0
 
@@ -80,12 +81,13 @@ class Machine:
         """Time that passes whatever the machine does."""
         return self._time, time_us, MILLI
 
-    def start(self, time_us: int, cpu_us: int) -> list[Leg]:
-        """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many.
+    def start(self, time_us: int, cpu_us: int, count: int = 1) -> list[Leg]:
+        """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
         """
-        return [self.pause(time_us), (self._cores, cpu_us / 2, MILLI), (self._cores, cpu_us / 2, MILLI)]
+        width = count * MILLI
+        return [self.pause(time_us), (self._cores, cpu_us / 2, width), (self._cores, cpu_us / 2, width)]
 
     def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int], replication: int) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
@@ -123,6 +125,7 @@ class Machine:
         copies = max(1, min(replication, nodes))
         return [
             (self._common.storage, each, nodes * MILLI),
+            (self._network, each, nodes * copies * MILLI),
             (self._disks[Role.CORE], each * self._constants.output_passes, nodes * copies * MILLI),
         ]
 
@@ -130,7 +133,12 @@ class Machine:
         """From core nodes to persistent storage, by as many streams as there are."""
         nodes = max(1, self._counts[Role.CORE])
         each = output_bytes / nodes
-        return [(self._common.storage, each, nodes * MILLI), (self._disks[Role.CORE], each, nodes * MILLI)]
+        width = nodes * MILLI
+        return [
+            (self._common.storage, each, width),
+            (self._network, each, width),
+            (self._disks[Role.CORE], each, width),
+        ]
 
     def evacuate(self, held_bytes: int) -> list[Leg]:
         """From a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""

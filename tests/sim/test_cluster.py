@@ -13,7 +13,7 @@ from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import DAS4, PLAIN, Constants
+from fawkes.sim.constants import PAPER, PLAIN, Constants
 from fawkes.sim.flows import Flows
 from fawkes.sim.machine import Common, Owner
 from fawkes.sim.tasks import Phase
@@ -223,7 +223,7 @@ def test_reduces_that_hold_all_containers_make_way_for_maps_that_run_again() -> 
     assert bench.took_s() < 60
 
 
-def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of: Constants = DAS4) -> float:
+def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of: Constants = PAPER) -> float:
     """Sort of 200 GB, as in Table 1 of the paper."""
     bench = Bench(of)
     for at, kind in enumerate([Role.CORE] * core + [role] * others):
@@ -249,7 +249,7 @@ def test_sort_on_two_sites_is_less_than_a_fifth_slower() -> None:
     """Section 6.2: half of the shuffle crosses a link of 10 Gb/s while disks are busy; one of 1 Gb/s would be felt."""
     alone = sort_s(20, Role.TRANSIENT, 0, reduces=40)
     assert 0 <= sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2) / alone - 1 < 0.2
-    narrow = replace(DAS4, site_bytes_s=DAS4.site_bytes_s / 10)
+    narrow = replace(PAPER, site_bytes_s=PAPER.site_bytes_s / 10)
     assert sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2, of=narrow) / alone - 1 > 0.5
 
 

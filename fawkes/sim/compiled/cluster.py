@@ -306,11 +306,11 @@ class CompiledCluster:
         A deployment starts those of so many nodes, and the masters.
         """
         daemons = deploys + MASTERS if deploys else 1
-        return self._begun(of, run.DAEMONS, time_us, daemons * self._model.constants.join_cpu_us)
+        return self._begun(of, run.DAEMONS, time_us, self._model.constants.join_cpu_us, daemons)
 
-    def _begun(self, of: object, what: int, x: float, y: float = 0.0) -> CompiledCopy:
+    def _begun(self, of: object, what: int, x: float, y: float = 0.0, count: int = 0) -> CompiledCopy:
         self._make_room()
-        owner = self._model.call(what, self._at, 0, float(x), float(y))
+        owner = self._model.call(what, self._at, count, float(x), float(y))
         made = self._model.copies[owner] = CompiledCopy(of, owner)
         return made
 

@@ -46,7 +46,7 @@ class CompiledModel:
         of, memory = self.constants, self.memory
         card = of.network_bytes_s / SECOND_US
         self.storage = self.new_pool(of.storage_bytes_s / SECOND_US, cap=card)
-        self.link = self.new_pool(of.site_bytes_s / SECOND_US, cap=card)
+        self.link = self.new_pool(of.site_bytes_s / SECOND_US, cap=of.site_stream_bytes_s / SECOND_US)
         self.cores = self.new_pool(of.cores, cap=1.0) if of.shared_cores else NONE
         words, floats = memory.words, memory.floats
         words[HEADER.NOW], words[HEADER.LINK], words[HEADER.STORAGE] = now_us, self.link, self.storage

@@ -99,7 +99,7 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     if what == EVACUATE:
         return tasks.evacuate(w, f, a, x)
     if what == DAEMONS:
-        return tasks.start_daemons(w, f, a, x, y)
+        return tasks.start_daemons(w, f, a, x, y, b)
     return _change(w, f, what, a, b)
 
 

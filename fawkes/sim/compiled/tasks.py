@@ -271,7 +271,7 @@ def _begin_step(w: Array, f: Array, j: int, time_us: int, cpu_us: int) -> None:
     """A job is being prepared, or is being brought to its end."""
     o = new_owner(w, STEP, w[j + JOB.CLUSTER], j)
     w[j + JOB.STEP] = o
-    start_work(w, f, o, float(time_us), float(cpu_us))
+    start_work(w, f, o, float(time_us), float(cpu_us), 1)
 
 
 @compiled
@@ -491,8 +491,13 @@ def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
     nodes = max(1, w[c + CLUSTER.NODES + CORE])
     copies = max(1, min(w[c + CLUSTER.REPLICATION], nodes))
     each = data_bytes / nodes
-    passed = each * f[HEADER.OUTPUT_PASSES]
-    return _copy(w, f, c, w[HEADER.STORAGE], each, nodes * MILLI, passed, nodes * copies * MILLI)
+    o = new_owner(w, COPY, c, NONE)
+    first = w[c + CLUSTER.FIRST_POOL]
+    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
+    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * copies * MILLI)
+    add_leg(w, f, o, first, each * f[HEADER.OUTPUT_PASSES], nodes * copies * MILLI)
+    at_least_one(w, f, o, first)
+    return o
 
 
 @compiled
@@ -500,31 +505,30 @@ def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
     """From core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
     nodes = max(1, w[c + CLUSTER.NODES + CORE])
     each = output_bytes / nodes
-    return _copy(w, f, c, w[HEADER.STORAGE], each, nodes * MILLI, each, nodes * MILLI)
-
-
-@compiled
-def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
-    """From a node that leaves to those that stay; the owner of the flows."""
-    copies = w[c + CLUSTER.FIRST_POOL] + COPIES * POOL.SIZE
-    return _copy(w, f, c, copies, held_bytes, MILLI, held_bytes, MILLI)
-
-
-@compiled
-def _copy(w: Array, f: Array, c: int, p: int, one: float, one_width: int, other: float, other_width: int) -> int:
-    """Bytes pass through a pool and through the disks of core nodes, side by side."""
     o = new_owner(w, COPY, c, NONE)
     first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, p, one, one_width)
-    add_leg(w, f, o, first, other, other_width)
+    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
+    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * MILLI)
+    add_leg(w, f, o, first, each, nodes * MILLI)
     at_least_one(w, f, o, first)
     return o
 
 
 @compiled
-def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float) -> int:
-    """The daemons of a node that comes start; the owner of the flows."""
+def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
+    """From a node that leaves to those that stay; the owner of the flows."""
     o = new_owner(w, COPY, c, NONE)
-    start_work(w, f, o, time_us, cpu_us)
+    first = w[c + CLUSTER.FIRST_POOL]
+    add_leg(w, f, o, first + COPIES * POOL.SIZE, held_bytes, MILLI)
+    add_leg(w, f, o, first, held_bytes, MILLI)
+    at_least_one(w, f, o, first)
+    return o
+
+
+@compiled
+def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float, count: int) -> int:
+    """The daemons of so many nodes that come start; the owner of the flows."""
+    o = new_owner(w, COPY, c, NONE)
+    start_work(w, f, o, time_us, cpu_us, count)
     at_least_one(w, f, o, w[c + CLUSTER.FIRST_POOL])
     return o

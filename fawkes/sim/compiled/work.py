@@ -34,7 +34,7 @@ def work(w: Array, f: Array, o: int) -> None:
     phase = w[o + OWNER.PHASE]
     if w[o + OWNER.STARTS]:
         factor = f[o + OWNER.FACTOR]
-        start_work(w, f, o, w[HEADER.TASK_START_US] * factor, w[HEADER.TASK_START_CPU_US] * factor)
+        start_work(w, f, o, w[HEADER.TASK_START_US] * factor, w[HEADER.TASK_START_CPU_US] * factor, 1)
     elif phase == MAP:
         _work_map(w, f, o)
     elif phase == REDUCE:
@@ -56,12 +56,12 @@ def tail(w: Array, f: Array, o: int) -> None:
 
 
 @compiled
-def start_work(w: Array, f: Array, o: int, time_us: float, cpu_us: float) -> None:
-    """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many."""
+def start_work(w: Array, f: Array, o: int, time_us: float, cpu_us: float, count: int) -> None:
+    """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores."""
     c = w[o + OWNER.CLUSTER]
     add_leg(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, time_us, MILLI)
-    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2, MILLI)
-    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2, MILLI)
+    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2, count * MILLI)
+    add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2, count * MILLI)
 
 
 @compiled
