@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fawkes.core.model import ClusterId, Role
 from fawkes.sim.constants import Constants
@@ -91,28 +91,33 @@ class Machine:
 
     def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int], replication: int) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
-        profile, local = task.job.profile, self._disks[task.node.role]
+        profile, own = task.job.profile, self._disks[task.node.role]
+        writes = task.phase is Phase.REDUCE or not profile.reduces
+        copies = replicas_by_role(self._counts, task.node.role, replication)
+        stored = profile.output_bytes * self._constants.output_passes if writes and copies.own else 0.0
         match task.phase:
             case Phase.MAP:
                 yield self.pause(profile.map_us)
                 yield self._cores, profile.map_cpu_us, MILLI
-                yield from self._read_input(task)
-                if profile.reduces:
-                    yield local, profile.map_output_bytes, MILLI
-                else:
-                    yield from self._write_output(task, replication)
+                read = float(profile.map_read_bytes)
+                if task.node.role is not Role.CORE:
+                    yield self._network, read, MILLI
+                    yield self._disks[Role.CORE], read * self._constants.remote_read, MILLI
+                    read = 0.0
+                yield own, read + (profile.map_output_bytes if profile.reduces else stored), MILLI
             case Phase.FETCH | Phase.FETCH_REST:
                 yield self._network, fetched, MILLI
-                yield local, fetched, MILLI
+                yield own, fetched, MILLI
                 for role, maps in kept.items():
                     yield self._disks[role], fetched * maps / max(1, sum(kept.values())), MILLI
             case Phase.REDUCE:
                 yield self.pause(profile.reduce_us)
                 yield self._cores, profile.reduce_cpu_us, MILLI
-                yield local, profile.shuffle_bytes, MILLI
-                yield from self._write_output(task, replication)
+                yield own, profile.shuffle_bytes + stored, MILLI
             case Phase.WAIT:
                 raise AssertionError("a task that waits for maps has no work")
+        if writes:
+            yield from self._send(profile.output_bytes, copies)
 
     def between_sites(self, far_bytes: float) -> list[Leg]:
         """Bytes that come from another site."""
@@ -144,24 +149,16 @@ class Machine:
         """From a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
         return [(self._copies, held_bytes, MILLI), (self._disks[Role.CORE], held_bytes, MILLI)]
 
-    def _read_input(self, task: TaskAttempt) -> Iterator[Leg]:
-        read = float(task.job.profile.map_read_bytes)
-        if task.node.role is not Role.CORE:
-            yield self._network, read, MILLI
-            read *= self._constants.remote_read
-        yield self._disks[Role.CORE], read, MILLI
-
-    def _write_output(self, task: TaskAttempt, replication: int) -> Iterator[Leg]:
-        """Each replica is a stream: the first one to the writer's own disk if it stores, the others to any that do."""
-        written, role = task.job.profile.output_bytes, task.node.role
-        on_core, elsewhere, sent = replicas_by_role(self._counts, role, replication)
+    def _send(self, written: int, copies: Replicas) -> Iterator[Leg]:
+        """The replicas on other nodes than the writer's, each a stream."""
         passed = written * self._constants.output_passes
+        sent = copies.on_core + copies.on_transient_core
         if sent:
             yield self._network, written, sent
-        if on_core:
-            yield self._disks[Role.CORE], passed, on_core
-        if elsewhere:
-            yield self._disks[Role.TRANSIENT_CORE], passed, elsewhere
+        if copies.on_core:
+            yield self._disks[Role.CORE], passed, copies.on_core
+        if copies.on_transient_core:
+            yield self._disks[Role.TRANSIENT_CORE], passed, copies.on_transient_core
 
 
 def copies_of(constants: Constants) -> float:
@@ -181,22 +178,24 @@ def takes_time(leg: Leg) -> bool:
     return work > 0 and pool.alone < inf
 
 
-def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> tuple[int, int, int]:
-    """Replicas of what a node writes: on core nodes, on transient-core nodes, and over the network, in thousandths.
+class Replicas(NamedTuple):
+    """Of what a task writes: on its own node or not, and on others by their role, in thousandths."""
+
+    own: bool
+    on_core: int
+    on_transient_core: int
+
+
+def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> Replicas:
+    """Where the replicas of what a node writes are: the first on its own disk if it stores, the others on any that do.
 
     No node stores two of them, so that there are at most as many as nodes that store.
     """
     core, other = counts[Role.CORE], counts[Role.TRANSIENT_CORE]
-    copies = max(1, min(replication, core + other))
-    own = int(writer is not Role.TRANSIENT)
-    sent = (copies - own) * MILLI
+    own = writer is not Role.TRANSIENT
+    sent = (max(1, min(replication, core + other)) - own) * MILLI
     on_core = sent * core // max(1, core + other)
-    elsewhere = sent - on_core
-    return (
-        on_core + (MILLI if writer is Role.CORE else 0),
-        elsewhere + (MILLI if own and writer is not Role.CORE else 0),
-        sent,
-    )
+    return Replicas(own, on_core, sent - on_core)
 
 
 def cores_of(constants: Constants, nodes: int) -> float:

@@ -70,15 +70,16 @@ def _work_map(w: Array, f: Array, o: int) -> None:
     first = w[c + CLUSTER.FIRST_POOL]
     add_leg(w, f, o, first + TIME * POOL.SIZE, f[j + JOB.MAP_US] * factor, MILLI)
     add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], f[j + JOB.MAP_CPU_US] * factor, MILLI)
-    read = f[j + JOB.MAP_READ]
+    read, kept = f[j + JOB.MAP_READ], f[j + JOB.MAP_OUTPUT]
     if role != CORE:
         add_leg(w, f, o, first + NETWORK * POOL.SIZE, read * factor, MILLI)
-        read *= f[HEADER.REMOTE_READ]
-    add_leg(w, f, o, first, read * factor, MILLI)
-    if w[j + JOB.REDUCES]:
-        add_leg(w, f, o, first + role * POOL.SIZE, f[j + JOB.MAP_OUTPUT] * factor, MILLI)
-    else:
-        _write_output(w, f, o)
+        add_leg(w, f, o, first, read * f[HEADER.REMOTE_READ] * factor, MILLI)
+        read = 0.0
+    if not w[j + JOB.REDUCES]:
+        kept = _stored(w, f, o)
+    add_leg(w, f, o, first + role * POOL.SIZE, (read + kept) * factor, MILLI)
+    if not w[j + JOB.REDUCES]:
+        _send(w, f, o)
     if w[c + CLUSTER.SITES] > 1:
         far = f[j + JOB.MAP_READ] * f[_far(w, o)]
         if not w[j + JOB.REDUCES]:
@@ -92,33 +93,37 @@ def _work_reduce(w: Array, f: Array, o: int) -> None:
     first = w[c + CLUSTER.FIRST_POOL]
     add_leg(w, f, o, first + TIME * POOL.SIZE, f[j + JOB.REDUCE_US] * factor, MILLI)
     add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], f[j + JOB.REDUCE_CPU_US] * factor, MILLI)
-    add_leg(w, f, o, first + w[w[o + OWNER.NODE] + NODE.ROLE] * POOL.SIZE, f[j + JOB.SHUFFLE] * factor, MILLI)
-    _write_output(w, f, o)
+    own = first + w[w[o + OWNER.NODE] + NODE.ROLE] * POOL.SIZE
+    add_leg(w, f, o, own, (f[j + JOB.SHUFFLE] + _stored(w, f, o)) * factor, MILLI)
+    _send(w, f, o)
     if w[c + CLUSTER.SITES] > 1:
         add_leg(w, f, o, w[HEADER.LINK], _far_output(w, f, o) * factor, MILLI)
 
 
 @compiled
-def _write_output(w: Array, f: Array, o: int) -> None:
-    """Each replica is a stream: the first one to the writer's own disk if it stores, the others to any that do."""
+def _stored(w: Array, f: Array, o: int) -> float:
+    """Bytes of an attempt's output that pass over its own disk."""
+    if w[w[o + OWNER.NODE] + NODE.ROLE] == TRANSIENT:
+        return 0.0
+    return w[w[o + OWNER.JOB] + JOB.OUTPUT] * f[HEADER.OUTPUT_PASSES]  # type: ignore[no-any-return]
+
+
+@compiled
+def _send(w: Array, f: Array, o: int) -> None:
+    """The replicas on other nodes than the writer's, each a stream."""
     c, role, factor = w[o + OWNER.CLUSTER], w[w[o + OWNER.NODE] + NODE.ROLE], f[o + OWNER.FACTOR]
     first, written = w[c + CLUSTER.FIRST_POOL], w[w[o + OWNER.JOB] + JOB.OUTPUT]
     passed = written * f[HEADER.OUTPUT_PASSES]
-    core, own = w[c + CLUSTER.NODES + CORE], int(role != TRANSIENT)
+    core = w[c + CLUSTER.NODES + CORE]
     storing = core + w[c + CLUSTER.NODES + TRANSIENT_CORE]
-    sent = (max(1, min(w[c + CLUSTER.OUTPUT_REPLICAS], storing)) - own) * MILLI
+    sent = (max(1, min(w[c + CLUSTER.OUTPUT_REPLICAS], storing)) - int(role != TRANSIENT)) * MILLI
     on_core = sent * core // max(1, storing)
-    elsewhere = sent - on_core
-    if own and role == CORE:
-        on_core += MILLI
-    elif own:
-        elsewhere += MILLI
     if sent:
         add_leg(w, f, o, first + NETWORK * POOL.SIZE, written * factor, sent)
     if on_core:
         add_leg(w, f, o, first, passed * factor, on_core)
-    if elsewhere:
-        add_leg(w, f, o, first + TRANSIENT_CORE * POOL.SIZE, passed * factor, elsewhere)
+    if sent - on_core:
+        add_leg(w, f, o, first + TRANSIENT_CORE * POOL.SIZE, passed * factor, sent - on_core)
 
 
 @compiled
