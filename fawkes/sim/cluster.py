@@ -14,7 +14,7 @@ from fawkes.sim.between import far_bytes
 from fawkes.sim.chance import Chance, factor_of_node, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
-from fawkes.sim.machine import MASTERS, Common, Leg, Machine, Owner, input_of_a_core_node, takes_time
+from fawkes.sim.machine import Common, Leg, Machine, Owner, daemons_of, input_of_a_core_node, takes_time
 from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
@@ -208,8 +208,8 @@ class SimCluster:
 
         A deployment starts those of so many nodes, and the masters.
         """
-        daemons = deploys + MASTERS if deploys else 1
-        return self._copy(of, self.machine.start(time_us, self._constants.join_cpu_us, daemons))
+        count, each_us = daemons_of(self._constants, time_us, deploys)
+        return self._copy(of, self.machine.start(time_us, each_us, count))
 
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)

@@ -64,7 +64,7 @@ class Constants:
     map_slots: int = 6
     reduce_slots: int = 2
     disk_bytes_s: float = 200.0 * MB
-    disk_seek: float = 1.0
+    disk_seek: float = 0.75
     network_bytes_s: float = 1250.0 * MB
     rack_nodes: int = 0
     oversubscription: float = 1.0
@@ -100,8 +100,8 @@ class Constants:
 
 DAS4 = Constants()
 
-#: the paper's experiments on it. One replica of what jobs write: with three, half transient-core nodes cost Sort at most
-#: a third of what half transient ones do (+14 % beside +50 %), and the paper has +23 % beside +40 %
+#: the paper's experiments on it. One replica of what jobs write: with three, half transient-core nodes cost Sort at
+#: most a third of what half transient ones do (+14 % beside +50 %), and the paper has +23 % beside +40 %
 PAPER = replace(DAS4, output_replicas=1)
 
 #: nothing but slots and time: tasks of known length, as in tests of the core

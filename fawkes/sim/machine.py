@@ -81,7 +81,7 @@ class Machine:
         """Time that passes whatever the machine does."""
         return self._time, time_us, MILLI
 
-    def start(self, time_us: int, cpu_us: int, count: int = 1) -> list[Leg]:
+    def start(self, time_us: int, cpu_us: float, count: int = 1) -> list[Leg]:
         """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
@@ -211,6 +211,16 @@ def network_of(constants: Constants, nodes: int) -> float:
     of = constants
     racks = -(-nodes // of.rack_nodes) if of.rack_nodes else 1
     return of.network_bytes_s / SECOND_US / max(1.0, of.oversubscription * (racks - 1) / max(1, racks))
+
+
+def daemons_of(constants: Constants, time_us: int, deploys: int) -> tuple[int, float]:
+    """How many daemons of nodes start, and the time on one core that each takes.
+
+    A deployment of so many nodes starts its masters as well. All together never take more than the cores can do in the
+    time that they need when they start alone: that was measured.
+    """
+    count = deploys + MASTERS if deploys else 1
+    return count, min(constants.join_cpu_us, constants.cores * time_us / count)
 
 
 def capacity_of(count: int, amount: float) -> float:

@@ -18,7 +18,7 @@ from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
 from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, HEADER, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
 from fawkes.sim.constants import Constants
-from fawkes.sim.machine import MASTERS, capacity_of, copies_of, cores_of, input_of_a_core_node, network_of
+from fawkes.sim.machine import capacity_of, copies_of, cores_of, daemons_of, input_of_a_core_node, network_of
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -305,8 +305,8 @@ class CompiledCluster:
 
         A deployment starts those of so many nodes, and the masters.
         """
-        daemons = deploys + MASTERS if deploys else 1
-        return self._begun(of, run.DAEMONS, time_us, self._model.constants.join_cpu_us, daemons)
+        count, each_us = daemons_of(self._model.constants, time_us, deploys)
+        return self._begun(of, run.DAEMONS, time_us, each_us, count)
 
     def _begun(self, of: object, what: int, x: float, y: float = 0.0, count: int = 0) -> CompiledCopy:
         self._make_room()
