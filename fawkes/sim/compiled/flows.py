@@ -46,7 +46,7 @@ def pass_until_now(w: Array, f: Array, p: int) -> None:
     """Let a pool's virtual clock run to the present."""
     now_us = w[HEADER.NOW]
     if w[p + POOL.AT_US] != now_us:
-        speed = rate(w, f, p)
+        speed = rate(w, f, p) if w[p + POOL.IS_DIRTY] else f[p + POOL.RATE]
         if speed < inf:
             f[p + POOL.CLOCK] += speed * (now_us - w[p + POOL.AT_US])
         w[p + POOL.AT_US] = now_us
@@ -151,6 +151,7 @@ def next_us(w: Array, f: Array) -> int:
         p = w[w[HEADER.DIRTY] + n]
         w[p + POOL.IS_DIRTY] = 0
         speed = rate(w, f, p)
+        f[p + POOL.RATE] = speed
         if speed == 0.0:
             _not_due(w, p)
             continue
@@ -177,7 +178,7 @@ def take_ended(w: Array, f: Array) -> None:
     """Go to the next end of a flow; the batch has all that end there at that time, in order. `next_us` comes before."""
     p = w[w[HEADER.DUE] + 1]
     w[HEADER.NOW] = w[p + POOL.DUE_US]
-    at_once = rate(w, f, p) == inf
+    at_once = f[p + POOL.RATE] == inf
     pass_until_now(w, f, p)
     heap, until, to = w[p + POOL.HEAP], f[p + POOL.CLOCK] + _NEAR, w[HEADER.BATCH]
     while w[p + POOL.STREAMS] and (at_once or f[heap + ENTRY.ENDS_AT] <= until or not _lives(w, heap)):
