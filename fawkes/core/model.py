@@ -316,8 +316,8 @@ class Sample:
 class Closing:
     """The whole pool is to be given back: who asked, and how far that is.
 
-    ``surveyed`` are the MR-clusters whose survey was answered, ``refusals`` what the answers say against it. Once it is
-    ``agreed``, every MR-cluster goes.
+    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
+    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
     """
 
     by: str
@@ -328,3 +328,5 @@ class Closing:
     surveyed: tuple[ClusterId, ...] = ()
     refusals: tuple[Reason, ...] = ()
     agreed: bool = False
+    asked_us: int = 0
+    answered_us: tuple[int, ...] = ()

@@ -71,7 +71,7 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
         draft.reply(event.ask, cluster=cluster.id)
         return
     draft.reply(event.ask, cluster=cluster.id)
-    release.give_back(draft, cluster, by=event.by, discard=event.discard)
+    release.give_back(draft, cluster, by=event.by, discard=event.discard, force=event.force)
 
 
 def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:

@@ -18,6 +18,7 @@ from fawkes.catalog import Found
 from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
+from fawkes.core.closing import longest_us
 from fawkes.core.effects import Reply, Survey
 from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.lifecycle import HELD
@@ -64,6 +65,8 @@ PROBE_CPU_S = 5.0
 _PROBE_LIMIT_S = 120.0
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
+#: how long an answer of the core may take beyond the time that masters are given
+_ANSWER_S = 15.0
 _CAPACITY_UNIT = 1000
 _TOO_SLOW = "takes too long to answer"
 
@@ -254,6 +257,7 @@ class Controller:
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + _ANSWER_S,
         )
 
     def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:

@@ -25,7 +25,7 @@ from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
 from fawkes.live.setup import Setup
 from fawkes.live.sources import fingerprint, source_of
-from fawkes.live.survey import undeclared
+from fawkes.live.survey import foreign, undeclared
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 
@@ -178,6 +178,9 @@ class Stages:
         As much as can be is copied while HDFS takes writes. Then it takes none any more, what has changed meanwhile is
         copied, and all is compared. UnsavedError lists what could not be saved, in any of the folders; all the rest
         is. HDFS takes writes again after a save that did not succeed; after one that did nothing more may be written.
+
+        What users run on YARN is looked for before HDFS refuses its writes, and once more after that: then nobody can
+        start anything that needs HDFS.
         """
         cluster = self._known(effect.cluster)
         self._clusters.mark(effect.cluster, working=False)
@@ -189,6 +192,8 @@ class Stages:
         failed = _each(folders, lambda folder: folder.copy())
         done: list[Facts] = []
         try:
+            if not effect.applications:
+                self._nothing_runs(cluster)
             self._order(cluster, _FREEZE)
             left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
             failed += _each(left, lambda folder: done.append(folder.finish()))
@@ -196,6 +201,8 @@ class Stages:
                 raise _error_of(failed, effect.cluster, done)
             if not effect.undeclared:
                 self._nothing_undeclared(cluster)
+            if not effect.applications:
+                self._nothing_runs(cluster)
         except BaseException:
             self._thaw(cluster)
             raise
@@ -213,6 +220,25 @@ class Stages:
                 f"such as {rows[0]['path']} of {rows[0]['owner']}",
                 where=cluster.id,
                 hint=f"Move it, declare it as an output, or discard it: fawkes release {cluster.id} --discard-data",
+            )
+
+    def _nothing_runs(self, cluster: LiveCluster) -> None:
+        """RefusedError when users run applications that were not submitted to Fawkes; also when that is not known."""
+        command = f"`fawkes release {cluster.id} --force`"
+        try:
+            rows = foreign(self._setup.masters(cluster))
+        except FawkesError as error:
+            raise RefusedError(
+                f"the applications that users run on it are not known: {error}",
+                where=cluster.id,
+                hint=f"Repair its ResourceManager, or release it without knowing them: {command}",
+            ) from error
+        if rows:
+            raise RefusedError(
+                f"{len(rows)} applications run that were not submitted to Fawkes, "
+                f"such as {rows[0]['id']} of {rows[0]['user']}",
+                where=cluster.id,
+                hint=f"It is released when they have ended; {command} kills them",
             )
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
