@@ -45,7 +45,7 @@ from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.post import Mailbox
-from fawkes.live.releases import provide_needed, refuse_without_release, releases
+from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -189,7 +189,7 @@ class Controller:
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
-            provide_needed(state, self._say, lambda wanted: cache.provide(wanted, say=self._say))
+            provide_needed(state, self._say, self._fetch)
         ssh = self._plan.settings.ssh
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))
@@ -211,10 +211,15 @@ class Controller:
         stack.callback(control.close)
         return engine, world, self._started(identity, mailbox.clock.now_us())
 
+    def _fetch(self, wanted: cache.Wanted) -> None:
+        cache.provide(wanted, say=self._say)
+
     def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
-        setup = Setup(ground, fleet.shell())
+        cached = Releases(self._fetch, self._say)
+        self._stack.callback(cached.close)
+        setup = Setup(ground, fleet.shell(), cached)
         membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
