@@ -46,6 +46,7 @@ from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.post import Mailbox
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
+from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -236,7 +237,11 @@ class Controller:
         self._stack.callback(sampler.close)
         sampling = Sampling(clusters, setup, sampler, mailbox.clock)
         self._stack.callback(sampling.close)
-        hands = Hands(deployer, hosts, membership, stages, jobs, lambda effect: _survey(clusters, setup, effect))
+
+        def survey_of(effect: Survey) -> Facts:
+            return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
+
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
@@ -359,8 +364,8 @@ def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
     return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
 
 
-def _survey(clusters: Clusters, setup: Setup, effect: Survey) -> Facts:
+def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline) -> Facts:
     cluster = clusters.get(effect.cluster)
     if cluster is None:
         raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
-    return survey(cluster, setup)
+    return survey(cluster, setup, deadline=deadline)

@@ -36,6 +36,8 @@ _FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 _COPIED = "copied"
 _NAME_LENGTH = 12
 _ANSWER_S = 10.0
+#: a command waits for what is at stake
+_AT_STAKE_S = 60.0
 
 _F = TypeVar("_F", bound="_ToFolder | _ToHdfs")
 _log = logging.getLogger(__name__)
@@ -247,7 +249,7 @@ class Stages:
         ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
         None where nobody could be asked.
         """
-        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0)
+        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0, deadline=Deadline.after(_AT_STAKE_S))
         rows = [
             stake_row(
                 cluster,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
 from fawkes.live.data import LOADED
-from fawkes.live.rest import close_session
+from fawkes.live.rest import Deadline, close_session
 from fawkes.live.saved import files_below
 from fawkes.live.sources import fingerprint
 from fawkes.live.survey import Bounds, bookkeeping, survey
@@ -211,6 +211,16 @@ def test_each_part_may_be_unknown(site: Site) -> None:
     site.yarn.answers[APPS] = {"apps": {}}
     site.server.down.add("127.0.0.1")
     assert site.survey() == {"undeclared": None, "applications": [], "unsaved_bytes": None}
+
+
+def test_what_hdfs_has_not_answered_in_time_is_not_known(site: Site) -> None:
+    """However often it answers something: the core does not wait for longer."""
+    site.server.put("/user/alice/x", b"1")
+    cluster, setup = cast(Any, SimpleNamespace(details=site.details)), cast(Any, site)
+    found = survey(cluster, setup, deadline=Deadline.after(-1))
+    assert found == {"undeclared": None, "applications": [], "unsaved_bytes": None}
+    found = survey(cluster, setup, deadline=Deadline.after(60))
+    assert len(found["undeclared"]) == 1  # type: ignore[arg-type]
 
 
 def test_a_listing_that_lies_is_not_known(site: Site) -> None:
