@@ -178,7 +178,7 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, fo
         case ClusterLife.SAVING:
             effect = _saves(draft, cluster)
             undeclared = effect is not None and effect.undeclared
-            save(draft, replace(cluster, discard=discard), undeclared=undeclared, applications=force)
+            save(draft, replace(cluster, discard=discard, alert=""), undeclared=undeclared, applications=force)
 
 
 def _saves(draft: Draft, cluster: ClusterState) -> Save | None:

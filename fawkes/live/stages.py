@@ -218,8 +218,8 @@ class Stages:
         rows = undeclared(Hdfs.of(self._setup.masters(cluster)), cluster, self._setup)
         if rows:
             raise RefusedError(
-                f"the outputs are saved, but {len(rows)} folders have data that is not declared, "
-                f"such as {rows[0]['path']} of {rows[0]['owner']}",
+                "the outputs are saved, but HDFS has data that is not declared, "
+                f"such as {rows[0]['path']} of {rows[0]['owner']} (folders with such data: {len(rows)})",
                 where=cluster.id,
                 hint=f"Move it, declare it as an output, or discard it: fawkes release {cluster.id} --discard-data",
             )
@@ -237,8 +237,8 @@ class Stages:
             ) from error
         if rows:
             raise RefusedError(
-                f"{len(rows)} applications run that were not submitted to Fawkes, "
-                f"such as {rows[0]['id']} of {rows[0]['user']}",
+                "applications that were not submitted to Fawkes still run, "
+                f"such as {rows[0]['id']} of {rows[0]['user']} ({len(rows)} in all)",
                 where=cluster.id,
                 hint=f"It is released when they have ended; {command} kills them",
             )

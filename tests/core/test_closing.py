@@ -13,7 +13,7 @@ from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeLife
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
-from tests.support.pools import nodes, settings, started
+from tests.support.pools import nodes, request, run, settings, started
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
 CLEAN: Facts = {"undeclared": [], "applications": []}
@@ -396,3 +396,30 @@ def test_applications_may_be_given_up_after_it_was_agreed() -> None:
     assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {True}
     down(desk, force=True, ask="third")
     assert not any(isinstance(effect, Save) for effect in desk.last.effects)
+
+
+@pytest.mark.parametrize(("silent", "ended"), [("", True), ("b", False)])
+def test_the_simulated_world_is_given_back_as_a_whole_or_not_at_all(silent: str, ended: bool) -> None:
+    """From the question to the end of control; or masters of one MR-cluster never answer the survey."""
+
+    def faults(step: str, name: str) -> str | None:
+        return "" if (step, name) == ("survey", silent) else None
+
+    events = [
+        started(6),
+        request("a", 1),
+        request("b", 1),
+        DownAsked(at_us=300 * SECOND_US, by="ann", ask="d"),
+    ]
+    engine = run(events, 1000, faults=faults)
+    world = engine.world
+    (reply,) = (reply for reply in world.replies if reply.to == "d")
+    assert (reply.refused is None, world.ended) == (ended, ended)
+    assert set(engine.state.clusters) == (set() if ended else {"a", "b"})
+    kept = engine.reasons("pool-kept")
+    assert len(kept) == (not ended)
+    if kept:
+        at_s, facts = kept[0]
+        assert at_s - 300 <= LONGEST_S
+        assert "'cluster': 'b'" in str(facts)
+        assert "'cluster': 'a'" not in str(facts)

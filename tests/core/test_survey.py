@@ -328,7 +328,7 @@ def test_applications_that_hold_a_save_may_be_given_up_later() -> None:
     release(desk, force=True, ask="again")
     assert replies(desk)["again"] == ""
     assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == [Save(A, version + 1, False, True)]
-    assert cluster(desk).life is ClusterLife.SAVING
+    assert (cluster(desk).life, cluster(desk).alert) == (ClusterLife.SAVING, "")
     release(desk, force=True, ask="third")
     assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == []
 
