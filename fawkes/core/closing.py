@@ -35,16 +35,22 @@ def down_asked(draft: Draft, event: DownAsked) -> None:
     if earlier is not None and earlier.agreed:
         draft.reply(event.ask)
         if not event.dry_run:
-            draft.change(
-                PutClosing(
-                    replace(earlier, discard=earlier.discard or event.discard, force=earlier.force or event.force)
-                )
-            )
+            _give_up_more(draft, earlier, event)
         return
     if earlier is not None:
         draft.reply(earlier.ask, Reason("down-overtaken", {"by": event.by}))
     asked = Closing(event.by, event.ask, discard=event.discard, force=event.force, dry_run=event.dry_run)
     draft.change(PutClosing(replace(asked, asked_us=draft.at_us)))
+
+
+def _give_up_more(draft: Draft, closing: Closing, event: DownAsked) -> None:
+    """What was agreed goes on without the data (``discard``) or what runs (``force``) that has held it so far."""
+    force = closing.force or event.force
+    draft.change(PutClosing(replace(closing, discard=closing.discard or (event.discard and force), force=force)))
+    if event.discard and not force:
+        for cluster in list(draft.clusters()):
+            if cluster.life is ClusterLife.SAVING:
+                release.give_up_data(draft, cluster, by=event.by)
 
 
 def advance(draft: Draft) -> None:
@@ -78,14 +84,11 @@ def forget_question(draft: Draft) -> None:
 
 
 def _unsurveyed(draft: Draft, closing: Closing) -> list[ClusterState]:
-    """The MR-clusters that run and have not answered; none where nobody needs their answers."""
+    """The MR-clusters that have not answered, of those that must: they run, or their save would be given up."""
     if closing.discard and closing.force:
         return []
-    return [
-        cluster
-        for cluster in draft.clusters()
-        if cluster.life is ClusterLife.RUNNING and cluster.id not in closing.surveyed
-    ]
+    lives = (ClusterLife.RUNNING, ClusterLife.SAVING) if closing.discard else (ClusterLife.RUNNING,)
+    return [cluster for cluster in draft.clusters() if cluster.life in lives and cluster.id not in closing.surveyed]
 
 
 def _without_old(draft: Draft, closing: Closing) -> Closing:

@@ -30,7 +30,7 @@ _NAMED = 5
 
 
 def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> None:
-    """An MR-cluster that runs is to be given back; who gives up its data and its jobs need not wait for an answer."""
+    """An MR-cluster with masters is to be given back; whoever gives up its data and its jobs waits for no answer."""
     if event.discard and event.force:
         draft.reply(event.ask, cluster=cluster.id)
         if not event.dry_run:
@@ -39,6 +39,12 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
     request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
     request |= {"dry_run": True} if event.dry_run else {}
     _survey(draft, cluster, request)
+
+
+def give_up_data(draft: Draft, cluster: ClusterState, *, by: str) -> None:
+    """What holds the save of an MR-cluster is given up: it is surveyed once more, for what users run on it stays."""
+    if draft.pending(Key.SURVEY.of(cluster.id)) is None:
+        _survey(draft, cluster, {"for": _RELEASE, "ask": "", "by": by, "discard": True, "force": False})
 
 
 def survey_for_down(draft: Draft, cluster: ClusterState, *, within_us: int) -> None:
@@ -79,7 +85,8 @@ def _overtake(draft: Draft, cluster: ClusterState) -> None:
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
     """The answer of a survey is judged: the MR-cluster goes, or it stays and whoever asked is told why."""
     draft.settle(effect.key)
-    if cluster.life is not ClusterLife.RUNNING:
+    gives_up = effect.request.get("for") == _DOWN or bool(effect.request.get("discard"))
+    if cluster.life is not ClusterLife.RUNNING and not (cluster.life is ClusterLife.SAVING and gives_up):
         _reply(draft, effect, Reason("overtaken", {"cluster": cluster.id}))
     elif effect.request.get("for") == _RELEASE:
         _release(draft, cluster, effect, event)

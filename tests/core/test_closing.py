@@ -212,7 +212,25 @@ def test_data_may_be_given_up_after_it_was_agreed() -> None:
     desk.failed(Key.CLUSTER.of("a"), "the disk is full")
     down(desk, discard=True, ask="again")
     assert replies(desk)["again"] == ""
+    assert asked(desk) == {"a", "b"}
+    answer(desk, "a", {"undeclared": None, "applications": []})
+    answer(desk, "b", APPS)
+    assert lives(desk) == [ClusterLife.RETIRING, ClusterLife.SAVING], "what users run on b is not given up"
+    down(desk, discard=True, force=True, ask="all")
     assert lives(desk) == [ClusterLife.RETIRING] * 2
+
+
+@pytest.mark.parametrize(("facts", "kept"), [({"undeclared": None, "applications": []}, False), (APPS, True)])
+def test_a_save_is_given_up_with_the_pool_only_if_users_run_nothing(facts: Facts, kept: bool) -> None:
+    desk = two()
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    answer(desk, "a")
+    down(desk, discard=True)
+    assert asked(desk) == {"a", "b"}
+    answer(desk, "b")
+    answer(desk, "a", facts)
+    assert replies(desk)["d"] == ("pool-kept" if kept else "")
+    assert lives(desk) == ([ClusterLife.SAVING, ClusterLife.RUNNING] if kept else [ClusterLife.RETIRING] * 2)
 
 
 def test_a_lost_node_keeps_the_controller() -> None:

@@ -340,3 +340,36 @@ def test_a_site_that_retires_with_data_gives_it_up_also_when_applications_are_gi
     release(desk, force=True)
     (save,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
     assert (save.undeclared, save.applications) == (True, True)
+
+
+@pytest.mark.parametrize("facts", [CLEAN, {"undeclared": None, "applications": []}])
+def test_a_save_is_given_up_when_users_run_nothing(facts: Mapping[str, object]) -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    answer(desk, facts)
+    assert (replies(desk)["again"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+
+
+@pytest.mark.parametrize("facts", [{"undeclared": [], "applications": APPS}, {"undeclared": [], "applications": None}])
+def test_a_save_is_not_given_up_over_what_users_run(facts: Mapping[str, object]) -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    answer(desk, facts)
+    assert replies(desk)["again"] in ("foreign-applications", "survey-failed")
+    assert cluster(desk).life is ClusterLife.SAVING
+    release(desk, discard=True, force=True, ask="all")
+    assert (replies(desk)["all"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+
+
+def test_a_save_that_ends_while_it_is_surveyed_is_not_given_up() -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    desk.done(Key.CLUSTER.of("a"))
+    assert cluster(desk).life is ClusterLife.RETIRING
+    assert replies(desk)["again"] == "overtaken"
