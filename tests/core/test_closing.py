@@ -11,6 +11,8 @@ from fawkes.core.effects import EndControl, Reply, Retire, Save, Survey
 from fawkes.core.events import Condition, Done, DownAsked, ReleaseAsked
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeLife
+from fawkes.core.record import change_of
+from fawkes.core.state import evolve
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import nodes, request, run, settings, started
@@ -441,3 +443,13 @@ def test_the_simulated_world_is_given_back_as_a_whole_or_not_at_all(silent: str,
         assert at_s - 300 <= LONGEST_S
         assert "'cluster': 'b'" in str(facts)
         assert "'cluster': 'a'" not in str(facts)
+
+
+def test_a_question_of_an_earlier_version_is_understood_and_nothing_goes_by_it() -> None:
+    """It did not store when somebody asked, nor when the answers came."""
+    plain = {"kind": "PutClosing", "closing": {"by": "ann", "ask": "d", "surveyed": ["a", "b"]}}
+    desk = two()
+    evolve(desk.state, desk.now_us, [change_of(plain)])
+    desk.sample(a={"jobs_waiting": 0}, b={"jobs_waiting": 0})
+    assert asked(desk) == {"a", "b"}
+    assert lives(desk) == [ClusterLife.RUNNING] * 2
