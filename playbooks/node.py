@@ -208,7 +208,8 @@ def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
         r"""
 cd {root} || { echo "there is nothing of this MR-cluster here" >&2; exit 73; }
 find logs nm-logs conf/ jobs run members -type f ! -path '*[[:cntrl:]]*' \
-    \( ! -path 'jobs/*/files/*' -o -name '*.log' \) -printf '%T@ %s %p\n' 2>/dev/null | sort -rn | awk -v limit={limit} '
+    \( ! -path 'jobs/*/files/*' -o -name '*.log' \) -printf '%T@ %s %p\n' 2>/dev/null |
+    sort -rn | awk -v limit={limit} '
     { size += $2; if (size > limit) { omitted++; size -= $2 } else { sub(/^[^ ]* [^ ]* /, ""); print } }
     END { printf "@omitted=%d\n", omitted >"/dev/stderr" }' |
     tar -czf - --ignore-failed-read --warning=no-file-changed -T - || [ $? -eq 1 ]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fawkes.core.closing import longest_us
 from fawkes.core.effects import EndControl, Reply, Retire, Save, Survey
-from fawkes.core.events import Condition, Done, DownAsked, ReleaseAsked
+from fawkes.core.events import Condition, Done, DownAsked, Event, ReleaseAsked
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeLife
 from fawkes.core.record import change_of
@@ -425,7 +425,7 @@ def test_the_simulated_world_is_given_back_as_a_whole_or_not_at_all(silent: str,
     def faults(step: str, name: str) -> str | None:
         return "" if (step, name) == ("survey", silent) else None
 
-    events = [
+    events: list[Event] = [
         started(6),
         request("a", 1),
         request("b", 1),
