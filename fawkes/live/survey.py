@@ -97,13 +97,14 @@ def survey(
     """
     masters = setup.masters(cluster)
     hdfs = Hdfs.of(masters, patience_s=_ANSWER_S, deadline=deadline)
-    return {
+    found: dict[str, Plain] = {
         "undeclared": _known(lambda: undeclared(hdfs, cluster, setup, bounds)),
-        "applications": _known(lambda: foreign(masters)),
         "unsaved_bytes": _known(
             lambda: sum(stake.size for stake in at_stake(hdfs, cluster.details.outputs) if not stake.saved)
         ),
     }
+    # Last: where data is given up, nobody looks at them again before the nodes are wiped.
+    return {**found, "applications": _known(lambda: foreign(masters))}
 
 
 def _known(ask: Callable[[], T]) -> T | None:

@@ -270,3 +270,15 @@ def test_no_file_is_nobodys(both: tuple[FakeHdfs, Stub], paths: set[tuple[str, .
     ]
     rows = {path: count for path, (_, count) in site.undeclared().items() if path != "/in/set"}
     assert sum(rows.values()) == len(files) - len(ours)
+
+
+def test_applications_that_begin_while_hdfs_is_listed_are_seen(site: Site) -> None:
+    site.server.put("/out/a/part", b"output")
+
+    def listed() -> object:
+        # HDFS has been asked for everything by now.
+        assert ("GETCONTENTSUMMARY", "/out/a") in site.server.asked
+        return {"apps": {"app": [{"id": "application_1_0001", "user": "alice", "state": "RUNNING"}]}}
+
+    site.yarn.answers[APPS] = listed
+    assert [row["id"] for row in site.survey()["applications"]] == ["application_1_0001"]
