@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, show, warn
+from fawkes.cli.tables import TABLES
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.extras import needs
 from fawkes.units import SECOND_US

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.events import Moment
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import JSON, note, output_option, progress, show
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
