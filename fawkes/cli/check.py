@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.show import TABLE, note, output_option, progress, warn
+from fawkes.cli.show import TABLE, note, output_option, progress, say, warn
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
@@ -115,7 +115,7 @@ def _show(verdicts: Sequence[Verdict], output: str) -> None:
     if lines:
         click.echo()
     for line in lines:
-        click.echo(line)
+        say(line, "  ")
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
