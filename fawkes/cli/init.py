@@ -43,7 +43,7 @@ NEXT_STEPS = (
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]", default=".")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", default=".")
 @click.option("--systemd", is_flag=True, help=f"Also write {UNIT}, a systemd unit that runs this fawkes.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be written.")
 @output_option
