@@ -6,6 +6,7 @@ import errno
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +68,8 @@ def init(folder: Path, systemd: bool, dry_run: bool, output: str) -> None:
     if output == TABLE and not dry_run:
         click.echo("\n" + "\n".join(_next_lines(folder)))
         if systemd:
-            say(f"\nTo run it as a service: the page `service` has the steps. {UNIT} goes into /etc/systemd/system")
+            click.echo()
+            say(f"To run it as a service: the page `service` has the steps. {UNIT} goes into /etc/systemd/system")
 
 
 def write_examples(folder: Path, files: Sequence[str] = FILES) -> None:
@@ -79,25 +81,20 @@ def write_examples(folder: Path, files: Sequence[str] = FILES) -> None:
     try:
         for name in files:
             target = folder / name
-            made += _make_folders(target.parent)
+            for missing in reversed([path for path in target.parents if not path.exists()]):
+                missing.mkdir()
+                made.append(missing)
             with target.open("x", encoding="utf-8") as file:
                 made.append(target)
                 file.write(_example(name))
     except OSError as error:
         for path in reversed(made):
-            path.rmdir() if path.is_dir() else path.unlink()
+            with suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
         if error.errno in _DISK:
             raise
         what = f"the example files cannot be written there ({error.strerror}: {error.filename})"
         raise UserError(what, where=str(folder), hint="Name a folder in which you may write") from None
-
-
-def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it; those that were made, from top to bottom."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir()
-    return missing[::-1]
 
 
 def _example(name: str) -> str:

@@ -78,6 +78,14 @@ def test_a_folder_that_cannot_be_made_is_bad_input() -> None:
     assert done.stderr.startswith("fawkes: /proc/x: the example files cannot be written there (No such file")
 
 
+def test_no_folder_stays_when_the_site_cannot_be_made(tmp_path: Path) -> None:
+    too_long = tmp_path / "a" / "b" / ("c" * 300)
+    done = init(str(too_long))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "File name too long" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_unit_of_systemd_starts_this_program(tmp_path: Path) -> None:
     done = init("--systemd", str(tmp_path))
     assert "/etc/systemd/system" in done.stdout
