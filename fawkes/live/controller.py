@@ -40,11 +40,11 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
-from fawkes.live.keep import LogKeeper, LogRoom
+from fawkes.live.log_keeper import LogKeeper, LogRoom
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
-from fawkes.live.post import Mailbox
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling

@@ -28,7 +28,7 @@ from fawkes.live.control import Query
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.history import histories
-from fawkes.live.keep import LIMIT_BYTES
+from fawkes.live.log_keeper import LIMIT_BYTES
 from fawkes.live.playbooks import node as node_book
 from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup

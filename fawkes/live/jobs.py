@@ -24,9 +24,9 @@ from fawkes.live.applications import kill
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import Application
 from fawkes.live.playbooks import job as book
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload

@@ -14,12 +14,12 @@ from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts, Plain
 from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
-from fawkes.live import data, saved, saving
+from fawkes.live import loading, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
-from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import RpcError, call
+from fawkes.live.loading import StoppedError
 from fawkes.live.playbooks import hadoop
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
@@ -166,11 +166,11 @@ class Stages:
         cluster = self._known(effect.cluster)
         masters = self._setup.masters(cluster)
         stop = self._unless(current)
-        data.lay_out(masters, [output.path for output in cluster.details.outputs])
+        loading.lay_out(masters, [output.path for output in cluster.details.outputs])
         found = [self._load_set(cluster, number, one, stop) for number, one in enumerate(cluster.details.data)]
         if not current():
             return None
-        data.mark_active(masters)
+        loading.mark_active(masters)
         self._clusters.mark(effect.cluster, working=True)
         return {"sets": found}
 
@@ -271,7 +271,7 @@ class Stages:
         return lambda: self._stopping.is_set() or not current()
 
     def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
-        load = data.Load(
+        load = loading.Load(
             masters=self._setup.masters(cluster),
             core=cluster.core,
             target=one.to,

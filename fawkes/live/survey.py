@@ -19,7 +19,7 @@ from fawkes.config.details import DataSet
 from fawkes.core.model import Plain
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import LiveCluster
-from fawkes.live.data import LOADED
+from fawkes.live.loading import LOADED
 from fawkes.live.masters import MasterAddresses, all_applications
 from fawkes.live.measure import is_ours
 from fawkes.live.rest import Deadline

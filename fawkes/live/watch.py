@@ -17,8 +17,8 @@ from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.core.sight import HEARD, UNHEARD, Blocks, Compute, Sight, Stored
 from fawkes.live import blocks, masters
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import ComputeNode, MasterAddresses, Storage
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 

@@ -30,8 +30,8 @@ from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts, NotProvenError
 from fawkes.live.jobs import Jobs
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.post import Mailbox
 from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError

@@ -19,7 +19,7 @@ from fawkes.core.state import State
 from fawkes.core.tags import tag_of
 from fawkes.errors import FawkesError, HostError, UserError
 from fawkes.live.data_answers import DataAnswers
-from fawkes.live.keep import LIMIT_BYTES
+from fawkes.live.log_keeper import LIMIT_BYTES
 from fawkes.live.masters import MasterAddresses
 from fawkes.playbook import Folders
 from tests.support.desk import Desk

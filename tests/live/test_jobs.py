@@ -18,8 +18,8 @@ from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.jobs import Jobs
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.post import Mailbox
 from fawkes.live.setup import Setup, _streaming
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload

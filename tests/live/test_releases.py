@@ -19,7 +19,7 @@ from fawkes.dist.cache import Wanted, folder_of, is_there, wanted_manifest
 from fawkes.dist.pins import pin
 from fawkes.errors import FawkesError, UserError
 from fawkes.live.clusters import Clusters
-from fawkes.live.post import Mailbox
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.timers import Clock
 from fawkes.live.world import LiveWorld

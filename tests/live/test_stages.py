@@ -18,10 +18,10 @@ from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.errors import ElsewhereError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
-from fawkes.live.post import Mailbox
+from fawkes.live.loading import StoppedError
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.live.data import LOADED
+from fawkes.live.loading import LOADED
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.saved import files_below
 from fawkes.live.sources import fingerprint

@@ -16,8 +16,8 @@ from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.proof import Proof, not_proven
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import close_session
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
