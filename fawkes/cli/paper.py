@@ -32,7 +32,8 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """
     from fawkes.offline.work import in_this_process, on_processes
     from fawkes.paper.pages import publish
-    from fawkes.paper.runs import RunFolder, all_runs, gather, quick_runs
+    from fawkes.paper.runs import RunFolder, gather, quick_runs
+    from fawkes.paper.verdicts import all_runs
 
     wanted, folder = quick_runs() if quick else all_runs(), RunFolder(out / "runs")
     with progress("paper", folder.missing(wanted)) as step:

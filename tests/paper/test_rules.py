@@ -10,41 +10,39 @@ from fawkes.paper.curves import Curve, curves
 from fawkes.paper.rows import NotRunError, Rows
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
 from fawkes.paper.runs import Run
-from fawkes.paper.verdicts import judge, swept
+from fawkes.paper.verdicts import ruled, swept
+from tests.paper.ideal import ideal_rows, seconds
+
+IDEAL = ideal_rows()
 
 
 def half_rows(sort_by_tr: float) -> dict[Run, Row]:
     """6.1 with a slowdown of Sort on half TR; all else as published."""
-    slower = {("ST", "TR"): sort_by_tr, ("ST", "TC"): 0.23, ("KM", "TR"): 0.2, ("AH", "TR"): 0.2}
-    rows: dict[Run, Row] = {}
-    for app in runs.APPS:
-        rows[runs.application(app, 20)] = {"seconds": 100.0}
-        for role in runs.ROLES:
-            rows[runs.application(app, 10, role, 10)] = {"seconds": 100.0 * (1 + slower.get((app, role), 0.0))}
-    return rows
+    made = {run: IDEAL[run] for run in runs.half()}
+    return made | {runs.application("ST", 10, "TR", 10): seconds(100 * (1 + sort_by_tr))}
 
 
 @pytest.mark.parametrize(("slower", "expected"), [(0.40, REPRODUCED), (0.44, REPRODUCED), (0.30, DIFFERS)])
 def test_sort_is_judged_within_five_points(slower: float, expected: str) -> None:
-    found = {one.name: one for one in judge(Rows(half_rows(slower)))}
+    found = {one.name: one for one in ruled(Rows(half_rows(slower)))}
     assert found["6.1-sort-TR"].verdict == expected
     assert found["6.1-sort-TC"].verdict == REPRODUCED
 
 
 def test_what_was_not_run_is_not_shown() -> None:
-    found = {one.name: one for one in judge(Rows({}))}
+    found = {one.name: one for one in ruled(Rows({}))}
     assert found["6.1-half"].verdict == NOT_SHOWN
     assert found["6.1-half"].ours == "not run: application ST 10 TR 10 1"
 
 
 def test_no_experiment_is_judged_without_its_runs() -> None:
-    shown = [one.name for one in judge(Rows({})) if one.verdict != NOT_SHOWN]
+    shown = [one.name for one in ruled(Rows({})) if one.verdict != NOT_SHOWN]
     assert shown == ["5.3-ratio-D", "5.3-ratio-E"]
 
 
 def test_what_failed_is_not_shown_and_says_why() -> None:
     rows = half_rows(0.4) | {runs.application("ST", 20): {"error": "it never ends"}}
-    found = {one.name: one for one in judge(Rows(rows))}
+    found = {one.name: one for one in ruled(Rows(rows))}
     assert found["6.1-half"].verdict == NOT_SHOWN
     assert "it never ends" in found["6.1-half"].ours
 
