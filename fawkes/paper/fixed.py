@@ -105,15 +105,15 @@ The rate of the persistent storage is below 0.57 GB/s, 1.14 times ours. The arri
 class Model:
     """Constants of the model, factors on what is assumed of the applications, and how arrivals are reconstructed.
 
-    ``data_bytes``: what each MR-cluster loads; None is as Table 2 is read. ``twice``: MR-clusters that get their jobs a
-    second time, after the first.
+    ``data_bytes``: what each MR-cluster loads; None is as Table 2 is read. ``jobs``: factors on the jobs
+    of MR-clusters, up to 1 the first of them and up to 2 some of them once more.
     """
 
     constants: Constants = DAS4
     factors: Mapping[str, float] = field(default_factory=dict)
     reconstruction: Reconstruction = DEFAULTS
     data_bytes: int | None = None
-    twice: tuple[str, ...] = ()
+    jobs: Mapping[str, float] = field(default_factory=dict)
 
     def factor(self, name: str) -> float:
         """Of an assumption; 1 unless it is varied."""

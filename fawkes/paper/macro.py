@@ -94,10 +94,7 @@ def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wis
         yield Wish(
             event=Requested(at_us=load.requested_us, spec=ClusterSpec(id=cluster, min_nodes=MIN_NODES, details=details))
         )
-        jobs = _shaken(asked, load)
-        if load.cluster in model.twice:
-            jobs += tuple(replace(job, id=f"{job.id}-again") for job in jobs)
-        for job in jobs:
+        for job in _as_many(_shaken(asked, load), model.jobs.get(load.cluster, 1.0)):
             asks = profile(job, model)
             plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
             details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
@@ -107,6 +104,11 @@ def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wis
                 running=None if job.after else cluster,
                 jobs=tuple(map(JobId, job.after)),
             )
+
+
+def _as_many(jobs: tuple[TraceJob, ...], factor: float) -> tuple[TraceJob, ...]:
+    wanted = round(len(jobs) * factor)
+    return jobs[:wanted] + tuple(replace(job, id=f"{job.id}-again") for job in jobs[: max(0, wanted - len(jobs))])
 
 
 def _shaken(asked: Replay, load: Load) -> tuple[TraceJob, ...]:

@@ -115,13 +115,10 @@ MODELS: Mapping[str, Changed] = {
     "deaf-tau": Changed(meaning="loads so even that a tau above 10 is never exceeded", instead=_deaf),
     # --- for reasons
     "equal-data": Changed(meaning="MR-clusters that all load 50 GB", model=Model(data_bytes=50 * GB)),
-    "more-of-c-3": Changed(meaning="c-3 with twice the jobs", model=Model(twice=("c-3",))),
-    "no-bursts": Changed(
-        meaning="large jobs of WKLD-D that come one at a time",
-        model=Model(reconstruction=replace(DEFAULTS, burst_sizes=((1, 1.0),))),
-    ),
-    "no-large": Changed(
-        meaning="c-2 of WKLD-D without its large jobs",
-        model=Model(reconstruction=replace(DEFAULTS, counts_d=(("small", 170), ("medium", 8)))),
+    "half-of-c-1": Changed(meaning="c-1 with half of its jobs", model=Model(jobs={"c-1": 0.5})),
+    "more-of-c-3": Changed(meaning="c-3 with twice the jobs", model=Model(jobs={"c-3": 2.0})),
+    "few-medium": Changed(
+        meaning="c-2 of WKLD-D with 2 medium jobs and no large one",
+        model=Model(reconstruction=replace(DEFAULTS, counts_d=(("small", 186), ("medium", 2)))),
     ),
 }
