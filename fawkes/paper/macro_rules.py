@@ -188,7 +188,8 @@ def order(rows: Rows) -> Iterator[Judged]:
         return rows.ahead(mean_slowdown, "WKLD-D", _TC[first], _TC[second])
 
     others = [name for name in POLICIES if name != "TD"]
-    better, worse = ([name for name in others if ahead(*pair(name))] for pair in (_before_td, _behind_td))
+    better = [name for name in others if ahead(name, "TD")]
+    worse = [name for name in others if ahead("TD", name)]
     tied = [name for name in others if name not in (*better, *worse)]
     text = f"TD {slow['TD']:.2f}, EQ {slow['EQ']:.2f}, None {slow['None']:.2f}; before TD: {_list(better)}"
     yield (
@@ -224,14 +225,6 @@ def order(rows: Rows) -> Iterator[Judged]:
         f"{text}; before {demand}: {_list(beat)}",
         not beat and slow[demand] <= (1 - fixed.HELPS) * slow["EQ"],
     )
-
-
-def _before_td(name: str) -> tuple[str, str]:
-    return name, "TD"
-
-
-def _behind_td(name: str) -> tuple[str, str]:
-    return "TD", name
 
 
 def _list(names: Sequence[str]) -> str:

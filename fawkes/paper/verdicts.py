@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 from fawkes.offline.work import Row
 from fawkes.paper import macro_rules, micro_rules, runs
@@ -77,10 +77,11 @@ def _over(plain: Verdict, others: Mapping[float, Mapping[str, Verdict]]) -> Verd
     holding = [factor for factor in sorted(points) if points[factor].verdict == REPRODUCED]
     if len(holding) in (0, len(points)):
         return replace(plain, ours=f"{plain.ours}; so with {value} x {_factors(others)} as well")
-    turned = [factor for factor in sorted(points) if (factor in holding) != (1.0 in holding)]
-    text = f"{plain.ours}; with {value} x " + ", x ".join(f"{each:g}: {points[each].ours}" for each in turned)
-    holds = f"; holds with x {_factors(holding)} alone"
-    return replace(plain, ours=text + holds, verdict=DEPENDS + value)
+    differing = [factor for factor in sorted(points) if (factor in holding) != (1.0 in holding)]
+    there = ", x ".join(f"{each:g}: {points[each].ours}" for each in differing)
+    turns = [pair for pair in pairwise(sorted(points)) if (pair[0] in holding) != (pair[1] in holding)]
+    ends = f"holds with x {_factors(holding)} alone, turns between x {', '.join(map(_factors, turns))}"
+    return replace(plain, ours=f"{plain.ours}; with {value} x {there}; {ends}", verdict=DEPENDS + value)
 
 
 def _factors(factors: Iterable[float]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from fawkes.offline.work import Row
 from fawkes.paper import runs
 from fawkes.paper.curves import Curve, curves
-from fawkes.paper.rows import NotRunError, Rows
+from fawkes.paper.rows import NotRunError, Rows, makespan_s
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
 from fawkes.paper.runs import Run
 from fawkes.paper.verdicts import ruled, swept
@@ -60,6 +60,21 @@ def test_the_sweep_tells_which_constant_turns_a_verdict() -> None:
 def test_a_line_explains_all_of_a_line_and_less_of_a_step() -> None:
     assert line_fit([(0, 1), (1, 2), (2, 3)]) == pytest.approx(1)
     assert line_fit([(0, 0), (1, 0), (2, 0), (3, 9)]) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_ahead"),
+    [((97, 97, 97), (100, 100, 100), True), ((99, 99, 99), (100, 100, 100), False), ((90, 101, 90), (100,) * 3, False)],
+)
+def test_a_policy_is_ahead_when_each_replay_agrees_and_the_medians_are_no_tie(
+    first: tuple[float, ...], second: tuple[float, ...], is_ahead: bool
+) -> None:
+    rows = {
+        runs.replay("WKLD-B", policy, number=number): {"makespan_s": makespan}
+        for policy, each in (("TD", first), ("EQ", second))
+        for number, makespan in enumerate(each)
+    }
+    assert Rows(rows).ahead(makespan_s, "WKLD-B", ("TD", "TC"), ("EQ", "TC")) == is_ahead
 
 
 def test_nodes_over_time_add_up_over_roles() -> None:
