@@ -13,6 +13,8 @@ from fawkes.sim.constants import DAS4, Constants
 from fawkes.units import SECOND_US
 from fawkes.workload.classes import DEFAULTS, Reconstruction
 
+CONSTANTS: Constants = DAS4
+"""Of the model in which the experiments are run."""
 SEED = 1
 REPLAYS = 3
 """Of each macro run: the first as the seed gives it, the others with perturbed times."""
@@ -109,7 +111,7 @@ class Model:
     of MR-clusters, up to 1 the first of them and up to 2 some of them once more.
     """
 
-    constants: Constants = DAS4
+    constants: Constants = CONSTANTS
     factors: Mapping[str, float] = field(default_factory=dict)
     reconstruction: Reconstruction = DEFAULTS
     data_bytes: int | None = None
@@ -146,6 +148,6 @@ def varied(name: str, factor: float) -> Model:
     """
     if name in ASSUMED:
         return Model(factors={name: factor})
-    value = getattr(DAS4, name)
+    value = getattr(CONSTANTS, name)
     new = 1 + (value - 1) * factor if name == "remote_read" else value * factor
-    return Model(replace(DAS4, **{name: max(1, round(new)) if isinstance(value, int) else new}))
+    return Model(replace(CONSTANTS, **{name: max(1, round(new)) if isinstance(value, int) else new}))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
 
-from fawkes.paper.fixed import Model
-from fawkes.sim.constants import DAS4, Constants
+from fawkes.paper.fixed import CONSTANTS, Model
+from fawkes.sim.constants import Constants
 from fawkes.workload.classes import DEFAULTS, GB
 
 Values = dict[str, Any]
@@ -28,7 +28,7 @@ class Changed:
 
 
 def _constants(**changes: object) -> Model:
-    return Model(replace(DAS4, **changes))  # type: ignore[arg-type]
+    return Model(replace(CONSTANTS, **changes))  # type: ignore[arg-type]
 
 
 def _without_limit(*kinds: str) -> dict[str, float]:
@@ -70,7 +70,7 @@ MODELS: Mapping[str, Changed] = {
     ),
     "slow-disks": Changed(
         meaning="disks of a quarter of the rate: few nodes cannot take the copies of many",
-        model=_constants(disk_bytes_s=DAS4.disk_bytes_s / 4),
+        model=_constants(disk_bytes_s=CONSTANTS.disk_bytes_s / 4),
     ),
     "disk-bound": Changed(
         meaning="compute-bound applications that need a fiftieth of the processor time, so that disks limit them",
@@ -82,7 +82,7 @@ MODELS: Mapping[str, Changed] = {
     ),
     "slow-link": Changed(
         meaning="a link between sites of a twentieth of the capacity",
-        model=_constants(site_bytes_s=DAS4.site_bytes_s / 20),
+        model=_constants(site_bytes_s=CONSTANTS.site_bytes_s / 20),
     ),
     "serial": Changed(
         meaning="jobs that begin for an hour: nine tenths of their time do not gain from nodes",

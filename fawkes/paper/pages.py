@@ -24,7 +24,7 @@ from fawkes.paper.why import GAPS, why
 _TITLE = "The paper's experiments in the simulated world"
 #: a longer table is beside the page alone
 _MOST_ROWS = 60
-_VERDICTS = (REPRODUCED, HOLDS, DEPENDS.strip(), CANNOT_FAIL, DIFFERS, NOT_SHOWN)
+_VERDICTS = (REPRODUCED, HOLDS, DEPENDS, CANNOT_FAIL, DIFFERS, NOT_SHOWN)
 _STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
     "td,th{border:1px solid #bbb;padding:.2em .5em;text-align:left;vertical-align:top}img{max-width:100%}"
@@ -95,7 +95,9 @@ def _made_by(rows: Mapping[Run, Row]) -> str:
 
 def _counted(found: list[Verdict]) -> str:
     counts = {each: sum(one.verdict.startswith(each) for one in found) for each in _VERDICTS}
-    return ", ".join(f"{count} {each}" for each, count in counts.items() if count)
+    return ", ".join(
+        f"{count} {each + 'a value' if each == DEPENDS else each}" for each, count in counts.items() if count
+    )
 
 
 def _reasons(found: list[Verdict], rows: Mapping[Run, Row]) -> dict[str, str]:

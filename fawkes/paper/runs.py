@@ -240,7 +240,7 @@ def swept_runs() -> tuple[list[Run], list[Run]]:
     six = [*half(), *sites(), *grow((0.1, 0.3, 0.5)), *remove((1, 8, 10, 16), 4)]
     seven = [
         replay("WKLD-A", "JD", "TR"),
-        *(replay("WKLD-C", "TD", role) for role in ROLES),
+        *(replay("WKLD-C", *kind) for kind in BALANCE),
         *policies((0,), ("None", "EQ", "TD")),
     ]
     return list(dict.fromkeys(six)), seven

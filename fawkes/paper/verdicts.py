@@ -76,7 +76,7 @@ def _over(plain: Verdict, others: Mapping[float, Mapping[str, Verdict]]) -> Verd
         return replace(plain, verdict=HOLDS if plain.verdict == REPRODUCED else plain.verdict)
     holding = [factor for factor in sorted(points) if points[factor].verdict == REPRODUCED]
     if len(holding) in (0, len(points)):
-        return replace(plain, ours=f"{plain.ours}; so with {value} x {_factors(others)} as well")
+        return replace(plain, ours=f"{plain.ours}; the same verdict with {value} x {_factors(others)}")
     differing = [factor for factor in sorted(points) if (factor in holding) != (1.0 in holding)]
     there = ", x ".join(f"{each:g}: {points[each].ours}" for each in differing)
     turns = [pair for pair in pairwise(sorted(points)) if (pair[0] in holding) != (pair[1] in holding)]
