@@ -41,7 +41,7 @@ REFUTED: Mapping[str, Refuted] = {
     ),
     "6.2-ST": Refuted("two sites cost 20 %, or a link of a tenth costs nothing", ("slow-link", "no-link")),
     "6.2-BT": Refuted("two sites cost 20 %, or a link of a tenth costs nothing", ("slow-link", "no-link")),
-    "6.2-others": Refuted("most lose 10 %, or a link of a tenth costs none of them anything", ("no-link",)),
+    "6.2-others": Refuted("most lose 10 %, or a link of a tenth costs none of them anything", ("slow-link", "no-link")),
     "6.3-TC": Refuted("half the nodes more gain less than 25 %, or the gain is no line", ("serial",)),
     "6.3-TR": Refuted("half the nodes more gain less than 25 %, or the gain is no line", ("serial",)),
     "6.3-sort": Refuted("Sort gains as much by TR as by TC, or its slope does not fall", ("no-disks", "same-roles")),
