@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.constants import PAPER, Constants
 from fawkes.units import SECOND_US
 from fawkes.workload.classes import DEFAULTS, Reconstruction
 
-CONSTANTS: Constants = DAS4
+CONSTANTS: Constants = PAPER
 """Of the model in which the experiments are run."""
 SEED = 1
 REPLAYS = 3
@@ -124,8 +124,8 @@ class Model:
 
 #: constants of ``Constants`` that the sweep varies
 VARIED = (
-    "disk_bytes_s", "network_bytes_s", "site_bytes_s", "storage_bytes_s", "cores", "remote_read", "output_passes",
-    "slow_start", "job_begin_us", "job_end_us", "multiplier", "streams", "decommission_us", "spread",
+    "disk_bytes_s", "disk_seek", "network_bytes_s", "site_bytes_s", "site_stream_bytes_s", "storage_bytes_s", "cores",
+    "remote_read", "output_passes", "serial", "task_end_us", "slow_start", "job_begin_us", "job_end_us", "multiplier", "streams", "decommission_us", "spread",
 )  # fmt: skip
 #: assumptions about applications and arrivals that the sweep varies: seconds of a core for each MB, reduces of a job,
 #: the time in which the jobs of WKLD-D and E come
@@ -134,8 +134,8 @@ FACTORS = (0.5, 2.0)
 NOT_SECTION_6 = ("storage_bytes_s", "span")
 """What no experiment of section 6 has to do with."""
 SECTION_7 = (
-    "disk_bytes_s", "storage_bytes_s", "cores", "remote_read", "output_passes", "job_begin_us", "cpu_compute",
-    "cpu_disk", "reduces", "span",
+    "disk_bytes_s", "disk_seek", "storage_bytes_s", "cores", "remote_read", "output_passes", "serial", "job_begin_us",
+    "cpu_compute", "cpu_disk", "reduces", "span",
 )  # fmt: skip
 """With what WKLD-A, C and D are run again: the network is never full inside a site, nodes are removed idle or rarely,
 and half a second more or less of a job's end is like one of its beginning."""

@@ -185,8 +185,7 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
 """By the names of the verdicts. One that differs without a reason that is borne out says so on the page."""
 
 GAPS: tuple[str, ...] = (
-    "Replicas of what is written cost the link between two sites, but no disks: the fit of 6.1 has a byte of output on "
-    "disks once.",
+    "Jobs write one replica: with three, no cost of a seek or of a remote byte gives both figures of 6.1.",
     "Tasks of a job differ by chance (0.165 of the mean), nodes do not; no task straggles.",
     "Input lies on core nodes alone, and copies off a leaving node go to core nodes alone: in 6.4 the nodes that stay "
     "are core nodes. Reading on the leaving node costs its disks nothing.",

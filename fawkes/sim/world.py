@@ -335,7 +335,9 @@ class SimWorld:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
             if effect.cluster not in self.clusters:
-                self.clusters[effect.cluster] = self._coming.pop(effect.cluster, None) or self._new_cluster(effect)
+                self.clusters[effect.cluster] = (
+                    self._coming.pop(effect.cluster) if effect.cluster in self._coming else self._new_cluster(effect)
+                )
             cluster = self.clusters[effect.cluster]
             self.deployed[effect.cluster] = effect
             for node, member in effect.members.items():

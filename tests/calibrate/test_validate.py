@@ -24,7 +24,9 @@ def test_the_true_constants_predict_a_run_that_is_steady(tmp_path: Path) -> None
     assert [one.kind for one in found.summaries()] == ["sleeping", "all jobs", "makespan"]
     assert found.reached
     # What the ledger of the record itself tells of the deployment is not used.
-    wrong = validated([record], ModelTable.model_validate({"spread": 0, "deploy": "90s", **INCLUDED}), lambda name: None)
+    wrong = validated(
+        [record], ModelTable.model_validate({"spread": 0, "deploy": "90s", **INCLUDED}), lambda name: None
+    )
     assert wrong.makespans[0][2] > found.makespans[0][2] + 60
 
 

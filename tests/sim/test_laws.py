@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -97,7 +98,8 @@ def test_one_map_and_one_reduce_gain_nothing_from_more_than_two_nodes(profile: P
 def test_what_is_slower_never_helps(
     name: str, profile: Profile, core: int, others: int, role: Role, sites: int, slower: float
 ) -> None:
-    worse = replace(EVEN, **{name: getattr(EVEN, name) * slower})
+    changes: dict[str, Any] = {name: getattr(EVEN, name) * slower}
+    worse = replace(EVEN, **changes)
     as_it_is = took_s(EVEN, profile, core, others, role, sites)
     assert took_s(worse, profile, core, others, role, sites) >= as_it_is * (1 - BESIDE_SEEKS) - 1e-3
 
@@ -112,7 +114,8 @@ def test_what_costs_more_never_helps(
     name: str, worse: float, profile: Profile, core: int, others: int, role: Role
 ) -> None:
     as_it_is = took_s(EVEN, profile, core, others, role)
-    changed = took_s(replace(EVEN, **{name: worse}), profile, core, others, role)
+    changes: dict[str, Any] = {name: worse}
+    changed = took_s(replace(EVEN, **changes), profile, core, others, role)
     assert changed >= as_it_is * (1 - BESIDE_SEEKS) - 1e-3
 
 
