@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,10 @@ from fawkes.errors import ConfigError, RefusedError
 from fawkes.offline.folder import write_text
 from fawkes.record import toml
 from fawkes.record.folder import Record
+from fawkes.record.scenario import INCLUDED
 
 _RATES = frozenset({"disk"})
 _PLAIN = frozenset({"spread", "cores"})
-
-#: what the model has and measured times of a site contain already: the way of the news of a task's end, streams that
-#: wait for each other, seeks
-INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
 
 Use = dict[str, Any]
 """Which steps of which ledger were used: ledger, pool, first_seq, last_seq."""
@@ -81,7 +78,7 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
         else:
             yield f"{one.name} = {toml.value(_said(one.name, one.value))}  # {_comment(one)}"
     for name, value in INCLUDED.items():
-        yield f"{name} = {toml.value(value)}  # in what was measured"
+        yield f"{name} = {toml.value(value)}  # within what was measured"
     yield from ("", "# What was used to fit may not be used to judge: --validate refuses it.", "[fitted]")
     yield from toml.table({"fawkes": __version__})
     yield from toml.rows("records", map(use_of, records))

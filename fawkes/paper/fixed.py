@@ -125,7 +125,8 @@ class Model:
 #: constants of ``Constants`` that the sweep varies
 VARIED = (
     "disk_bytes_s", "disk_seek", "network_bytes_s", "site_bytes_s", "site_stream_bytes_s", "storage_bytes_s", "cores",
-    "remote_read", "output_passes", "serial", "task_end_us", "slow_start", "job_begin_us", "job_end_us", "multiplier", "streams", "decommission_us", "spread",
+    "remote_read", "output_passes", "serial", "task_end_us", "slow_start", "job_begin_us", "job_end_us", "multiplier",
+    "streams", "decommission_us", "spread",
 )  # fmt: skip
 #: assumptions about applications and arrivals that the sweep varies: seconds of a core for each MB, reduces of a job,
 #: the time in which the jobs of WKLD-D and E come

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.calibrate.model_file import INCLUDED
 from fawkes.calibrate.validate import JobError, Validation, validated
 from fawkes.config.model import ModelTable
-from fawkes.record.scenario import Platform
+from fawkes.record.scenario import INCLUDED, Platform
 from tests.record.support import CONSTANTS, recorded, run
 
 
