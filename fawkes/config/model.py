@@ -55,6 +55,9 @@ class ModelTable(Strict):
     output_replicas: Annotated[int, between(0, 1000, "no file has more replicas")] | None = Field(
         default=None, description="of what jobs write; 0 is the MR-cluster's replication"
     )
+    master_share: Fraction | None = Field(
+        default=None, description="most slots that ApplicationMasters hold; 0 is none, as with map_slots"
+    )
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
     job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
     job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")

@@ -46,6 +46,7 @@ class SimCluster:
         self._seed = seed
         self._chance = Chance(constants.spread, constants.stragglers, constants.straggle, constants.speculative)
         self._shared_slots = constants.map_slots == 0
+        self._masters = self._shared_slots and constants.master_share > 0
         self._starts = bool(constants.task_start_us or constants.task_start_cpu_us)
         self._map_slots: deque[SimNode] = deque()
         self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
@@ -100,6 +101,8 @@ class SimCluster:
             self.assign()
 
     def _stop_all(self, node: SimNode) -> None:
+        for job in list(node.masters):
+            self._lose_master(job)
         stopped, kept = list(node.attempts), list(node.kept)
         node.kept.clear()
         for attempt in stopped:
@@ -126,7 +129,10 @@ class SimCluster:
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
         node = self.nodes.get(name)
-        return max((self._left_us(attempt) for attempt in node.attempts), default=0) if node is not None else 0
+        if node is None:
+            return 0
+        masters = SECOND_US if node.masters else 0
+        return max(masters, max((self._left_us(attempt) for attempt in node.attempts), default=0))
 
     # --- jobs
 
@@ -144,9 +150,9 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
-            self._step(job, self._constants.job_begin_us, self._constants.job_begin_cpu_us)
-            if not job.steps:
-                self._begin(job)
+            if not self._masters:
+                self._prepare(job)
+            self.assign()
         return self.jobs[key].since_us
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
@@ -247,6 +253,8 @@ class SimCluster:
         for job in self.jobs.values():
             if not self._map_slots and not self._reduce_slots:
                 return
+            if self._masters and job.master is None and self._may_master():
+                self._give_master(job, self._map_slots.popleft())
             if job.ready:
                 while job.maps_waiting and self._map_slots:
                     job.maps_waiting -= 1
@@ -255,6 +263,36 @@ class SimCluster:
                     job.reduces_waiting -= 1
                     self._start(job, self._reduce_slots.popleft(), Phase.FETCH)
                 self._make_way(job)
+
+    def _may_master(self) -> bool:
+        """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+        held = sum(len(node.masters) for node in self.nodes.values())
+        return held < max(1, int(self._constants.master_share * (self._constants.slots * len(self.nodes))))
+
+    def _give_master(self, job: SimJob, node: SimNode) -> None:
+        node.maps_free -= 1
+        job.master = node
+        node.masters[job] = None
+        self._prepare(job)
+
+    def _take_master(self, job: SimJob) -> None:
+        """The slot of a job's ApplicationMaster is free."""
+        node, job.master = job.master, None
+        if node is not None:
+            del node.masters[job]
+            node.maps_free += 1
+            if not node.draining and node.name in self.nodes:
+                self._map_slots.append(node)
+
+    def _lose_master(self, job: SimJob) -> None:
+        """A job's ApplicationMaster is gone, and its tasks with it: it waits for a slot again, and ended maps count."""
+        self._take_master(job)
+        job.ready = False
+        for flow in job.steps:
+            self._flows.drop(flow)
+        job.steps.clear()
+        for task in list(job.running):
+            self._stop(task)
 
     def _ready(self, job: SimJob) -> int:
         """Tasks that lack nothing but a slot; one of a job that has not begun."""
@@ -345,14 +383,25 @@ class SimCluster:
         del job.steps[flow]
         if job.steps:
             return None
-        if not job.ready:
-            self._begin(job)
-            return None
-        return self._finish(job)
-
-    def _begin(self, job: SimJob) -> None:
+        if job.ready:
+            return self._finish(job)
         job.ready = True
+        if job.ended:
+            # Its ApplicationMaster was lost after the last task.
+            return self._tasks_ended(job)
         self.assign()
+        return None
+
+    def _prepare(self, job: SimJob) -> None:
+        self._step(job, self._constants.job_begin_us, self._constants.job_begin_cpu_us)
+        job.ready = not job.steps
+
+    def _tasks_ended(self, job: SimJob) -> SimJob | None:
+        self._step(job, self._constants.job_end_us, 0)
+        if not job.steps:
+            return self._finish(job)
+        self.assign()
+        return None
 
     def _finish(self, job: SimJob) -> SimJob:
         self.jobs.pop(job.attempt, None)
@@ -363,6 +412,7 @@ class SimCluster:
         return job
 
     def _forget(self, job: SimJob) -> None:
+        self._take_master(job)
         for node in self.nodes.values():
             node.kept.pop(job, None)
 
@@ -402,9 +452,7 @@ class SimCluster:
             for waiting in [one for one in job.running if one.phase is Phase.WAIT]:
                 self._fetch_rest(waiting)
         if job.ended:
-            self._step(job, self._constants.job_end_us, 0)
-            if not job.steps:
-                return self._finish(job)
+            return self._tasks_ended(job)
         self.assign()
         return None
 

@@ -37,6 +37,9 @@ class Constants:
     - ``remote_read``: a byte read from a node that has it not costs so many (fitted on Sort in section 6.1)
     - ``output_passes``: a byte of each replica passes over disks so many times (1: it is written once)
     - ``output_replicas``: of what jobs write; 0 is the replication of their MR-cluster
+    - ``master_share``: each job holds a slot for its ApplicationMaster where containers are for either kind of task,
+      all of these together no more than this share of the slots, but one at least (0: they take none). Fawkes gives
+      YARN 0.5; Hadoop 1 has none
     - ``slow_start``: share of the maps that have ended before reduces begin (Hadoop's default)
     - ``job_begin_us``, ``job_end_us``: from the submission to the first map, from the last task to the end (measured:
       6 to 8 s and 2 to 10 s in the Rumen and SLS traces)
@@ -76,6 +79,7 @@ class Constants:
     remote_read: float = 1.5
     output_passes: float = 1.0
     output_replicas: int = 0
+    master_share: float = 0.0
     slow_start: float = 0.05
     job_begin_us: int = 7_000_000
     job_end_us: int = 4_000_000

@@ -40,6 +40,8 @@ class SimNode:
     """Nothing computes on it any more; what it stores is there."""
     factor: float = 1.0
     """Work of its tasks over that on a node of mean speed."""
+    masters: dict[SimJob, None] = field(default_factory=dict)
+    """Jobs whose ApplicationMaster runs here."""
     attempts: dict[TaskAttempt, None] = field(default_factory=dict)
     kept: dict[SimJob, int] = field(default_factory=dict)
     """How many finished maps of each job under way have their output here."""
@@ -50,7 +52,7 @@ class SimJob:
     """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again.
 
     ``attempts`` of its tasks have started, whose chances begin at ``stream``. ``steps`` are what is under way
-    before the first and after the last task.
+    before the first and after the last task. ``master`` is where its ApplicationMaster runs, where that takes a slot.
     """
 
     effect: StartJob
@@ -58,6 +60,7 @@ class SimJob:
     since_us: int
     maps_waiting: int
     reduces_waiting: int
+    master: SimNode | None = None
     ready: bool = False
     started: bool = False
     maps_done: int = 0

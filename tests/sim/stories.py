@@ -32,6 +32,8 @@ CONSTANTS: dict[str, Constants] = {
         task_start_cpu_us=2_000_000,
     ),
     "starts-alone": replace(DAS4, map_slots=2, reduce_slots=1, cores=1.0, job_begin_us=0, task_start_us=1_500_000),
+    "masters": replace(DAS4, map_slots=0, reduce_slots=0, slots=2, master_share=0.5, job_end_us=2_000_000),
+    "masters-at-once": replace(PLAIN, map_slots=0, slots=3, master_share=0.4),
     "unequal-nodes": replace(DAS4, map_slots=2, reduce_slots=1, node_spread=0.3, stragglers=0.2, speculative=True),
     "racks": replace(DAS4, rack_nodes=2, oversubscription=20.0, network_bytes_s=100.0 * MB, output_replicas=2),
     "daemons": replace(DAS4, map_slots=0, slots=2, shared_cores=True, idle_cores=0.7, join_cpu_us=3_000_000),

@@ -23,9 +23,10 @@ ROLES = 3
 #: pools of an MR-cluster from its first one: disks by role, then these
 CORES, NETWORK, COPIES, TIME = range(3, 7)
 POOLS = 7
-#: lists of jobs of an MR-cluster in the order of submission: all, with maps to start, with reduces to start
-ALL, MAPS, REDUCES = range(3)
-LISTS = 3
+#: lists of jobs of an MR-cluster in the order of submission: all, with maps to start, with reduces to start,
+#: that wait for a slot of their ApplicationMaster
+ALL, MAPS, REDUCES, MASTERS = range(4)
+LISTS = 4
 #: what is told of an attempt in the log
 STARTED, ENDED, KILLED = range(3)
 #: a row of the log: time, MR-cluster, job, number of the attempt, node, and what with whether it is a reduce
@@ -49,6 +50,7 @@ HEADER = _record(
     "NONE NOW ORDER SEQ EVENTS WHAT FREE_OWNERS FREE_CELLS FRESH DUE DUES DIRTY DIRTIES BATCH BATCH_COUNT BATCH_AT"
     " LOG LOGGED LOG_ROOM QUANTILES SHARED_SLOTS JOB_BEGIN_US JOB_BEGIN_CPU_US"
     " JOB_END_US TASK_START_US TASK_START_CPU_US TASK_END_US LINK STORAGE CORES_WANTED SHARE STRAGGLE SPECULATIVE"
+    " MASTER_SHARE SLOTS"
     " REMOTE_READ OUTPUT_PASSES SERIAL TOGETHER LONGEST",
 )
 #: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use, some of flows that have been dropped; ``STREAMS`` are not.
@@ -74,7 +76,7 @@ SLOT = _record("slot", "NODE EPOCH")
 CLUSTER = _record(
     "cluster",
     "SERIAL FIRST_POOL CORES_POOL SITES FAR REPLICATION OUTPUT_REPLICAS NODES OUTPUT JOBS_DONE TASKS_DONE"
-    " TASKS_RUNNING TASKS_WAITING TASKS_READY HEAD TAIL MAP_SLOTS REDUCE_SLOTS WANTED",
+    " MASTERS TASKS_RUNNING TASKS_WAITING TASKS_READY HEAD TAIL MAP_SLOTS REDUCE_SLOTS WANTED",
     NODES=ROLES,
     HEAD=LISTS,
     TAIL=LISTS,
@@ -87,12 +89,15 @@ JOB = _record(
     "job",
     "CLUSTER SERIAL SEQ STREAM MAPS REDUCES MAPS_WAITING REDUCES_WAITING OUTPUT NOTED KEPT_SITES MAP_US MAP_CPU_US"
     " MAP_READ MAP_OUTPUT REDUCE_US REDUCE_CPU_US SHUFFLE SLOW_START MAPS_DONE REDUCES_DONE ATTEMPTS READY STARTED"
-    " FRESH_NEXT STEP HEAD TAIL WAITS FETCHES CELLS KEPT KEPT_BY COUNTED_READY NEXT PREV LISTED",
+    " FRESH_NEXT STEP HEAD TAIL WAITS FETCHES CELLS KEPT KEPT_BY MASTER MASTER_NEXT MASTER_PREV COUNTED_READY"
+    " NEXT PREV LISTED",
     KEPT_BY=ROLES,
     NEXT=LISTS,
     PREV=LISTS,
     LISTED=LISTS,
 )
-NODE = _record("node", "SERIAL ROLE SITE EPOCH MAPS_FREE REDUCES_FREE DRAINING HEAD TAIL CELLS STORED FACTOR")
+NODE = _record(
+    "node", "SERIAL ROLE SITE EPOCH MAPS_FREE REDUCES_FREE DRAINING HEAD TAIL CELLS STORED FACTOR MASTERS LAST_MASTER"
+)
 #: a finished map whose output lies on a node while its job runs
 CELL = _record("cell", "JOB NODE NEXT PREV JOB_NEXT JOB_PREV")

@@ -55,7 +55,8 @@ class CompiledModel:
         words[HEADER.JOB_BEGIN_CPU_US] = of.job_begin_cpu_us
         words[HEADER.TASK_START_US], words[HEADER.TASK_START_CPU_US] = of.task_start_us, of.task_start_cpu_us
         words[HEADER.TASK_END_US], words[HEADER.SPECULATIVE] = of.task_end_us, of.speculative
-        floats[HEADER.SERIAL] = of.serial
+        floats[HEADER.SERIAL], floats[HEADER.MASTER_SHARE] = of.serial, of.master_share
+        words[HEADER.SLOTS] = of.slots
         floats[HEADER.SHARE], floats[HEADER.STRAGGLE] = of.stragglers, of.straggle
         floats[HEADER.REMOTE_READ], floats[HEADER.OUTPUT_PASSES] = of.remote_read, of.output_passes
         if self.has_chances:

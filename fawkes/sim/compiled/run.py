@@ -9,7 +9,7 @@ import numba
 from numba import njit, types
 from numba.extending import intrinsic
 
-from fawkes.sim.compiled import tasks
+from fawkes.sim.compiled import copies, tasks
 from fawkes.sim.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
 from fawkes.sim.compiled.kept import folder
 from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
@@ -93,13 +93,13 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     if what == BUSY_US:
         return tasks.busy_us(w, f, a)
     if what == LOAD:
-        return tasks.load(w, f, a, x)
+        return copies.load(w, f, a, x)
     if what == SAVE:
-        return tasks.save(w, f, a, x)
+        return copies.save(w, f, a, x)
     if what == EVACUATE:
-        return tasks.evacuate(w, f, a, x)
+        return copies.evacuate(w, f, a, x)
     if what == DAEMONS:
-        return tasks.start_daemons(w, f, a, x, y, b)
+        return copies.start_daemons(w, f, a, x, y, b)
     return _change(w, f, what, a, b)
 
 

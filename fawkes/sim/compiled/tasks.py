@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from fawkes.sim.compiled.flows import add_leg, at_least_one, compiled, drop_leg, drop_legs, rate, resize
+from fawkes.sim.compiled.flows import compiled, drop_leg, drop_legs, rate, resize
 from fawkes.sim.compiled.layout import (
     ALL,
     CELL,
     CLUSTER,
     COPIES,
-    COPY,
-    CORE,
     CORES,
     ENDED,
     FETCH,
@@ -25,6 +23,7 @@ from fawkes.sim.compiled.layout import (
     LEG,
     MAP,
     MAPS,
+    MASTERS,
     NETWORK,
     NODE,
     NONE,
@@ -43,6 +42,7 @@ from fawkes.sim.compiled.layout import (
 from fawkes.sim.compiled.lists import (
     add_attempt,
     add_cell,
+    add_master,
     count_kept,
     forget_job,
     free_cell,
@@ -54,9 +54,9 @@ from fawkes.sim.compiled.lists import (
     pop_slot,
     push_slot,
     remove_attempt,
+    remove_master,
 )
 from fawkes.sim.compiled.work import chance, start_work, tail, work
-from fawkes.sim.flows import MILLI
 
 # --- what jobs have to start
 
@@ -103,11 +103,17 @@ def assign(w: Array, f: Array, c: int) -> None:
     maps, reduces = c + CLUSTER.MAP_SLOTS, _ring(w, c, REDUCE)
     while True:
         j = w[c + CLUSTER.HEAD + MAPS] if free_slots(w, maps) else NONE
+        heir = w[c + CLUSTER.HEAD + MASTERS] if free_slots(w, maps) and _may_master(w, f, c) else NONE
+        if j == NONE or (heir != NONE and w[heir + JOB.SEQ] < w[j + JOB.SEQ]):
+            j = heir
         other = w[c + CLUSTER.HEAD + REDUCES] if free_slots(w, reduces) else NONE
         if j == NONE or (other != NONE and w[other + JOB.SEQ] < w[j + JOB.SEQ]):
             j = other
         if j == NONE:
             return
+        if j == heir:
+            _give_master(w, f, j, pop_slot(w, maps))
+            continue
         while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps):
             _waits(w, j, JOB.MAPS_WAITING, -1)
             start(w, f, j, pop_slot(w, maps), MAP)
@@ -117,6 +123,53 @@ def assign(w: Array, f: Array, c: int) -> None:
         if w[HEADER.SHARED_SLOTS]:
             _make_way(w, f, j)
         reconsider(w, f, j)
+
+
+@compiled
+def _may_master(w: Array, f: Array, c: int) -> bool:
+    """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+    nodes = 0
+    for role in range(ROLES):
+        nodes += w[c + CLUSTER.NODES + role]
+    may: bool = w[c + CLUSTER.MASTERS] < max(1, int(f[HEADER.MASTER_SHARE] * (w[HEADER.SLOTS] * nodes)))
+    return may
+
+
+@compiled
+def _give_master(w: Array, f: Array, j: int, n: int) -> None:
+    w[n + NODE.MAPS_FREE] -= 1
+    list_job(w, MASTERS, j, False)
+    add_master(w, j, n)
+    _prepare(w, f, j)
+
+
+@compiled
+def _take_master(w: Array, j: int) -> None:
+    """The slot of a job's ApplicationMaster is free."""
+    n = w[j + JOB.MASTER]
+    if n != NONE:
+        remove_master(w, j)
+        w[n + NODE.MAPS_FREE] += 1
+        if not w[n + NODE.DRAINING]:
+            push_slot(w, w[j + JOB.CLUSTER] + CLUSTER.MAP_SLOTS, n)
+
+
+@compiled
+def _lose_master(w: Array, f: Array, j: int) -> None:
+    """A job's ApplicationMaster is gone, and its tasks with it: it waits for a slot again, and ended maps count."""
+    _take_master(w, j)
+    w[j + JOB.READY] = 0
+    step = w[j + JOB.STEP]
+    if step != NONE:
+        drop_legs(w, f, step)
+        free_owner(w, step)
+        w[j + JOB.STEP] = NONE
+    while w[j + JOB.HEAD] != NONE:
+        stop(w, f, w[j + JOB.HEAD])
+    for which in (MAPS, REDUCES):
+        list_job(w, which, j, False)
+    list_job(w, MASTERS, j, True)
+    reconsider(w, f, j)
 
 
 @compiled
@@ -252,9 +305,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
     if is_map and w[j + JOB.REDUCES_WAITING]:
         reconsider(w, f, j)
     if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
-        if w[HEADER.JOB_END_US] == 0:
-            return _finish(w, f, j)
-        _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
+        return _tasks_ended(w, f, j)
     assign(w, f, c)
     return NONE
 
@@ -282,21 +333,39 @@ def step_ended(w: Array, f: Array, o: int) -> int:
     free_owner(w, o)
     if w[j + JOB.READY]:
         return _finish(w, f, j)
-    _make_ready(w, f, j)
+    w[j + JOB.READY] = 1
+    reconsider(w, f, j)
+    if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
+        return _tasks_ended(w, f, j)
+    assign(w, f, w[j + JOB.CLUSTER])
     return NONE
 
 
 @compiled
-def _make_ready(w: Array, f: Array, j: int) -> None:
-    w[j + JOB.READY] = 1
-    reconsider(w, f, j)
+def _prepare(w: Array, f: Array, j: int) -> None:
+    """A job is prepared, or ready at once."""
+    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
+        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
+    else:
+        w[j + JOB.READY] = 1
+        reconsider(w, f, j)
+
+
+@compiled
+def _tasks_ended(w: Array, f: Array, j: int) -> int:
+    """All tasks of a job have ended; the job when it has ended with them."""
+    if w[HEADER.JOB_END_US] == 0:
+        return _finish(w, f, j)
+    _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
     assign(w, f, w[j + JOB.CLUSTER])
+    return NONE
 
 
 @compiled
 def _finish(w: Array, f: Array, j: int) -> int:
     """A job has succeeded."""
     c = w[j + JOB.CLUSTER]
+    _take_master(w, j)
     forget_job(w, j)
     w[c + CLUSTER.JOBS_DONE] += 1
     assign(w, f, c)
@@ -315,10 +384,11 @@ def submit(w: Array, f: Array, j: int) -> None:
     w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     list_job(w, ALL, j, True)
     reconsider(w, f, j)
-    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
-        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
+    if w[HEADER.SHARED_SLOTS] and f[HEADER.MASTER_SHARE] > 0.0:
+        list_job(w, MASTERS, j, True)
     else:
-        _make_ready(w, f, j)
+        _prepare(w, f, j)
+    assign(w, f, c)
 
 
 @compiled
@@ -330,6 +400,7 @@ def cancel(w: Array, f: Array, j: int) -> None:
         free_owner(w, step)
     while w[j + JOB.HEAD] != NONE:
         stop(w, f, w[j + JOB.HEAD])
+    _take_master(w, j)
     forget_job(w, j)
     assign(w, f, w[j + JOB.CLUSTER])
 
@@ -392,6 +463,8 @@ def stop_tasks(w: Array, f: Array, c: int, n: int) -> None:
 def stop_all(w: Array, f: Array, c: int, n: int) -> None:
     """Its tasks wait again, and so do finished maps whose output was here and is still needed."""
     drain(w, c, n)
+    while w[n + NODE.MASTERS] != NONE:
+        _lose_master(w, f, w[n + NODE.MASTERS])
     while w[n + NODE.HEAD] != NONE:
         j = w[w[n + NODE.HEAD] + OWNER.JOB]
         stop(w, f, w[n + NODE.HEAD])
@@ -459,7 +532,7 @@ def _go_on_without(w: Array, f: Array, o: int, gone: int) -> None:
 @compiled
 def busy_us(w: Array, f: Array, n: int) -> int:
     """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
-    longest, o = 0, w[n + NODE.HEAD]
+    longest, o = 1_000_000 if w[n + NODE.MASTERS] != NONE else 0, w[n + NODE.HEAD]
     while o != NONE:
         left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
         for leg in range(w[o + OWNER.USED]):
@@ -480,55 +553,3 @@ def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
     clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
     left_us: int = ceil((ends_at - clock) / speed)
     return max(1, left_us)
-
-
-# --- copies, from outside
-
-
-@compiled
-def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
-    """From persistent storage to core nodes, by as many streams as there are; the owner of the flows."""
-    nodes = max(1, w[c + CLUSTER.NODES + CORE])
-    copies = max(1, min(w[c + CLUSTER.REPLICATION], nodes))
-    each = data_bytes / nodes
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
-    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * copies * MILLI)
-    add_leg(w, f, o, first, each * f[HEADER.OUTPUT_PASSES], nodes * copies * MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
-    """From core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
-    nodes = max(1, w[c + CLUSTER.NODES + CORE])
-    each = output_bytes / nodes
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
-    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * MILLI)
-    add_leg(w, f, o, first, each, nodes * MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
-    """From a node that leaves to those that stay; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, first + COPIES * POOL.SIZE, held_bytes, MILLI)
-    add_leg(w, f, o, first, held_bytes, MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float, count: int) -> int:
-    """The daemons of so many nodes that come start; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    start_work(w, f, o, time_us, cpu_us, count)
-    at_least_one(w, f, o, w[c + CLUSTER.FIRST_POOL])
-    return o
