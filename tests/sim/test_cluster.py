@@ -57,7 +57,7 @@ class Bench:
         of = self.cluster._constants
         for node in self.cluster.nodes.values():
             slots = of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots
-            assert node.maps_free + node.reduces_free + len(node.attempts) == slots
+            assert node.maps_free + node.reduces_free + len(node.attempts) + len(node.masters) == slots
         for job in self.cluster.jobs.values():
             maps = sum(task.is_map for task in job.running)
             assert job.maps_waiting + maps + job.maps_done == job.profile.maps
@@ -91,6 +91,41 @@ def test_a_job_has_a_beginning_and_an_end() -> None:
     bench.submit(maps=2, map_us=10 * SECOND_US)
     bench.run()
     assert bench.took_s() == 21
+
+
+YARN = replace(PLAIN, slots=2, master_share=0.5, job_begin_us=3 * SECOND_US)
+
+
+def test_an_application_master_holds_a_slot_as_long_as_its_job() -> None:
+    bench = Bench(YARN, core=2)
+    bench.submit(maps=6, map_us=10 * SECOND_US)
+    bench.run()
+    # Three of the four slots are left for six maps.
+    assert bench.took_s() == 3 + 2 * 10
+    assert [node.maps_free for node in bench.cluster.nodes.values()] == [2, 2]
+
+
+def test_application_masters_hold_no_more_than_their_share() -> None:
+    bench = Bench(YARN, core=2)
+    for name in ("a", "b", "c"):
+        bench.submit(name, maps=2, map_us=10 * SECOND_US)
+    assert [job.master is not None for job in bench.cluster.jobs.values()] == [True, True, False]
+    bench.run()
+    assert all(bench.cluster.ended[JobId(name), 1].progress is Progress.SUCCEEDED for name in ("a", "b", "c"))
+
+
+def test_a_job_whose_application_master_is_lost_begins_again_and_keeps_its_maps() -> None:
+    bench = Bench(YARN, core=1, transient=1)
+    bench.submit(maps=4, map_us=10 * SECOND_US)
+    bench.run(until_s=14)
+    (job,) = bench.cluster.jobs.values()
+    assert job.master is not None
+    assert job.maps_done == 3
+    bench.flows.now_us = 14 * SECOND_US
+    bench.cluster.leave(job.master.name)
+    bench.run()
+    # It begins again on the other node for 3 s; the last map runs anew.
+    assert bench.took_s() == 14 + 3 + 10
 
 
 @pytest.mark.parametrize(
