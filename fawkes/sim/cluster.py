@@ -107,8 +107,19 @@ class SimCluster:
         node.kept.clear()
         for attempt in stopped:
             self._stop(attempt)
-        for job in dict.fromkeys([*(attempt.job for attempt in stopped), *kept]):
+        broken = dict.fromkeys([*(attempt.job for attempt in stopped), *kept])
+        for job in broken:
             self._run_lost_maps(job)
+        for job in [job for job in self.jobs.values() if job.profile.gang and job in broken]:
+            self._stop_gang(job)
+
+    def _stop_gang(self, job: SimJob) -> None:
+        """One of its maps has lost its node: all start again."""
+        for task in list(job.running):
+            self._stop(task)
+        job.maps_waiting += job.maps_done
+        self.tasks_done -= job.maps_done
+        job.maps_done = 0
 
     @property
     def output_replicas(self) -> int:
@@ -256,6 +267,9 @@ class SimCluster:
             if self._masters and job.master is None and self._may_master():
                 self._give_master(job, self._map_slots.popleft())
             if job.ready:
+                if job.profile.gang and len(self._map_slots) < job.maps_waiting:
+                    # What comes later would take the slots that it waits for, for ever.
+                    return
                 while job.maps_waiting and self._map_slots:
                     job.maps_waiting -= 1
                     self._start(job, self._map_slots.popleft(), Phase.MAP)

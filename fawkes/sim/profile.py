@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fawkes.core.model import Facts, JobSpec
 from fawkes.units import SECOND_US
@@ -20,7 +20,8 @@ class Profile:
     ``*_us`` is time that passes whatever the machine does (sleeping), ``*_cpu_us`` is time on one core of speed 1.
     ``map_read_bytes`` come from HDFS, ``map_output_bytes`` are spilled and shuffled. ``output_bytes`` of each reduce,
     or of each map when there is none, go to HDFS once (replicas are the constants' matter). ``noted_bytes`` are
-    counted as output without being written: of tasks known by their times alone.
+    counted as output without being written: of tasks known by their times alone. With ``gang`` (1) maps start all at
+    once or not at all, and all start again when one loses its node, as the processors of a rigid job do.
     """
 
     maps: int
@@ -33,6 +34,7 @@ class Profile:
     reduce_cpu_us: int = 0
     output_bytes: int = 0
     noted_bytes: int = 0
+    gang: int = 0
 
     @property
     def shuffle_bytes(self) -> float:
@@ -45,7 +47,8 @@ def profile_of(spec: JobSpec) -> Profile:
     given = spec.details.get("profile")
     if isinstance(given, Mapping) and given:
         whole = set(map(type, given.values())) == {int}
-        return Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
+        found = Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
+        return replace(found, gang=1) if spec.details.get("gang") else found
     sleep = spec.details.get("sleep")
     if isinstance(sleep, Mapping):
         names = ("maps", "map_us", "reduces", "reduce_us")

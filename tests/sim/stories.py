@@ -48,6 +48,7 @@ PROFILES: tuple[dict[str, int], ...] = (
     {"maps": 6, "reduces": 9, "map_us": 5 * SECOND_US, "map_output_bytes": 200 * MB, "reduce_cpu_us": 7 * SECOND_US},
     {"maps": 3, "reduces": 2, "map_us": 4 * SECOND_US, "reduce_us": 3 * SECOND_US, "noted_bytes": 1_000},
     {"maps": 1},
+    {"maps": 5, "map_us": 6 * SECOND_US, "gang": 1},
 )
 
 

@@ -93,6 +93,28 @@ def test_a_job_has_a_beginning_and_an_end() -> None:
     assert bench.took_s() == 21
 
 
+def test_a_gang_starts_at_once_or_not_at_all_and_holds_back_what_comes_later() -> None:
+    bench = Bench(core=3)
+    bench.submit("a", maps=4, map_us=10 * SECOND_US)
+    bench.submit("b", maps=3, map_us=10 * SECOND_US, gang=1)
+    bench.submit("c", maps=1, map_us=10 * SECOND_US)
+    assert [len(job.running) for job in bench.cluster.jobs.values()] == [4, 0, 0]
+    bench.run()
+    assert [bench.cluster.ended[JobId(name), 1].finished_us // SECOND_US for name in "abc"] == [10, 20, 20]
+
+
+def test_a_gang_starts_again_as_a_whole_when_it_loses_a_node() -> None:
+    bench = Bench(core=2, transient=1)
+    bench.submit(maps=4, map_us=10 * SECOND_US, gang=1)
+    bench.run(until_s=5)
+    bench.flows.now_us = 6 * SECOND_US
+    (job,) = bench.cluster.jobs.values()
+    bench.cluster.leave(next(iter(job.running)).node.name)
+    assert (len(job.running), job.maps_waiting) == (4, 0)
+    bench.run()
+    assert bench.took_s() == 16
+
+
 YARN = replace(PLAIN, slots=2, master_share=0.5, job_begin_us=3 * SECOND_US)
 
 

@@ -253,6 +253,7 @@ class CompiledCluster:
             profile.output_bytes,
             profile.noted_bytes,
             kept_sites,
+            profile.gang,
         )
         memory.floats[job + JOB.MAP_US : job + JOB.MAPS_DONE] = (
             profile.map_us,

@@ -114,6 +114,9 @@ def assign(w: Array, f: Array, c: int) -> None:
         if j == heir:
             _give_master(w, f, j, pop_slot(w, maps))
             continue
+        if w[j + JOB.GANG] and free_slots(w, maps) < w[j + JOB.MAPS_WAITING]:
+            # What comes later would take the slots that it waits for, for ever.
+            return
         while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps):
             _waits(w, j, JOB.MAPS_WAITING, -1)
             start(w, f, j, pop_slot(w, maps), MAP)
@@ -467,6 +470,7 @@ def stop_all(w: Array, f: Array, c: int, n: int) -> None:
         _lose_master(w, f, w[n + NODE.MASTERS])
     while w[n + NODE.HEAD] != NONE:
         j = w[w[n + NODE.HEAD] + OWNER.JOB]
+        w[j + JOB.BROKEN] = w[j + JOB.GANG]
         stop(w, f, w[n + NODE.HEAD])
         _run_lost_maps(w, f, j)
     while w[n + NODE.CELLS] != NONE:
@@ -474,6 +478,23 @@ def stop_all(w: Array, f: Array, c: int, n: int) -> None:
         free_cell(w, w[n + NODE.CELLS])
         count_kept(w, j, n, -1)
         _run_lost_maps(w, f, j)
+    j = w[c + CLUSTER.HEAD + ALL]
+    while j != NONE:
+        if w[j + JOB.BROKEN]:
+            _stop_gang(w, f, j)
+        j = w[j + JOB.NEXT + ALL]
+
+
+@compiled
+def _stop_gang(w: Array, f: Array, j: int) -> None:
+    """One of its maps has lost its node: all start again."""
+    w[j + JOB.BROKEN] = 0
+    while w[j + JOB.HEAD] != NONE:
+        stop(w, f, w[j + JOB.HEAD])
+    _waits(w, j, JOB.MAPS_WAITING, w[j + JOB.MAPS_DONE])
+    w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_DONE] -= w[j + JOB.MAPS_DONE]
+    w[j + JOB.MAPS_DONE] = 0
+    reconsider(w, f, j)
 
 
 @compiled
