@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fawkes.core.decision import Decision
@@ -18,6 +19,7 @@ from fawkes.units import SECOND_US, show_duration
 _HOUR_US = 3600 * SECOND_US
 _FOREVER_US = 30 * 24 * _HOUR_US
 _NAMED = 5
+_LINE = re.compile(r", (line \d+)$")
 _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
 _ON_THE_WAY = frozenset(
     {ClusterLife.ADMITTED, ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING}
@@ -65,14 +67,19 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
 
 
 def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> None:
-    """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None."""
+    """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None.
+
+    It names file and line, the tick, the MR-cluster and, when a call took too much, the window.
+    """
     for reason in decision.reasons:
         failed = str(reason.facts.get("failed", "")) if reason.code == "tick" else ""
         if failed:
+            line = _LINE.search(failed)
             raise ConfigError(
                 f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
                 f"{show_duration(at_us)} after the start ({failed})",
                 file=policy.origin,
+                key=line[1] if line else "",
                 hint="A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`",
             )
 

@@ -15,8 +15,8 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import BrokenError
+from fawkes.offline.asking import USUAL, Bounds, bounded
 from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused
-from fawkes.policy import compile_policy
 from fawkes.report.history import SIMULATED
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Choice, TaskEvent, engine_for
@@ -38,7 +38,7 @@ class Scenario:
 
     ``engine`` is no part of that: both models of Hadoop come to the same results, and the one that is done sooner is
     taken. ``check`` looks at the laws of conservation after each event of a task and at the core's invariants after
-    each decision: ten times as slow, BrokenError names what is broken.
+    each decision: ten times as slow, BrokenError names what is broken. ``bounds`` end a run whose policy takes more.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Scenario:
     seed: int = 0
     engine: Choice = "auto"
     check: bool = False
+    bounds: Bounds = USUAL
 
     @property
     def tasks(self) -> int:
@@ -123,7 +124,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
-    engine = Engine(world, store, compile_policy, state)
+    engine = Engine(world, store, bounded(scenario.bounds), state)
     patience = Patience(scenario.wishes, scenario.settings)
     engine.step(_started(scenario))
     while (event := world.next_event()) is not None:

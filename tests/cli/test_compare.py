@@ -82,13 +82,13 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
     assert one.stdout == two.stdout
-    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None"]
+    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None (policy)"]
 
 
 def test_the_table_tells_what_is_compared(scenario: Path) -> None:
     said = compare(scenario, "--baseline", "td", replays=1)
     assert said.exit_code == 0, said.stderr
-    assert "change and p: mean slowdown against TD, paired" in said.stdout
+    assert "verdict: mean slowdown against TD, paired" in said.stdout
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_half_a_row_is_no_row(tmp_path: Path, text: str) -> None:
         ({"fawkes": "0.0.1"}, "rows of Fawkes 0.0.1"),
         ({"format": 99}, "format 99"),
         ({"seed": 2}, "seed was 2 and is 1"),
-        ({"world": "x"}, "its pool, model or jobs was 'x'"),
+        ({"world": "x"}, "another scenario 'small': its pool, model or jobs differ"),
     ],
 )
 def test_rows_of_something_else_are_refused(tmp_path: Path, change: dict[str, object], says: str) -> None:
