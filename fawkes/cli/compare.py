@@ -13,7 +13,7 @@ import click
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
 from fawkes.cli.fields import TABLES
-from fawkes.cli.show import CSV, TABLE, note, output_option, progress, say, show
+from fawkes.cli.show import CSV, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.simulate import Setting, plan_of
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
@@ -104,6 +104,7 @@ def compare(
         note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
+    _warn(grid, rows)
     _tell(rows, baseline, folder.folder, output)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
@@ -150,6 +151,19 @@ def _grid(
         name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
     plans = partial(plan_of, site, catalog, name, seed)
     return grid_of(plans, catalog, policies, variants_of(settings), replays=replays, spread_us=spread_us)
+
+
+def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
+    from fawkes.offline.notes import copies_note, rigid_note
+
+    first = next(iter(grid.scenarios.values()))
+    lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
+    for text in (
+        rigid_note(grid.demands, len(first.nodes), first.constants),
+        f"in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}" if lost else "",
+    ):
+        if text:
+            warn(f"note: {text}")
 
 
 def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import NOTHING, TABLES
-from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.config.site import Site
 from fawkes.extras import needs
@@ -95,6 +95,7 @@ def simulate(
     from fawkes.config.changes import divided
     from fawkes.offline.beside import beside
     from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
+    from fawkes.offline.notes import Copies, copies_note, rigid_note
     from fawkes.offline.outcome import outcome_of
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
@@ -112,11 +113,16 @@ def simulate(
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
-        store = run(replace(asked(chosen, plan.demands), check=check))
+        copies = Copies()
+        watch = {"watch": copies} if plan.losses else {}
+        store = run(replace(asked(chosen, plan.demands), check=check), **watch)
         step(chosen.policy.name)
         outcome = outcome_of(store)
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
+    for text in (rigid_note(plan.demands, len(chosen.nodes), chosen.constants), copies_note(copies.lost)):
+        if text:
+            warn(f"note: {text}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")

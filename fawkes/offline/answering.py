@@ -22,7 +22,7 @@ from fawkes.core.weights import Measure
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError, cut
 from fawkes.policy import compile_policy
-from fawkes.units import show_bytes
+from fawkes.units import show_bytes, show_time
 
 SAMPLED = tuple(field.name for field in fields(Sample))
 """The order in which the values of a sample come."""
@@ -46,6 +46,12 @@ def read(source: BinaryIO) -> Any:
         raise EOFError
     data = source.read(HEADER.unpack(head)[0])
     return pickle.loads(data)  # noqa: S301 - from our own process
+
+
+def named(window: Window) -> str:
+    """The window of a question, for an error."""
+    first, last = show_time(window.samples[0].at_us), show_time(window.samples[-1].at_us)
+    return f"for the window of {len(window.samples)} samples of {window.cluster} from {first} to {last}"
 
 
 def main(memory_bytes: int, time_s: float) -> None:
@@ -83,6 +89,7 @@ def _sample(values: tuple[Any, ...]) -> Sample:
 
 def _answer(measures: dict[int, Measure], question: tuple[Any, ...], memory_bytes: int) -> bytes:
     kind, key, *values = question
+    window = None
     try:
         if kind == "load":
             measures[key] = compile_policy(*values)
@@ -95,7 +102,8 @@ def _answer(measures: dict[int, Measure], question: tuple[Any, ...], memory_byte
     except ConfigError as error:
         return pickle.dumps(("wrong", error.what, error.file, error.key, error.hint))
     except MemoryError as error:
-        what = f"needs more than {show_bytes(memory_bytes)}"
+        where = f" {named(window)}" if window is not None else ""
+        what = f"needs more than {show_bytes(memory_bytes)}{where}"
         return pickle.dumps(("raised", "MemoryError", what, getattr(error, "__notes__", [])))
     except Exception as error:
         notes = getattr(error, "__notes__", [])

@@ -19,8 +19,8 @@ from fawkes.core.settings import Settings
 from fawkes.core.weights import Measure, Minimum
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
-from fawkes.offline.answering import SAMPLED, read, write
-from fawkes.units import show_bytes, show_time
+from fawkes.offline.answering import SAMPLED, named, read, write
+from fawkes.units import show_bytes
 
 #: half the time of a question would go into pickling samples as objects
 _values = attrgetter(*SAMPLED)
@@ -139,7 +139,7 @@ def bounded(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
                 return process.answer(key, window, memory)
             except _EndedError as error:
                 _processes.forget(bounds)
-                raise _explained(error, policy.origin, bounds, _of(window)) from None
+                raise _explained(error, policy.origin, bounds, named(window)) from None
 
         try:
             _processes.of(bounds).load(key, policy, settings)
@@ -153,18 +153,13 @@ def bounded(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
     return load
 
 
-def _of(window: Window) -> str:
-    first, last = show_time(window.samples[0].at_us), show_time(window.samples[-1].at_us)
-    return f"for the window of {len(window.samples)} samples of {window.cluster} from {first} to {last}"
-
-
 def _explained(ended: _EndedError, origin: str, bounds: Bounds, where: str) -> Exception:
     error: Exception
     if ended.status == -signal.SIGPROF:
         error = TimeoutError(f"took more than {bounds.time_s:g} s on a processor {where}")
     else:
-        bound = show_bytes(bounds.memory_bytes)
-        error = MemoryError(f"ended its process (status {ended.status}; the bound is {bound}) {where}")
+        bound = f"the bound is {show_bytes(bounds.memory_bytes)}"
+        error = MemoryError(f"needs more memory than there is ({bound}; status {ended.status}) {where}")
     for match in _LINE.finditer(ended.words):
         if match["file"] == origin:
             error.add_note(f"line {match['line']}")

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from fawkes import __version__
 from fawkes.catalog import Catalog, Found
 from fawkes.config.changes import Changes, divided
-from fawkes.errors import BrokenError, DeadlineError, FawkesError, RefusedError, UserError
+from fawkes.errors import BrokenError, ConfigError, DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.offline.code import code_digest
 from fawkes.offline.folder import FORMAT, stamp, stamp_of, write_json
 from fawkes.offline.load import Demand
+from fawkes.offline.notes import Copies
 from fawkes.offline.outcome import outcome_of
 from fawkes.offline.plan import Plan, shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
@@ -137,22 +138,27 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     `report.steps.totals`.
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
+    copies = Copies()
+    watch = {"watch": copies} if scenario.losses else {}
     try:
         store = simulate(
             shaken_scenario(
                 scenario, grid.demands_of(cell), seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us
-            )
+            ),
+            **watch,
         )
     except FawkesError as error:
         # Not every kind of error comes through a pipe whole.
-        kind = type(error) if type(error) in _PLAIN else FawkesError
-        raise kind(error.what, where=f"{grid.name}, {cell}", hint=error.hint) from None
+        kind = next((one for one in _PLAIN if isinstance(error, one)), FawkesError)
+        place = f": {error.where}" if isinstance(error, ConfigError) else ""
+        raise kind(error.what, where=f"{grid.name}, {cell}{place}", hint=error.hint) from None
     row: Row = {
         "fawkes": __version__,
         "code": code_digest(),
         "variant": grid.variant(cell),
         **cell._asdict(),
         **outcome_of(store).plain(),
+        "lost_copies": copies.lost,
     }
     if cell.replay == DRAWN:
         row["nodes"] = [[name, [list(point) for point in points]] for name, points in totals(held(store)).items()]

@@ -17,6 +17,7 @@ from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
+from fawkes.offline.late import refuse_late
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
@@ -86,7 +87,8 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed).items():
+        limit_us = table.limit_us or LIMIT_US
+        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, limit_us).items():
             loads[cluster] = (*loads.get(cluster, ()), *jobs)
             if load.reference == "none":
                 unreferenced.add(cluster)
@@ -147,7 +149,7 @@ def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
 
 
 def _jobs(
-    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int, limit_us: int
 ) -> dict[str, tuple[Coming, ...]]:
     """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
@@ -158,7 +160,7 @@ def _jobs(
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs, form = _traced(load, set(arrivals), path, key)
+        jobs, form = _traced(load, set(arrivals), path, key, limit_us)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     mine: dict[str, list[TraceJob]] = {load.cluster: []}
@@ -237,7 +239,9 @@ def _generated(
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None
 
 
-def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
+def _traced(
+    load: LoadTable, clusters: Collection[str], path: Path, key: str, limit_us: int
+) -> tuple[tuple[TraceJob, ...], str]:
     """The jobs of a trace in any format, and which one it is; a job that names an MR-cluster is for that one."""
     trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
     for job in trace.jobs:
@@ -245,7 +249,9 @@ def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) ->
             what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which does not exist"
             hint = did_you_mean(job.cluster, clusters, kind="there are")
             raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
-    if trace.format == TABLE:
+    table = trace.format == TABLE
+    refuse_late(trace.jobs[: load.limit], path.parent / (load.trace or Path()), load.time_factor, limit_us, table=table)
+    if table:
         return trace.jobs, TABLE
     begin_us = trace.jobs[0].submit_us
     names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}

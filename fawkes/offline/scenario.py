@@ -125,7 +125,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
     engine = Engine(world, store, bounded(scenario.bounds), state)
-    patience = Patience(scenario.wishes, scenario.settings)
+    patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     while (event := world.next_event()) is not None:
         decision = engine.step(event)
