@@ -118,7 +118,9 @@ def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
         say("")
     show(plain_texts(rows) if output == CSV else rows, TABLES["whatif"], output)
     if output == TABLE:
-        against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
+        settings = "under the same settings" if any(row["settings"] for row in rows) else "as recorded"
+        there = any(row["policy"] == verdict.policy for row in rows)
+        against = f"{verdict.policy} {settings}" if there else "nothing"
         say("")
         say(f"medians over the replays; change, from, to, p, verdict: mean slowdown against {against}, paired")
         replays = max((row["replays"] for row in rows), default=0)

@@ -96,7 +96,7 @@ class BoundsTable(Strict):
     """``[bounds]``: what one call of a policy may take in an offline run, which ends when the policy takes more."""
 
     policy_time_us: Annotated[PositiveDurationUs, _TIME] = Field(
-        default=10 * SECOND_US, alias="policy_time", description="time until the policy has answered"
+        default=10 * SECOND_US, alias="policy_time", description="time on a processor until it has answered"
     )
     policy_memory_bytes: Annotated[SizeBytes, _MEMORY] = Field(
         default=10**9, alias="policy_memory", description="memory beyond that of the interpreter"

@@ -17,7 +17,7 @@ from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
-from fawkes.offline.late import refuse_late
+from fawkes.offline.late import Reach, refuse_endless, refuse_late, refuse_long
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
@@ -83,19 +83,20 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
         if fault.back_us is not None and fault.back_us <= fault.at_us:
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
+    constants = constants_of(table.model, said.network_bytes)
+    reach = Reach(table.limit_us or LIMIT_US, constants, len(nodes))
     loads: dict[str, tuple[Coming, ...]] = {}
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        limit_us = table.limit_us or LIMIT_US
-        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, limit_us).items():
+        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach).items():
             loads[cluster] = (*loads.get(cluster, ()), *jobs)
             if load.reference == "none":
                 unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, path)
     _check_tasks(demands, path)
-    constants = constants_of(table.model, said.network_bytes)
+    refuse_endless((one.spec for demand in demands for one in demand.all_jobs), path, reach)
     return Plan(
         name=path.stem,
         title=said.title,
@@ -106,7 +107,7 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
         constants=constants,
         delays=delays_of(table.model),
         losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
-        limit_us=table.limit_us or LIMIT_US,
+        limit_us=reach.limit_us,
         bounds=bounds_of(table.bounds),
         file=str(path),
         base=path.parent,
@@ -149,7 +150,7 @@ def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
 
 
 def _jobs(
-    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int, limit_us: int
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int, reach: Reach
 ) -> dict[str, tuple[Coming, ...]]:
     """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
@@ -160,11 +161,18 @@ def _jobs(
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs, form = _traced(load, set(arrivals), path, key, limit_us)
+        jobs, form = _traced(load, set(arrivals), path, key, reach.limit_us)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     mine: dict[str, list[TraceJob]] = {load.cluster: []}
-    for job in _scaled(jobs, load, form):
+    jobs = tuple(_scaled(jobs, load, form))
+    if load.trace is not None and load.demands is None:
+
+        def name(job: TraceJob) -> str:
+            return job.id if form == TABLE else job.id.removeprefix(f"{job.cluster or load.cluster}-")
+
+        refuse_long(jobs, path.parent / load.trace, reach, stages_of(apps), name)
+    for job in jobs:
         known = replace(job, after=tuple(one for one in job.after if one in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)
     found = {}

@@ -80,6 +80,37 @@ def test_times_of_a_table_count_from_the_start_of_the_run(tmp_path: Path) -> Non
         refuse_late([job("a", 8 * DAY_S), job("b", 8 * DAY_S)], tmp_path / "t", 1, WEEK_US, table=True)
 
 
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (
+            "j,0,1,86400000000,\nk,5,1,3,\n",
+            "1 of 2 jobs needs longer than the limit of the run, 7 d: the first is job 'j'",
+        ),
+        ("k,5,1,3,\nj,6,1,,900000000000000000\n", r"the first is job 'j' \(line 4\), which takes [0-9,]+ d or more"),
+    ],
+)
+def test_a_job_of_a_million_days_or_a_thousand_petabytes_is_named_before_the_run(
+    tmp_path: Path, rows: str, says: str
+) -> None:
+    trace = tmp_path / "t.jobs.csv"
+    trace.write_text("# fawkes jobs 1\nid,submit_s,maps,map_s,input_bytes\n" + rows)
+    with pytest.raises(ConfigError, match=says):
+        traced(tmp_path, trace)
+
+
+def test_a_job_of_the_scenario_itself_that_cannot_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'limit = "1h"\n[pool]\nnodes = 4\n[[cluster]]\nid = "c"\nmin_nodes = 3\n[[job]]\nid = "j"\ncluster = "c"\n'
+        'kind = "sleep"\nmaps = 1\nmap_time = "20d"\n'
+    )
+    with pytest.raises(
+        ConfigError, match=r"s\.toml: the job 'j' takes 20 d or more, and the limit of the run is 1h00m"
+    ):
+        read_plan(Site(tmp_path), CATALOG, str(path))
+
+
 def losing(*names: str, back_s: int | None = None, replication: int = 2) -> Scenario:
     mine = demand("a", 3, come=jobs("a", 4))
     mine = replace(mine, spec=replace(mine.spec, replication=replication))
