@@ -113,9 +113,8 @@ def simulate(
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
-        copies = Copies()
-        watch = {"watch": copies} if plan.losses else {}
-        store = run(replace(asked(chosen, plan.demands), check=check), **watch)
+        copies = Copies(plan.losses)
+        store = run(replace(asked(chosen, plan.demands), check=check), watch=copies)
         step(chosen.policy.name)
         outcome = outcome_of(store)
         if out is not None:

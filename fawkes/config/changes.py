@@ -89,7 +89,8 @@ def changed(said: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
         if name == "pool" and rest == "nodes":
             # It is the number of hosts that a workload is made for: the pool is another one now.
             result.pop("hosts", None)
-        _put(table, *(_constant(rest, value) if name == "model" else (rest, value)), key)
+        last, written = _constant(rest, value) if name == "model" else (rest, value)
+        _put(table, last, written, key)
     return result
 
 

@@ -119,6 +119,15 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     )
 
 
+def too_many(name: str, steps: int, now_us: int) -> FawkesError:
+    """The error of a run with more steps than can be kept."""
+    return DeadlineError(
+        f"the run has taken {steps:,} steps in {show_duration(now_us)} of simulated time, and has not ended",
+        where=name,
+        hint="Give it a shorter `limit`, fewer jobs, or longer times between ticks and samples: --set period=10m",
+    )
+
+
 def _reason(wish: Wish, left: set[str], view: View) -> str:
     spec = wish.event.spec
     job = view.jobs.get(JobId(spec.id))

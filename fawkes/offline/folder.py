@@ -131,7 +131,7 @@ _TAKEN = frozenset({
 })  # fmt: skip
 
 
-def csv_text(column: str, value: object) -> object:
+def csv_text(column: str, value: Any) -> Any:
     """A value as our CSV has it: a text that readers take for a missing value gets its column's name behind it.
 
     The policy ``None`` becomes ``None (policy)``: pandas.read_csv drops ``None``, with or without quotes.
@@ -144,11 +144,12 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
 
     Texts in the CSV are those of ``csv_text``; ``read_frame`` gives the frame back as it was.
     """
-    plain = frame.copy()
-    for column in frame.columns:
-        if not _is_number(frame[column]):
-            plain[column] = [csv_text(column, value) for value in frame[column]]
-    plain.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
+    texts = {
+        column: [csv_text(column, value) for value in frame[column]]
+        for column in frame.columns
+        if not _is_number(frame[column])
+    }
+    frame.assign(**texts).to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
     try:
         frame.to_parquet(path.with_suffix(".parquet"), engine="pyarrow", index=False)
     except (ValueError, TypeError) as error:

@@ -138,14 +138,13 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     `report.steps.totals`.
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
-    copies = Copies()
-    watch = {"watch": copies} if scenario.losses else {}
+    copies = Copies(scenario.losses)
     try:
         store = simulate(
             shaken_scenario(
                 scenario, grid.demands_of(cell), seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us
             ),
-            **watch,
+            watch=copies,
         )
     except FawkesError as error:
         # Not every kind of error comes through a pipe whole.
@@ -227,9 +226,9 @@ class GridFolder:
         others = {name: code for name, code in rows.items() if code != code_digest()}
         if others and not self._anew:
             first, code = next(iter(others.items()))
+            example = f"digest {code or 'unknown'}, such as {first}"
             raise RefusedError(
-                f"{len(others)} of {len(rows)} rows are of other code (digest {code}, such as {first}); this is "
-                f"{code_digest()}",
+                f"{len(others)} of {len(rows)} rows are of other code ({example}); this is {code_digest()}",
                 where=str(self.folder),
                 hint="Their model or rules differ. Give --anew to play these runs again and replace their rows, or "
                 "name another folder with --out",

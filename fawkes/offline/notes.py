@@ -9,6 +9,7 @@ from fawkes.engine import Engine
 from fawkes.offline.load import Demand
 from fawkes.sim.constants import Constants
 from fawkes.sim.profile import profile_of
+from fawkes.sim.steps import Loss
 
 #: in a job's details: all its tasks are to start at the same moment
 GANG = "gang"
@@ -32,14 +33,17 @@ class Copies:
     """Watches a run for MR-clusters that lose as many core nodes at once as they keep copies of a block.
 
     The model does not know which blocks these nodes had: it lets jobs succeed that would find their input gone.
-    ``lost`` is the largest number of such nodes, by MR-cluster.
+    ``lost`` is the largest number of such nodes, by MR-cluster. A run without ``losses`` is not looked at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, losses: Sequence[Loss]) -> None:
         self.lost: dict[str, int] = {}
+        self._losses = losses
 
     def __call__(self, engine: Engine) -> None:
         """Look at the state after a step."""
+        if not self._losses:
+            return
         view = engine.view
         gone: dict[str, int] = {}
         for node in view.nodes.values():

@@ -134,10 +134,16 @@ def test_a_master_that_comes_back_late_is_waited_for() -> None:
     assert store.last_seq() > 0
 
 
+def test_a_run_of_too_many_steps_ends() -> None:
+    with pytest.raises(DeadlineError, match=r"small: the run has taken 51 steps in \S+ of simulated time"):
+        simulate(replace(losing(), most_steps=50))
+
+
 @pytest.mark.parametrize(("replication", "lost"), [(2, {"a": 2}), (3, {})])
 def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None:
-    copies = Copies()
-    simulate(losing("node02", "node03", replication=replication), watch=copies)
+    scenario = losing("node02", "node03", replication=replication)
+    copies = Copies(scenario.losses)
+    simulate(scenario, watch=copies)
     assert copies.lost == lost
     assert ("a (2 nodes)" in copies_note(copies.lost)) is bool(lost)
 
