@@ -61,7 +61,8 @@ def main(memory_bytes: int, time_s: float) -> None:
     # The line is written by the handler itself, which then lets the signal end the process.
     faulthandler.register(signal.SIGPROF, file=sys.stderr, all_threads=False, chain=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = _own_bytes() + memory_bytes
+    most, allowed = _own_bytes() + memory_bytes, resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     measures: dict[int, Measure] = {}
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -11,8 +12,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import fawkes
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain
 from fawkes.core.settings import Settings
@@ -24,6 +27,7 @@ from fawkes.units import show_bytes
 
 #: half the time of a question would go into pickling samples as objects
 _values = attrgetter(*SAMPLED)
+_ROOT = str(Path(fawkes.__file__).resolve().parents[1])
 _LINE = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in')
 
 
@@ -47,7 +51,9 @@ class _Answering:
         self._known: dict[object, int] = {}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fawkes.offline.answering", str(bounds.memory_bytes), str(bounds.time_s)],
+            # Not with the working folder among its paths: a user's statistics.py would stand for Python's own.
+            [sys.executable, "-P", "-m", "fawkes.offline.answering", str(bounds.memory_bytes), str(bounds.time_s)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH"))))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -140,6 +146,10 @@ def bounded(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
             except _EndedError as error:
                 _processes.forget(bounds)
                 raise _explained(error, policy.origin, bounds, named(window)) from None
+            except KeyboardInterrupt:
+                # Its answer may still come, and would be taken for that of the next question.
+                _processes.forget(bounds)
+                raise
 
         try:
             _processes.of(bounds).load(key, policy, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -122,3 +123,14 @@ def test_a_run_ends_with_file_line_tick_and_window() -> None:
     assert said.startswith("policies/x.py: line 5: the policy X gave no usable answer at tick 1, 20s after the start")
     assert "for the window of" in said
     assert "--set bounds.policy_time=60s" in said
+
+
+def test_files_of_the_working_folder_do_not_stand_for_those_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("statistics.py", "pickle.py", "fawkes.py"):
+        (tmp_path / name).write_text("raise SystemExit(9)\n")
+    monkeypatch.chdir(tmp_path)
+    # Other bounds than before, so that another process is started.
+    measure = bounded(Bounds(time_s=0.75, memory_bytes=10**8))(policy("return 3.0"), Settings())
+    assert measure(WINDOW, None) == (3.0, None)
