@@ -179,7 +179,7 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     show(plain_texts(table) if output == CSV else table, TABLES["compare"], output)
     if output == TABLE:
         say("")
-        say(f"medians over the replays; change, from, to, p, verdict: mean slowdown against {baseline}, paired")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(

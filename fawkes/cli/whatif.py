@@ -122,7 +122,7 @@ def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
         there = any(row["policy"] == verdict.policy for row in rows)
         against = f"{verdict.policy} {settings}" if there else "nothing"
         say("")
-        say(f"medians over the replays; change, from, to, p, verdict: mean slowdown against {against}, paired")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {against}, paired")
         replays = max((row["replays"] for row in rows), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(f"{replays} replays cannot tell policies apart. Give --replays 6 or more")
