@@ -44,10 +44,13 @@ USUAL = Bounds()
 
 
 class _Answering:
-    """The process that answers within some bounds, and the policies that it knows already."""
+    """The process that answers within some bounds, and the policies that it knows already.
+
+    It is ``broken`` while a question has no answer: one that comes later would be taken for that of the next question.
+    """
 
     def __init__(self, bounds: Bounds) -> None:
-        self.bounds = bounds
+        self.broken = False
         self._known: dict[object, int] = {}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
@@ -74,11 +77,13 @@ class _Answering:
         return answer
 
     def _ask(self, *question: object) -> Any:
+        self.broken = True
         try:
             write(cast(BinaryIO, self._process.stdin), question)
             kind, *values = read(cast(BinaryIO, self._process.stdout))
         except (EOFError, OSError):
             raise _EndedError(self._process.wait(), self._last_words()) from None
+        self.broken = False
         if kind == "wrong":
             what, file, key, hint = values
             raise ConfigError(what, file=file, key=key, hint=hint)
@@ -116,14 +121,13 @@ class _Processes(threading.local):
         self.by_bounds: dict[Bounds, _Answering] = {}
 
     def of(self, bounds: Bounds) -> _Answering:
-        """The one that answers, started when there is none."""
-        if bounds not in self.by_bounds:
-            self.by_bounds[bounds] = _Answering(bounds)
-        return self.by_bounds[bounds]
-
-    def forget(self, bounds: Bounds) -> None:
-        """The next question starts another one."""
-        self.by_bounds.pop(bounds).close()
+        """The one that answers, started when there is none that could."""
+        found = self.by_bounds.get(bounds)
+        if found is None or found.broken:
+            if found is not None:
+                found.close()
+            found = self.by_bounds[bounds] = _Answering(bounds)
+        return found
 
 
 _processes = _Processes()
@@ -144,17 +148,11 @@ def bounded(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
                 process.load(key, policy, settings)
                 return process.answer(key, window, memory)
             except _EndedError as error:
-                _processes.forget(bounds)
                 raise _explained(error, policy.origin, bounds, named(window)) from None
-            except KeyboardInterrupt:
-                # Its answer may still come, and would be taken for that of the next question.
-                _processes.forget(bounds)
-                raise
 
         try:
             _processes.of(bounds).load(key, policy, settings)
         except _EndedError as error:
-            _processes.forget(bounds)
             ended = _explained(error, policy.origin, bounds, "while it was loaded")
             line = "".join(getattr(ended, "__notes__", []))
             raise ConfigError(f"the policy {policy.name} {ended}", file=policy.origin, key=line) from None

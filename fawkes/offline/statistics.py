@@ -106,7 +106,9 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
         method="percentile",
         random_state=np.random.default_rng(_SEED),
     ).confidence_interval
-    return float(found.low), float(found.high)
+    # The mean of two equal values can be a little more than both.
+    low, high = np.clip((found.low, found.high), min(values), max(values))
+    return float(low), float(high)
 
 
 def _against(runs: Mapping[int, Mapping[str, Any]], others: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
