@@ -12,10 +12,10 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.simulate import Setting, plan_of
 from fawkes.cli.streams import STREAM, from_stdin
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED
