@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: letters of all labels beside each other
+_WIDEST = 75
 #: from the low end to the high one
 Interval = tuple[float, float]
 
@@ -146,8 +148,9 @@ def slowdowns(
         panel.plot(places, values, marker, color=colour, label=label)
         _bars(panel, places, bars, colour)
     panel.set_yscale("log")
-    panel.set_xticks(places, list(names), rotation=0 if len(names) < 13 else 90)
-    panel.set_ylabel("mean job slowdown of the MR-clusters")
+    _named(panel, names)
+    what = "mean job slowdown of the MR-clusters"
+    panel.set_ylabel("mean job slowdown of the\nMR-clusters, 95 % intervals" if intervals else what)
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
@@ -171,15 +174,28 @@ def changes(
     shown = [None if one is None else (100 * one[0], 100 * one[1]) for one in intervals]
     _bars(panel, places, shown, _OF_CLUSTERS[0])
     labels = [f"{name}\n{verdict}" for name, verdict in zip(names, verdicts, strict=True)]
-    panel.set_xticks(places, labels, rotation=0 if len(names) < 13 else 90)
+    _named(panel, labels)
     panel.set_ylabel(f"change against {to} (%), 95 % interval")
     panel.spines[["top", "right"]].set_visible(False)
     panel.margins(x=0.1)
     return figure
 
 
+def _named(panel: Axes, labels: Sequence[str]) -> None:
+    """Labels side by side, with a line for each word where they would not fit; upright if that is not enough."""
+    broken = [label.replace(" ", "\n") for label in labels]
+    shown = list(labels) if _width(labels) < _WIDEST else broken
+    panel.set_xticks(range(len(labels)), shown, rotation=0 if len(labels) < 13 and _width(shown) < _WIDEST else 90)
+
+
+def _width(labels: Sequence[str]) -> int:
+    return sum(max(map(len, label.splitlines()), default=0) for label in labels)
+
+
 def _bars(panel: Axes, places: Sequence[float], intervals: Sequence[Interval | None], colour: str) -> None:
-    there = [(place, *one) for place, one in zip(places, intervals, strict=False) if one is not None]
+    there = [
+        (place, *one) for place, one in zip(places, intervals or [None] * len(places), strict=True) if one is not None
+    ]
     if there:
         at, low, high = zip(*there, strict=True)
         panel.vlines(at, low, high, color=colour, linewidth=7, alpha=0.35)
