@@ -75,12 +75,12 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
     )
 
 
-def constants_of(model: ModelTable, network_bytes: int | None) -> Constants:
-    """The paper's platform with what the scenario says; the limit of a lab's network counts as well."""
+def constants_of(model: ModelTable, network_bytes: int | None, base: Constants = DAS4) -> Constants:
+    """The constants of ``base`` with what the scenario says; the limit of a lab's network counts as well."""
     said = _said(model, Constants)
     if network_bytes is not None:
         said = {"network_bytes_s": network_bytes, **said}
-    return replace(DAS4, **said)
+    return replace(base, **said)
 
 
 def _said(model: ModelTable, kind: type[Constants] | type[Delays]) -> dict[str, Any]:

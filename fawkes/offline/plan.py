@@ -137,7 +137,7 @@ def _paper_with(plan: Plan, changes: Mapping[str, Any]) -> Plan:
         plan,
         nodes=nodes,
         demands=demands,
-        constants=constants_of(table.model, None),
+        constants=constants_of(table.model, None, plan.constants),
         delays=delays_of(table.model),
         bounds=bounds_of(table.bounds),
     )

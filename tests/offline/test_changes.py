@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def test_a_workload_of_the_paper_takes_them_too() -> None:
     plain = paper_plan("WKLD-D")
     changed = paper_plan("WKLD-D", changes={"pool.nodes": 40, "model.disk_bytes_s": 5e7, "cluster.c-1.min_nodes": 3})
     assert len(changed.nodes) == 40
-    assert changed.constants.disk_bytes_s == 5 * 10**7
+    assert changed.constants == replace(plain.constants, disk_bytes_s=5 * 10**7)
+    assert changed.delays == plain.delays
     assert [demand.spec.min_nodes for demand in changed.demands] == [3, 10, 10]
     assert [demand.all_jobs for demand in changed.demands] == [demand.all_jobs for demand in plain.demands]
     assert changed.demands[0].spec.details == plain.demands[0].spec.details
