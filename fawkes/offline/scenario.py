@@ -32,7 +32,7 @@ from fawkes.units import SECOND_US
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
 
 #: all steps of a run are kept in memory, some 1 KB each
-MOST_STEPS = 10_000_000
+MOST_STEPS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
