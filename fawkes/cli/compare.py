@@ -12,8 +12,9 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import TABLE, note, output_option, progress, say, show
+from fawkes.cli.show import CSV, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.simulate import Setting, plan_of
+from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
@@ -39,7 +40,11 @@ _MOST_PANELS = 12
     shell_complete=completion.policies,
 )
 @click.option(
-    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    help="Values of a key, such as tau=5,10,20 or model.disk=50MB,100MB; repeatable.",
 )
 @click.option(
     "--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Perturbed replays per policy."
@@ -56,6 +61,7 @@ _MOST_PANELS = 12
     metavar="DIR",
     help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
 )
+@click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
@@ -71,14 +77,15 @@ def compare(
     baseline: str,
     jobs: int | None,
     out: Path | None,
+    anew: bool,
     dask: str | None,
     output: str,
 ) -> None:
     """Run SCENARIO under each policy and each combination of settings, several times with perturbed arrivals.
 
     All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
-    runs only what is missing. Shows medians over the replays with their 5-95 % spread, and Wilcoxon's paired test of
-    the mean slowdown against the baseline.
+    runs only what is missing. Shows medians over the replays, and the change of the mean slowdown against the baseline:
+    its 95 % interval, Wilcoxon's paired test, and a verdict, which may be that these replays cannot tell.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.grid import GridFolder, run_cell
@@ -89,12 +96,15 @@ def compare(
     catalog = Catalog(site=site.root)
     grid = _grid(site, catalog, scenario, chosen(catalog, policies), settings, replays, spread, seed)
     baseline = _baseline(catalog, baseline)
-    folder = GridFolder(out or Path(f"compare-{grid.name}"), grid)
+    folder = GridFolder(out or Path(f"compare-{grid.name}"), grid, anew=anew)
+    if folder.changed:
+        note(f"{len(folder.changed)} runs are run again, because their policy or scenario has changed")
     there = sum(folder.row(cell) is not None for cell in grid.cells)
     if there:
         note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
+    _warn(grid, rows)
     _tell(rows, baseline, folder.folder, output)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
@@ -133,52 +143,88 @@ def _grid(
     spread_us: int,
     seed: int | None,
 ) -> Grid:
-    from fawkes.offline.grid import Grid
+    from fawkes.offline.grid import grid_of
     from fawkes.offline.settings import variants_of
 
-    plan = plan_of(site, catalog, name, seed)
-    scenarios = {
-        (policy.title, label): plan.scenario(catalog, policy=policy, changes=changes)
-        for label, changes in variants_of(settings).items()
-        for policy in policies
-    }
-    plan = plan.with_references(next(iter(scenarios.values())))
-    return Grid(
-        name=plan.name,
-        scenarios=scenarios,
-        demands=plan.demands,
-        replays=replays,
-        seed=plan.seed,
-        spread_us=spread_us,
-    )
+    if name == STREAM:
+        # It can be read only once, but a plan is made for each combination that changes the scenario.
+        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
+    plans = partial(plan_of, site, catalog, name, seed)
+    return grid_of(plans, catalog, policies, variants_of(settings), replays=replays, spread_us=spread_us)
+
+
+def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
+    from fawkes.offline.notes import copies_note, rigid_note
+
+    first = next(iter(grid.scenarios.values()))
+    lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
+    for text in (
+        rigid_note(grid.demands, len(first.nodes), first.constants),
+        f"in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}" if lost else "",
+    ):
+        if text:
+            warn(f"note: {text}")
 
 
 def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:
     import pandas as pd
 
-    from fawkes.offline.folder import write_frame, write_picture
-    from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of
-    from fawkes.report.panels import slowdowns
+    from fawkes.offline.folder import write_frame
+    from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
 
     table = table_of(rows, baseline)
     write_frame(folder / "runs", frame_of(rows))
-    write_frame(folder / "table", pd.DataFrame(table))
-    drawn = [row for row in table if row["slowdown_mean"] is not None]
-    if drawn:
-        names = [name_of(row) for row in drawn]
-        means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
-        write_picture(folder / "slowdowns", slowdowns(names, *means))
-    show(table, TABLES["compare"], output)
+    write_frame(folder / "table", with_settings(pd.DataFrame(table)))
+    _draw(table, baseline, folder)
+    show(plain_texts(table) if output == CSV else table, TABLES["compare"], output)
     if output == TABLE:
         say("")
-        say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
-    note(f"runs and table as CSV and Parquet, slowdowns as PNG and PDF: {folder}")
+    note(f"runs and table as CSV and Parquet, slowdowns and changes as PNG and PDF: {folder}")
+
+
+def plain_texts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with texts that readers of CSV do not take for missing values."""
+    from fawkes.offline.folder import csv_text
+    from fawkes.offline.statistics import UNCHANGED
+
+    return [
+        {key: csv_text(key, value) for key, value in {**row, "settings": row["settings"] or UNCHANGED}.items()}
+        for row in table
+    ]
+
+
+def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> None:
+    from fawkes.offline.folder import write_picture
+    from fawkes.report.panels import changes, slowdowns
+
+    drawn = [row for row in table if row["slowdown_mean"] is not None]
+    if drawn:
+        which = [f"slowdown_{name}" for name in ("least", "middle", "most")]
+        least, middle, most = ([row[key] for row in drawn] for key in which)
+        intervals = [[_interval(row, key) for row in drawn] for key in which]
+        write_picture(folder / "slowdowns", slowdowns([name_of(row) for row in drawn], least, middle, most, intervals))
+    judged = [row for row in table if row["change"] is not None]
+    if judged:
+        picture = changes(
+            [name_of(row) for row in judged],
+            [row["change"] for row in judged],
+            [_interval(row, "change") for row in judged],
+            [row["verdict"] for row in judged],
+            baseline,
+        )
+        write_picture(folder / "changes", picture)
+
+
+def _interval(row: Mapping[str, Any], key: str) -> tuple[float, float] | None:
+    low, high = row[f"{key}_ci_low"], row[f"{key}_ci_high"]
+    return None if low is None else (low, high)
 
 
 def name_of(row: Mapping[str, Any]) -> str:
@@ -201,7 +247,7 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
     ]
     if not drawn:
         return None
-    pool = len(next(iter(grid.scenarios.values())).nodes)
+    pool = max(len(scenario.nodes) for scenario in grid.scenarios.values())
     write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))
     return folder / "nodes-over-time.png"
 

@@ -240,6 +240,17 @@ _ALL: Final = (
     Field("makespan_s_high", "makesp. 95 %", "The 95 % quantile of the makespan over the replays.", WHOLE_SECONDS),
     Field("reconfigurations", "moves", "Ticks at which balancing moved nodes.", FIGURE),
     Field("change", "change", "The change of the mean slowdown against the baseline, paired by replay.", CHANGE),
+    Field("change_ci_low", "from", "The low end of the change's 95 % interval, by bootstrap.", CHANGE),
+    Field("change_ci_high", "to", "The high end of the change's 95 % interval, by bootstrap.", CHANGE),
+    Field("verdict", "verdict", "Better or worse than the baseline, or cannot tell: by that interval.", NAME),
+    Field("slowdown_mean_ci_low", "slowd. from", "The low end of the 95 % interval of the median slowdown.", RATIO),
+    Field("slowdown_mean_ci_high", "slowd. to", "The high end of the 95 % interval of the median slowdown.", RATIO),
+    Field(
+        "makespan_s_ci_low", "makesp. from", "The low end of the 95 % interval of the median makespan.", WHOLE_SECONDS
+    ),
+    Field(
+        "makespan_s_ci_high", "makesp. to", "The high end of the 95 % interval of the median makespan.", WHOLE_SECONDS
+    ),
     Field("p", "p", "The p of Wilcoxon's signed-rank test of that change, two-sided.", FIGURE),
     # recorded beside simulated
     Field("recorded_at_s", "recorded at", "When, in the recorded run.", WHOLE_SECONDS),

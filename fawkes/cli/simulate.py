@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import NOTHING
-from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -46,7 +47,11 @@ class Setting(click.ParamType[tuple[str, str]]):
     "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
 )
 @click.option(
-    "--set", "settings", type=Setting(), multiple=True, help="Set a key of fawkes.toml, such as tau=10; repeatable."
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    help="Set a key of fawkes.toml (tau=10) or of the scenario (model.disk=50MB); repeatable.",
 )
 @click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
 @click.option(
@@ -88,8 +93,10 @@ def simulate(
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.ledger import ledger_of
+    from fawkes.config.changes import divided
     from fawkes.offline.beside import beside
     from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
+    from fawkes.offline.notes import Copies, copies_note, rigid_note
     from fawkes.offline.outcome import outcome_of
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
@@ -100,36 +107,44 @@ def simulate(
     # Before the run: a site without a ledger is refused at once.
     ledger = None if recorded is None else click.get_current_context().with_resource(ledger_of(Site(recorded)))
     catalog = Catalog(site=site.root)
-    plan = plan_of(site, catalog, scenario, seed)
+    said = divided(values_of(settings))
+    plan = plan_of(site, catalog, scenario, seed, said.scenario)
     found = None if policy is None else catalog.find(Kind.POLICY, policy)
-    chosen = plan.scenario(catalog, policy=found, changes=values_of(settings))
+    chosen = plan.scenario(catalog, policy=found, changes=said.settings)
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
-        store = run(replace(asked(chosen, plan.demands), check=check))
+        copies = Copies(plan.losses)
+        store = run(replace(asked(chosen, plan.demands), check=check), watch=copies)
         step(chosen.policy.name)
         outcome = outcome_of(store)
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
+    for text in (rigid_note(plan.demands, len(chosen.nodes), chosen.constants), copies_note(copies.lost)):
+        if text:
+            warn(f"note: {text}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")
 
 
-def plan_of(site: Site, catalog: Any, name: str, seed: int | None) -> Plan:
-    """The scenario of that name: a workload of the paper, else a file; ``-`` is standard input."""
+def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapping[str, Any] = {}) -> Plan:
+    """The scenario of that name: a workload of the paper, else a file; ``-`` is standard input.
+
+    ``changes`` are keys of the scenario with other values (`fawkes.config.changes`).
+    """
     from fawkes.offline.plan import paper_plan
     from fawkes.workload.classes import NAMES
 
     if name.upper() in NAMES:
-        return paper_plan(name.upper(), seed)
+        return paper_plan(name.upper(), seed, changes)
     from fawkes.offline.read import read_plan
 
     if name != STREAM:
-        return read_plan(site, catalog, name, seed)
+        return read_plan(site, catalog, name, seed, changes=changes)
     # The file stays until the command ends: parts of a plan are read when they are needed.
     path = click.get_current_context().with_resource(from_stdin(name, "stdin.toml"))
-    return read_plan(site, catalog, str(path), seed)
+    return read_plan(site, catalog, str(path), seed, changes=changes)
 
 
 def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:

@@ -10,7 +10,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration, Number
-from fawkes.cli.compare import chosen
+from fawkes.cli.compare import chosen, plain_texts
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting
 from fawkes.cli.tables import TABLES
@@ -34,7 +34,11 @@ Share = Number(0, 1000)
     shell_complete=completion.policies,
 )
 @click.option(
-    "--set", "settings", type=Setting(), multiple=True, help="Values of a setting, such as tau=5,10,20; repeatable."
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    help="Values of a key, such as tau=5,10,20 or pool.nodes=8,12; repeatable.",
 )
 @click.option(
     "--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Perturbed replays per policy."
@@ -55,6 +59,7 @@ Share = Number(0, 1000)
     metavar="DIR",
     help="Folder for the results; the same command continues in it.",
 )
+@click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
 @output_option
 @click.pass_obj
 @needs("fawkes whatif", "offline")
@@ -69,20 +74,21 @@ def whatif(
     makespan_bound: float,
     jobs: int | None,
     out: Path | None,
+    anew: bool,
     output: str,
 ) -> ExitStatus | None:
     """Run RECORD, a folder of `fawkes record`, under each policy and each combination of settings.
 
     The first line compares a simulation of the span, as recorded, with what happened: it shows the error of the model.
-    Then the policies follow, by the mean slowdown of their jobs. Exits with 4 if the recorded run is not reproduced
-    within the bounds; the ranking is shown anyway.
+    Then the policies follow, by the mean slowdown of their jobs, each with a verdict against the recorded policy. Exits
+    with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.settings import variants_of
     from fawkes.offline.work import in_this_process, on_processes
     from fawkes.record.folder import open_record
     from fawkes.record.verdict import Bounds
-    from fawkes.record.whatif import grid_of, question_of, ranked, verdict_of
+    from fawkes.record.whatif import believed, grid_of, question_of, ranked, verdict_of
 
     opened = open_record(record)
     # The policy of the record counts as one of its site, and is among all of them.
@@ -94,12 +100,14 @@ def whatif(
     with progress("whatif", 1 + len(grid.cells)) as step:
         verdict = verdict_of(question, Bounds(job_bound, makespan_bound))
         step(f"{verdict.policy} as recorded")
-        rows = ranked(grid, verdict.policy, on_processes(count) if count > 1 else in_this_process, step, out)
-    _tell(verdict, rows, output)
+        rows = ranked(grid, verdict.policy, on_processes(count) if count > 1 else in_this_process, step, out, anew=anew)
+    _tell(verdict, believed(rows, verdict), output)
     return None if verdict.reproduced else ExitStatus.PARTIAL
 
 
 def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
+    from fawkes.offline.statistics import SIGNIFICANT, least_p
+
     if output == JSON:
         show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
         return
@@ -108,8 +116,15 @@ def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
     else:
         say(verdict.line())
         say("")
-    show(rows, TABLES["whatif"], output)
+    show(plain_texts(rows) if output == CSV else rows, TABLES["whatif"], output)
     if output == TABLE:
-        against = f"{verdict.policy} as recorded" if any(row["policy"] == verdict.policy for row in rows) else "nothing"
+        settings = "under the same settings" if any(row["settings"] for row in rows) else "as recorded"
+        there = any(row["policy"] == verdict.policy for row in rows)
+        against = f"{verdict.policy} {settings}" if there else "nothing"
         say("")
-        say(f"medians over the replays; change and p: mean slowdown against {against}, paired")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {against}, paired")
+        replays = max((row["replays"] for row in rows), default=0)
+        if least_p(replays) >= SIGNIFICANT:
+            say(f"{replays} replays cannot tell policies apart. Give --replays 6 or more")
+        if not verdict.reproduced:
+            say("every verdict is `cannot tell`, because the model does not reproduce the record")

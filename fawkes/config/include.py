@@ -22,10 +22,15 @@ def load_including(model: type[M], path: Path, *, hint: str = "") -> M:
     An included file lies beside the one that includes it, since its paths count from its folder, and includes none
     itself. ``hint`` is what to do when there is no file ``path``.
     """
+    return check(model, tables_including(model, path, hint=hint), file=str(path))
+
+
+def tables_including(model: type[M], path: Path, *, hint: str = "") -> dict[str, Any]:
+    """The tables of a file with those of the files that it includes; only the latter are checked."""
     said = read_toml(path, hint=hint)
     names = said.get("include", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return check(model, said, file=str(path))
+        return said
     if len(names) > MOST_INCLUDED:
         hint = f"Include at most {MOST_INCLUDED}"
         raise ConfigError(f"{len(names):,} files are too many", file=str(path), key="include", hint=hint)
@@ -34,7 +39,7 @@ def load_including(model: type[M], path: Path, *, hint: str = "") -> M:
         rows = [row for one in below for row in one.get(key, [])]
         if rows:
             said[key] = [*rows, *said.get(key, [])]
-    return check(model, said, file=str(path))
+    return said
 
 
 def _included(model: type[Strict], path: Path, name: str, key: str) -> dict[str, Any]:

@@ -6,12 +6,13 @@ A workload without these tables is a scenario as it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from fawkes.config.changes import blamed, changed
 from fawkes.config.fields import (
     Capacity,
     DurationUs,
@@ -24,14 +25,20 @@ from fawkes.config.fields import (
     PositiveDurationUs,
     Seed,
     SizeBytes,
+    between,
 )
-from fawkes.config.include import load_including
-from fawkes.config.loader import Faults, Strict, did_you_mean, written
+from fawkes.config.include import tables_including
+from fawkes.config.loader import Faults, Strict, check, did_you_mean, written
 from fawkes.config.model import Count, completed
 from fawkes.config.workloads import WorkloadTable
+from fawkes.units import SECOND_US, show_bytes, show_duration
 
 TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "swf", "swim"]
 """The names of ``fawkes.workload.formats``, which are read late."""
+
+
+_TIME = between(SECOND_US, 3600 * SECOND_US, "no controller waits longer for an answer", show_duration)
+_MEMORY = between(10**7, 10**12, "no machine that simulates has more", show_bytes)
 
 
 class PoolNode(Strict):
@@ -85,6 +92,17 @@ class FaultTable(Strict):
     )
 
 
+class BoundsTable(Strict):
+    """``[bounds]``: what one call of a policy may take in an offline run, which ends when the policy takes more."""
+
+    policy_time_us: Annotated[PositiveDurationUs, _TIME] = Field(
+        default=10 * SECOND_US, alias="policy_time", description="time on a processor until it has answered"
+    )
+    policy_memory_bytes: Annotated[SizeBytes, _MEMORY] = Field(
+        default=10**9, alias="policy_memory", description="memory beyond that of the interpreter"
+    )
+
+
 class ScenarioTable(WorkloadTable):
     """All keys of a scenario."""
 
@@ -95,17 +113,30 @@ class ScenarioTable(WorkloadTable):
         default=None, alias="limit", description="how long a run may take, in simulated time"
     )
     seed: Seed = Field(default=1, description="of all random numbers")
+    bounds: BoundsTable = Field(default=BoundsTable(), description="what one call of a policy may take")
 
 
 _SOURCES = {"paper": ("part",), "apps": ("jobs", "arrivals", "per_hour"), "trace": ("format", "demands")}
 
 
-def load_scenario(path: Path) -> ScenarioTable:
+def load_scenario(path: Path, changes: Mapping[str, Any] = {}) -> ScenarioTable:
     """The checked tables of a scenario; ConfigError names file, key and value of all that is wrong.
 
-    What needs a pool, such as minimums, ``fawkes.config.workloads.workload_of`` checks.
+    ``changes`` are keys of its tables with other values, such as ``model.disk`` (`fawkes.config.changes`); an error
+    that comes from them names them too. What needs a pool, such as minimums, ``fawkes.config.workloads.workload_of``
+    checks.
     """
-    table = load_including(ScenarioTable, path, hint="`fawkes simulate WKLD-D` needs no file")
+    said = tables_including(ScenarioTable, path, hint="`fawkes simulate WKLD-D` needs no file")
+    table = scenario_of(said, path)
+    if not changes:
+        return table
+    with blamed(path, changes):
+        return scenario_of(changed(said, changes), path)
+
+
+def scenario_of(said: Mapping[str, Any], path: Path) -> ScenarioTable:
+    """The tables of a scenario, checked; ``path`` is their file, for errors and for the files that they name."""
+    table = check(ScenarioTable, said, file=str(path))
     table = table.model_copy(update={"model": completed(table.model, path)})
     faults = Faults(path)
     for number, load in enumerate(table.load, 1):

@@ -77,5 +77,8 @@ def job_spec_of(
         tasks_estimated=False,
         input_bytes=job.input_bytes,
         reference_us=reference_us,
-        details={"profile": dict(zip(_FIGURES, _figures(profile), strict=True))},
+        details={
+            "profile": dict(zip(_FIGURES, _figures(profile), strict=True)),
+            **({"gang": True} if job.rigid else {}),
+        },
     )

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
 from fawkes.core.events import Condition, Event, NodeObserved, PolicyText, Requested, Sampled, Submitted, Woke
-from fawkes.core.model import ClusterLife, JobId, JobLife
+from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
 from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.report.sentences import sentence
+from fawkes.sim.steps import Loss
 from fawkes.sim.users import Wish
 from fawkes.units import SECOND_US, show_duration
 
 _HOUR_US = 3600 * SECOND_US
 _FOREVER_US = 30 * 24 * _HOUR_US
 _NAMED = 5
+_ANSWERS = "A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`"
+_TOO_MUCH = "Make the policy do less, or raise [bounds] of the scenario, such as by --set bounds.policy_time=60s"
+_BOUND = re.compile(r"^\S+ (TimeoutError: took|MemoryError: needs)")
+_LINE = re.compile(r", (line \d+)$")
 _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
 _ON_THE_WAY = frozenset(
     {ClusterLife.ADMITTED, ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING}
@@ -27,14 +33,16 @@ _ON_THE_WAY = frozenset(
 class Patience:
     """How long a run may go on in which nothing happens but readings and ticks.
 
-    Longer than any idle time or delay of the scenario, so that who waits for one of these is not given up.
+    Longer than any idle time or delay of the scenario, so that who waits for one of these is not given up; and not
+    before the last node that was lost is back.
     """
 
-    def __init__(self, wishes: Sequence[Wish], settings: Settings) -> None:
+    def __init__(self, wishes: Sequence[Wish], settings: Settings, losses: Sequence[Loss] = ()) -> None:
         idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, Requested)]
         waits = [settings.idle_us or 0, settings.quarantine_us, *idle, *(wish.delay_us for wish in wishes)]
         self._quiet_us = _HOUR_US + max((us for us in waits if us < _FOREVER_US), default=0)
-        self._since_us = max((wish.event.at_us for wish in wishes), default=0)
+        backs = [loss.back_us for loss in losses if loss.back_us is not None]
+        self._since_us = max([0, *(wish.event.at_us for wish in wishes), *backs])
 
     def ends(self, event: Event, view: View) -> bool:
         """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
@@ -45,8 +53,15 @@ class Patience:
             return False
         if event.at_us - self._since_us <= self._quiet_us:
             return False
-        at_work = any(job.life in _AT_WORK for job in view.jobs.values())
+        at_work = any(job.life in _AT_WORK and not _lost_master(view, job.cluster) for job in view.jobs.values())
         return not at_work and not any(cluster.life in _ON_THE_WAY for cluster in view.clusters.values())
+
+
+def _lost_master(view: View, cluster: ClusterId) -> str:
+    """The node with the masters of an MR-cluster if it is lost, with which its jobs stand still; else nothing."""
+    state = view.clusters.get(cluster)
+    node = None if state is None or state.master is None else view.nodes.get(state.master)
+    return node.node.id if node is not None and node.life is NodeLife.LOST else ""
 
 
 def refuse_refused(event: Event, decision: Decision, name: str) -> None:
@@ -65,15 +80,20 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
 
 
 def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> None:
-    """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None."""
+    """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None.
+
+    It names file and line, the tick, the MR-cluster and, when a call took too much, the window.
+    """
     for reason in decision.reasons:
         failed = str(reason.facts.get("failed", "")) if reason.code == "tick" else ""
         if failed:
+            line = _LINE.search(failed)
             raise ConfigError(
                 f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
                 f"{show_duration(at_us)} after the start ({failed})",
                 file=policy.origin,
-                hint="A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`",
+                key=line[1] if line else "",
+                hint=_TOO_MUCH if _BOUND.search(failed) else _ANSWERS,
             )
 
 
@@ -82,12 +102,29 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     open_ = set(left)
     reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    hint = "Give the pool more nodes than all minimums together, or a longer limit if the run was only slow"
+    waiting = [wish.event.spec.cluster for wish in wishes if isinstance(wish.event, Submitted)]
+    if lost := sorted(filter(None, {_lost_master(view, cluster) for cluster in waiting})):
+        idle = sum(node.owner is None for node in view.nodes.values())
+        hint = (
+            f"No node takes over the masters of an MR-cluster ({idle} nodes are free): give the [[fault]] of {lost[0]} "
+            "a time `back`, or let another node fail"
+        )
     count = "1 job has" if len(left) == 1 else f"{len(left)} jobs have"
     return DeadlineError(
         f"the run never finishes: after {show_duration(now_us)} of simulated time {count} not ended: "
         f"{'; '.join(reasons[:_NAMED])}{more}",
         where=name,
-        hint="Give the pool more nodes than all minimums together, or a longer limit if the run was only slow",
+        hint=hint,
+    )
+
+
+def too_many(name: str, steps: int, now_us: int) -> FawkesError:
+    """The error of a run with more steps than can be kept."""
+    return DeadlineError(
+        f"the run has taken {steps:,} steps in {show_duration(now_us)} of simulated time, and has not ended",
+        where=name,
+        hint="Give it a shorter `limit`, fewer jobs, or longer times between ticks and samples: --set period=10m",
     )
 
 
@@ -101,6 +138,8 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its submit time'}"
     cluster = view.clusters.get(job.spec.cluster)
     life = "does not exist" if cluster is None else f"is {cluster.life}"
+    if lost_node := _lost_master(view, job.spec.cluster):
+        life = f"has lost {lost_node} with its masters"
     if cluster is not None and cluster.life is ClusterLife.WAITING:
         held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
         taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"

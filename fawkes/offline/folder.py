@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fawkes import __version__, writing
-from fawkes.errors import FawkesError, RefusedError, UserError
+from fawkes.errors import ConfigError, FawkesError, RefusedError, UserError
+from fawkes.offline.code import code_digest
 from fawkes.offline.outcome import Outcome
-from fawkes.reading import read_text
+from fawkes.reading import opened, read_text
 from fawkes.store.base import Reader
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def stamp_of(file: Path) -> dict[str, Any] | None:
 
 
 def stamp(**facts: Any) -> dict[str, Any]:
-    """What a folder's own file says: the versions, and these facts."""
-    return {"fawkes": __version__, "format": FORMAT, **facts}
+    """What a folder's own file says: the versions, the digest of the code, and these facts."""
+    return {"fawkes": __version__, "format": FORMAT, "code": code_digest(), **facts}
 
 
 def write_json(file: Path, value: Any) -> None:
@@ -123,13 +124,63 @@ def _write_frames(folder: Path, store: Reader) -> None:
         write_frame(folder / "frames" / name, getattr(frames, name)(store))
 
 
+#: what pandas.read_csv takes for a missing value, and no text of ours means
+_TAKEN = frozenset({
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
+    "NaN", "None", "n/a", "nan", "null",
+})  # fmt: skip
+
+
+def csv_text(column: str, value: Any) -> Any:
+    """A value as our CSV has it: a text that readers take for a missing value gets its column's name behind it.
+
+    The policy ``None`` becomes ``None (policy)``: pandas.read_csv drops ``None``, with or without quotes.
+    """
+    return f"{value} ({column})" if isinstance(value, str) and value in _TAKEN else value
+
+
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
-    """A frame as CSV and as Parquet beside it; FawkesError when Parquet cannot hold it."""
-    frame.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
+    """A frame as CSV and as Parquet beside it; FawkesError when Parquet cannot hold it.
+
+    Texts in the CSV are those of ``csv_text``; ``read_frame`` gives the frame back as it was.
+    """
+    texts = {
+        column: [csv_text(column, value) for value in frame[column]]
+        for column in frame.columns
+        if not _is_number(frame[column])
+    }
+    frame.assign(**texts).to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
     try:
         frame.to_parquet(path.with_suffix(".parquet"), engine="pyarrow", index=False)
     except (ValueError, TypeError) as error:
         raise FawkesError(f"cannot be written as Parquet: {error}", where=str(path)) from error
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """A frame that Fawkes wrote, from its CSV or its Parquet file, with the texts that it had: the policy ``None``.
+
+    ConfigError when there is no such file, or when it is no CSV or no Parquet.
+    """
+    import pandas as pd
+
+    with opened(path, hint="Name a file that `fawkes compare` or `fawkes simulate --out` wrote") as source:
+        try:
+            if path.suffix == ".parquet":
+                return pd.read_parquet(source)
+            frame = pd.read_csv(source, keep_default_na=False, na_values=[""])
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"cannot be read as a table ({error})", file=str(path)) from None
+    for column in frame.columns:
+        if not _is_number(frame[column]):
+            marked = {f"{text} ({column})": text for text in _TAKEN}
+            frame[column] = frame[column].replace(marked)
+    return frame
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(values)
 
 
 def _write_pictures(folder: Path, store: Reader, title: str) -> None:

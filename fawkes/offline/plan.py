@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.catalog import Catalog, Found
+from fawkes.config.changes import blamed, changed
+from fawkes.config.clusters import cluster_spec
+from fawkes.config.scenarios import scenario_of
 from fawkes.config.settings import settings_of
 from fawkes.core.model import Node
+from fawkes.offline.asking import USUAL, Bounds
 from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
+from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
@@ -44,6 +49,7 @@ class Plan:
     file: str = ""
     base: Path = field(default_factory=Path)
     unreferenced: frozenset[str] = frozenset()
+    bounds: Bounds = USUAL
 
     def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:
         """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.
@@ -65,6 +71,7 @@ class Plan:
             losses=self.losses,
             limit_us=self.limit_us,
             seed=self.seed,
+            bounds=self.bounds,
         )
 
     def with_references(self, scenario: Scenario) -> Plan:
@@ -86,12 +93,15 @@ def shaken_scenario(
     return asked(replace(scenario, seed=chances), shaken(demands, seed, replay, spread_us))
 
 
-def paper_plan(name: str, seed: int | None = None) -> Plan:
-    """The plan of ``WKLD-A`` to ``WKLD-E`` by its name in capitals; UserError when the paper has no such workload."""
+def paper_plan(name: str, seed: int | None = None, changes: Mapping[str, Any] = {}) -> Plan:
+    """The plan of ``WKLD-A`` to ``WKLD-E`` by its name in capitals; ``changes`` as those of a file (`read_plan`).
+
+    UserError when the paper has no such workload, ConfigError for a wrong change.
+    """
     seed = SEED if seed is None else seed
     demands = paper(name, seed)
     experiment = EXPERIMENTS[name]
-    return Plan(
+    plan = Plan(
         name=name,
         title=f"{name} of the paper",
         nodes=pool_of(experiment.nodes),
@@ -100,6 +110,36 @@ def paper_plan(name: str, seed: int | None = None) -> Plan:
         constants=PAPER,
         seed=seed,
         file=name,
+    )
+    return _paper_with(plan, changes) if changes else plan
+
+
+def _paper_with(plan: Plan, changes: Mapping[str, Any]) -> Plan:
+    """A plan of the paper with other keys: as if a file described its machine and its MR-clusters."""
+    path = Path(plan.file)
+    clusters = [
+        {"id": demand.spec.id, "min_nodes": demand.spec.min_nodes, "replication": demand.spec.replication}
+        for demand in plan.demands
+    ]
+    said = {"pool": {"nodes": len(plan.nodes)}, "cluster": clusters}
+    with blamed(path, changes):
+        table = scenario_of(changed(said, changes), path)
+        inventory, nodes = inventory_of(table, path, None)
+        specs = [
+            cluster_spec(one, file=plan.file, folder=Path(), inventory=inventory, key=f"cluster[{one.id}]")
+            for one in table.cluster
+        ]
+    demands = tuple(
+        replace(demand, spec=replace(spec, details=demand.spec.details))
+        for demand, spec in zip(plan.demands, specs, strict=True)
+    )
+    return replace(
+        plan,
+        nodes=nodes,
+        demands=demands,
+        constants=constants_of(table.model, None, plan.constants),
+        delays=delays_of(table.model),
+        bounds=bounds_of(table.bounds),
     )
 
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fawkes.catalog import Catalog, Kind
-from fawkes.config.inventory import Inventory, InventoryNode
+from fawkes.config.changes import blamed
 from fawkes.config.loader import Faults, did_you_mean
 from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import LoadTable, PoolTable, ScenarioTable, load_scenario
+from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
-from fawkes.core.model import ClusterId, Node, NodeId
+from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
+from fawkes.offline.late import Reach, refuse_endless, refuse_late, refuse_long
 from fawkes.offline.load import Coming, Demand, coming
+from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
-from fawkes.offline.scenario import LIMIT_US, pool_of
-from fawkes.sim.constants import DAS4, Constants
+from fawkes.offline.scenario import LIMIT_US
 from fawkes.sim.profile import profile_of
-from fawkes.sim.steps import Delays, Loss
+from fawkes.sim.steps import Loss
 from fawkes.units import SECOND_US
 from fawkes.workload import operations, swim
 from fawkes.workload.applications import load_application
@@ -48,20 +49,32 @@ _HOUR_US = 3600 * SECOND_US
 
 
 def read_plan(
-    site: Site, catalog: Catalog, name: str, seed: int | None = None, *, model: ModelTable | None = None
+    site: Site,
+    catalog: Catalog,
+    name: str,
+    seed: int | None = None,
+    *,
+    model: ModelTable | None = None,
+    changes: Mapping[str, Any] = {},
 ) -> Plan:
-    """The plan of a workload by name, or of a file; ``seed`` and ``model`` win over the file's.
+    """The plan of a workload by name, or of a file; ``seed``, ``changes`` and then ``model`` win over the file's.
 
-    Without ``[pool]`` and ``hosts`` the pool is the inventory of the site. ConfigError names file, key and value.
+    Without ``[pool]`` and ``hosts`` the pool is the inventory of the site. ConfigError names file, key and value, and
+    the ``changes`` (`fawkes.config.changes`) where they were made.
     """
-    found = catalog.find(Kind.WORKLOAD, name)
-    table = load_scenario(found.path)
+    path = catalog.find(Kind.WORKLOAD, name).path
+    table = load_scenario(path, changes)
     if model is not None:
         table = table.model_copy(update={"model": model})
+    with blamed(path, changes):
+        return _plan(table, path, site, catalog, seed)
+
+
+def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: int | None) -> Plan:
     seed = table.seed if seed is None else seed
-    inventory, nodes = _pool(table, found.path, site)
-    said = workload_of(table, found.path, inventory, site=site.root, catalog=catalog)
-    faults = Faults(found.path)
+    inventory, nodes = inventory_of(table, path, site)
+    said = workload_of(table, path, inventory, site=site.root, catalog=catalog)
+    faults = Faults(path)
     known = {node.id for node in nodes}
     for number, fault in enumerate(table.fault, 1):
         if fault.node not in known:
@@ -70,96 +83,36 @@ def read_plan(
         if fault.back_us is not None and fault.back_us <= fault.at_us:
             faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
+    constants = constants_of(table.model, said.network_bytes)
+    reach = Reach(table.limit_us or LIMIT_US, constants, len(nodes))
     loads: dict[str, tuple[Coming, ...]] = {}
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        for cluster, jobs in _jobs(load, arrivals, found.path, f"load[#{number}]", seed).items():
+        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach).items():
             loads[cluster] = (*loads.get(cluster, ()), *jobs)
             if load.reference == "none":
                 unreferenced.add(cluster)
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
-    _check_ids(demands, found.path)
-    _check_tasks(demands, found.path)
-    constants = _constants(table.model, said.network_bytes)
+    _check_ids(demands, path)
+    _check_tasks(demands, path)
+    refuse_endless((one.spec for demand in demands for one in demand.all_jobs), path, reach)
     return Plan(
-        name=found.path.stem,
+        name=path.stem,
         title=said.title,
         nodes=nodes,
         settings=table.settings,
         demands=demands,
         seed=seed,
         constants=constants,
-        delays=replace(Delays(), **_said(table.model, Delays)),
+        delays=delays_of(table.model),
         losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
-        limit_us=table.limit_us or LIMIT_US,
-        file=str(found.path),
-        base=found.path.parent,
+        limit_us=reach.limit_us,
+        bounds=bounds_of(table.bounds),
+        file=str(path),
+        base=path.parent,
         unreferenced=frozenset(unreferenced),
     )
-
-
-def _pool(table: ScenarioTable, path: Path, site: Site) -> tuple[Inventory, tuple[Node, ...]]:
-    count = (table.pool.nodes or len(table.pool.node)) if table.pool else table.hosts
-    if count is None:
-        if not site.inventory_file.exists():
-            hint = "Give [pool] with nodes, or a --site with an inventory.toml"
-            raise ConfigError("does not describe the nodes", file=str(path), key="pool", hint=hint)
-        inventory = site.inventory(need_keys=False)
-        return inventory, tuple(_node(one) for one in inventory.nodes)
-    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
-    disk = table.pool.disk if table.pool else 2 * 10**12
-    return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
-
-
-def _named(pool: PoolTable) -> tuple[Node, ...]:
-    return tuple(
-        Node(id=NodeId(one.id), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.core)
-        for one in pool.node
-    )
-
-
-def _sites(pool: PoolTable | None) -> Sequence[str]:
-    return pool.sites if pool else ("site",)
-
-
-def _node(one: InventoryNode) -> Node:
-    return Node(id=NodeId(one.name), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.may_core)
-
-
-def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
-    """A node of which only the name, the site and the disk count: nobody will speak to it."""
-    return InventoryNode(
-        name=node.id,
-        group="pool",
-        site=node.site,
-        address=node.id,
-        data_address=node.id,
-        user="",
-        port=22,
-        key=None,
-        may_core=node.may_core,
-        cores=1,
-        memory_bytes=1,
-        disk_bytes=disk_bytes,
-        capacity=node.capacity_milli / 1000,
-        work_dir="",
-        software_dir="",
-        java_home=None,
-        attributes={},
-    )
-
-
-def _constants(model: ModelTable, network_bytes: int | None) -> Constants:
-    """The paper's platform with what the scenario says; the limit of a lab's network counts as well."""
-    said = _said(model, Constants)
-    if network_bytes is not None:
-        said = {"network_bytes_s": network_bytes, **said}
-    return replace(DAS4, **said)
-
-
-def _said(model: ModelTable, kind: type[Constants] | type[Delays]) -> dict[str, Any]:
-    return {one.name: value for one in fields(kind) if (value := getattr(model, one.name, None)) is not None}
 
 
 def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Demand:
@@ -197,7 +150,7 @@ def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
 
 
 def _jobs(
-    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int
+    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int, reach: Reach
 ) -> dict[str, tuple[Coming, ...]]:
     """The jobs of a load by MR-cluster, their times from the request of it."""
     apps: Mapping[str, Application] = APPLICATIONS
@@ -208,11 +161,18 @@ def _jobs(
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs, form = _traced(load, set(arrivals), path, key)
+        jobs, form = _traced(load, set(arrivals), path, key, reach.limit_us)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     mine: dict[str, list[TraceJob]] = {load.cluster: []}
-    for job in _scaled(jobs, load, form):
+    jobs = tuple(_scaled(jobs, load, form))
+    if load.trace is not None and load.demands is None:
+
+        def name(job: TraceJob) -> str:
+            return job.id if form == TABLE else job.id.removeprefix(f"{job.cluster or load.cluster}-")
+
+        refuse_long(jobs, path.parent / load.trace, reach, stages_of(apps), name)
+    for job in jobs:
         known = replace(job, after=tuple(one for one in job.after if one in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)
     found = {}
@@ -287,7 +247,9 @@ def _generated(
         raise ConfigError(error.what, file=str(path), key=f"{key}.jobs", hint=error.hint) from None
 
 
-def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) -> tuple[tuple[TraceJob, ...], str]:
+def _traced(
+    load: LoadTable, clusters: Collection[str], path: Path, key: str, limit_us: int
+) -> tuple[tuple[TraceJob, ...], str]:
     """The jobs of a trace in any format, and which one it is; a job that names an MR-cluster is for that one."""
     trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
     for job in trace.jobs:
@@ -295,7 +257,9 @@ def _traced(load: LoadTable, clusters: Collection[str], path: Path, key: str) ->
             what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which does not exist"
             hint = did_you_mean(job.cluster, clusters, kind="there are")
             raise ConfigError(what, file=str(path), key=f"{key}.trace", hint=hint)
-    if trace.format == TABLE:
+    table = trace.format == TABLE
+    refuse_late(trace.jobs[: load.limit], path.parent / (load.trace or Path()), load.time_factor, limit_us, table=table)
+    if table:
         return trace.jobs, TABLE
     begin_us = trace.jobs[0].submit_us
     names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}

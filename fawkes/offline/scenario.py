@@ -15,8 +15,8 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import BrokenError
-from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused
-from fawkes.policy import compile_policy
+from fawkes.offline.asking import USUAL, Bounds, bounded
+from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused, too_many
 from fawkes.report.history import SIMULATED
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Choice, TaskEvent, engine_for
@@ -31,6 +31,9 @@ from fawkes.units import SECOND_US
 #: so long a run goes on when its jobs have not ended, in simulated time
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
 
+#: all steps of a run are kept in memory, some 1 KB each
+MOST_STEPS = 20_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
@@ -38,7 +41,8 @@ class Scenario:
 
     ``engine`` is no part of that: both models of Hadoop come to the same results, and the one that is done sooner is
     taken. ``check`` looks at the laws of conservation after each event of a task and at the core's invariants after
-    each decision: ten times as slow, BrokenError names what is broken.
+    each decision: ten times as slow, BrokenError names what is broken. ``bounds`` end a run whose policy takes more,
+    ``most_steps`` one that takes more steps.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Scenario:
     seed: int = 0
     engine: Choice = "auto"
     check: bool = False
+    bounds: Bounds = USUAL
+    most_steps: int = MOST_STEPS
 
     @property
     def tasks(self) -> int:
@@ -123,11 +129,15 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
-    engine = Engine(world, store, compile_policy, state)
-    patience = Patience(scenario.wishes, scenario.settings)
+    engine = Engine(world, store, bounded(scenario.bounds), state)
+    patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
+    steps = 1
     while (event := world.next_event()) is not None:
         decision = engine.step(event)
+        steps += 1
+        if steps > scenario.most_steps:
+            raise too_many(scenario.name, steps, event.at_us)
         refuse_refused(event, decision, scenario.name)
         refuse_failed_policy(decision, scenario.policy, event.at_us)
         watch(engine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,12 +12,12 @@ from fawkes.errors import UserError
 
 
 def value_of(text: str) -> Any:
-    """A number, true or false as TOML reads them; anything else is text, with or without quotes."""
+    """A number, true or false, or a list as TOML reads them; anything else is text, with or without quotes."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
-    return value if isinstance(value, bool | int | float | str) else text
+    return value if isinstance(value, bool | int | float | str | list) else text
 
 
 def values_of(said: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -29,16 +30,25 @@ def values_of(said: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return values
 
 
+_PART = re.compile(r"""(?:[^,"'\[]|"[^"]*"|'[^']*'|\[[^]]*\]|["'\[])+""")
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in _PART.findall(text) if part.strip()]
+
+
 def variants_of(said: Iterable[tuple[str, str]]) -> dict[str, Mapping[str, Any]]:
     """Every combination of values that commas divide, by a label such as ``tau=5 period=60s``; one without settings.
 
-    UserError when a key is given twice.
+    Commas in quotes and brackets divide nothing. UserError when a key or one of its values is given twice.
     """
     choices: dict[str, list[str]] = {}
     for key, text in said:
         if key in choices:
             raise UserError(f"{key!r} is set twice", where="--set", hint="Write its values with commas: tau=5,10,20")
-        choices[key] = [one.strip() for one in text.split(",") if one.strip()]
+        choices[key] = _parts(text)
+        if len(set(choices[key])) < len(choices[key]):
+            raise UserError(f"{key}={text} has a value twice", where="--set", hint="Give each value once")
     found: dict[str, Mapping[str, Any]] = {}
     for combination in itertools.product(*choices.values()):
         pairs = dict(zip(choices, combination, strict=True))

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from fawkes import __version__
 from fawkes.errors import BrokenError, RefusedError, UserError
 from fawkes.extras import require
+from fawkes.offline.code import code_digest
 from fawkes.sim.model import compile_now
 
 #: runs for which the compiled model of Hadoop is made where it is not there yet
@@ -138,9 +139,10 @@ def on_dask(address: str) -> Runner:
             under_way = {client.submit(_call, shared, item, pure=False): item for item in items}
             for future in completed(list(under_way)):
                 row: Row = future.result()
-                if row["fawkes"] != __version__:
+                made = (row["fawkes"], row.get("code", code_digest()))
+                if made != (__version__, code_digest()):
                     raise RefusedError(
-                        f"a worker has Fawkes {row['fawkes']}, this is {__version__}",
+                        f"a worker has Fawkes {made[0]} (code {made[1]}), this is {__version__} (code {code_digest()})",
                         where=address,
                         hint="Install the same version on all workers",
                     )

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.catalog import Catalog, Found
+from fawkes.config.changes import Changes
 from fawkes.config.model import ModelTable
 from fawkes.config.site import Site
 from fawkes.offline.beside import beside
 from fawkes.offline.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.grid import grid_of as all_of
 from fawkes.offline.plan import Plan, asked
 from fawkes.offline.read import read_plan
 from fawkes.offline.scenario import Scenario, simulate
-from fawkes.offline.statistics import table_of
+from fawkes.offline.statistics import CANNOT_TELL, table_of
 from fawkes.offline.work import Row, Runner, finish
 from fawkes.record.folder import Record
 from fawkes.record.verdict import Bounds, Verdict
@@ -24,11 +26,15 @@ from fawkes.record.verdict import Bounds, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A record as a plan, and the scenario of the recorded policy and settings, without wishes."""
+    """A record as a plan, and the scenario of the recorded policy and settings, without wishes.
+
+    ``plan_with`` gives the plan with changed keys of the scenario, without reference times.
+    """
 
     record: Record
     plan: Plan
     recorded: Scenario
+    plan_with: Callable[[Changes], Plan]
 
 
 def question_of(record: Record, catalog: Catalog, model: ModelTable | None = None) -> Question:
@@ -36,9 +42,13 @@ def question_of(record: Record, catalog: Catalog, model: ModelTable | None = Non
 
     ``model`` stands instead of the scenario's.
     """
-    plan = read_plan(Site(record.folder), catalog, str(record.scenario), model=model)
+
+    def plan_with(changes: Changes) -> Plan:
+        return read_plan(Site(record.folder), catalog, str(record.scenario), model=model, changes=changes)
+
+    plan = plan_with({})
     recorded = plan.scenario(catalog)
-    return Question(record, plan.with_references(recorded), recorded)
+    return Question(record, plan.with_references(recorded), recorded, plan_with)
 
 
 def verdict_of(question: Question, bounds: Bounds) -> Verdict:
@@ -66,17 +76,14 @@ def grid_of(
     spread_us: int,
 ) -> Grid:
     """Each policy under each variant of the settings; the recorded ones hold where a variant says nothing."""
-    return Grid(
-        name=question.record.folder.resolve().name,
-        scenarios={
-            (policy.title, label): question.plan.scenario(catalog, policy=policy, changes=changes)
-            for label, changes in variants.items()
-            for policy in policies
-        },
-        demands=question.plan.demands,
+    return all_of(
+        question.plan_with,
+        catalog,
+        policies,
+        variants,
         replays=replays,
-        seed=question.plan.seed,
         spread_us=spread_us,
+        name=question.record.folder.resolve().name,
     )
 
 
@@ -96,15 +103,28 @@ class _Kept:
 
 
 def ranked(
-    grid: Grid, baseline: str, run: Runner, step: Callable[[str], None], folder: Path | None = None
+    grid: Grid,
+    baseline: str,
+    run: Runner,
+    step: Callable[[str], None],
+    folder: Path | None = None,
+    *,
+    anew: bool = False,
 ) -> list[dict[str, Any]]:
     """A row for each policy and variant as `table_of` gives it, best first: least mean slowdown, then makespan.
 
     Policies without any slowdown come last. With a ``folder`` rows are kept there, and those that it has are not run
-    again.
+    again, unless they are of other code and ``anew`` is given (`GridFolder`).
     """
-    kept = _Kept() if folder is None else GridFolder(folder, grid)
+    kept = _Kept() if folder is None else GridFolder(folder, grid, anew=anew)
     rows = finish(partial(run_cell, grid), grid.cells, kept, run, step)
     table = table_of(rows, baseline)
     table.sort(key=lambda row: (row["slowdown_mean"] is None, row["slowdown_mean"], row["makespan_s"]))
     return [{"rank": number, **row} for number, row in enumerate(table, 1)]
+
+
+def believed(rows: Sequence[Mapping[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+    """The rows, whose verdicts are `CANNOT_TELL` when the model does not reproduce what happened."""
+    if verdict.reproduced:
+        return [dict(row) for row in rows]
+    return [{**row, "verdict": CANNOT_TELL if row["verdict"] else None} for row in rows]

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: letters of all labels beside each other
+_WIDEST = 75
+#: from the low end to the high one
+Interval = tuple[float, float]
+
 _QUEUE, _DISCRIMINATION = "#9c3d54", "#5b5b5b"
 #: of MR-clusters that are drawn on top of each other, in the order of their arrival; then from the first one again
 _OF_CLUSTERS = ("#1f4e79", "#2e9e8f", "#e8a33d", "#9c3d54", "#8fb8de", "#5b5b5b")
@@ -120,19 +125,77 @@ def _line(panel: Axes, points: Points, colour: str) -> None:
     panel.plot(times, values, color=colour, linewidth=0.9, drawstyle="steps-post")
 
 
-def slowdowns(names: Sequence[str], least: Sequence[float], median: Sequence[float], most: Sequence[float]) -> Figure:
-    """Least, median and most of the MR-clusters' mean job slowdowns, for each name, on a logarithmic scale."""
+def slowdowns(
+    names: Sequence[str],
+    least: Sequence[float],
+    median: Sequence[float],
+    most: Sequence[float],
+    intervals: Sequence[Sequence[Interval | None]] = (),
+) -> Figure:
+    """Least, median and most of the MR-clusters' mean job slowdowns, for each name, on a logarithmic scale.
+
+    ``intervals`` are those of the least, the median and the most, each for each name: bars behind the marks.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(max(7.0, 0.6 * len(names)), 3.6), layout="constrained")
     panel = figure.subplots()
     places = list(range(len(names)))
     panel.vlines(places, least, most, color="grey")
-    for (label, marker, colour), values in zip(_MEANS, (least, median, most), strict=True):
+    for (label, marker, colour), values, bars in zip(
+        _MEANS, (least, median, most), intervals or [[]] * len(_MEANS), strict=True
+    ):
         panel.plot(places, values, marker, color=colour, label=label)
+        _bars(panel, places, bars, colour)
     panel.set_yscale("log")
-    panel.set_xticks(places, list(names), rotation=0 if len(names) < 13 else 90)
-    panel.set_ylabel("mean job slowdown of the MR-clusters")
+    _named(panel, names)
+    what = "mean job slowdown of the MR-clusters"
+    panel.set_ylabel("mean job slowdown of the\nMR-clusters, 95 % intervals" if intervals else what)
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure
+
+
+def changes(
+    names: Sequence[str],
+    middle: Sequence[float],
+    intervals: Sequence[Interval | None],
+    verdicts: Sequence[str],
+    to: str,
+) -> Figure:
+    """The change of the mean slowdown against the policy ``to``, in per cent, with its interval and its verdict."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(max(7.0, 0.6 * len(names)), 3.6), layout="constrained")
+    panel = figure.subplots()
+    places = list(range(len(names)))
+    panel.axhline(0, color="black", linewidth=0.8)
+    panel.plot(places, [100 * value for value in middle], "o", color=_OF_CLUSTERS[0])
+    shown = [None if one is None else (100 * one[0], 100 * one[1]) for one in intervals]
+    _bars(panel, places, shown, _OF_CLUSTERS[0])
+    labels = [f"{name}\n{verdict}" for name, verdict in zip(names, verdicts, strict=True)]
+    _named(panel, labels)
+    panel.set_ylabel(f"change against {to} (%), 95 % interval")
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.margins(x=0.1)
+    return figure
+
+
+def _named(panel: Axes, labels: Sequence[str]) -> None:
+    """Labels side by side, with a line for each word where they would not fit; upright if that is not enough."""
+    broken = [label.replace(" ", "\n") for label in labels]
+    shown = list(labels) if _width(labels) < _WIDEST else broken
+    panel.set_xticks(range(len(labels)), shown, rotation=0 if len(labels) < 13 and _width(shown) < _WIDEST else 90)
+
+
+def _width(labels: Sequence[str]) -> int:
+    return sum(max(map(len, label.splitlines()), default=0) for label in labels)
+
+
+def _bars(panel: Axes, places: Sequence[float], intervals: Sequence[Interval | None], colour: str) -> None:
+    there = [
+        (place, *one) for place, one in zip(places, intervals or [None] * len(places), strict=True) if one is not None
+    ]
+    if there:
+        at, low, high = zip(*there, strict=True)
+        panel.vlines(at, low, high, color=colour, linewidth=7, alpha=0.35)

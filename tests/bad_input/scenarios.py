@@ -79,6 +79,12 @@ CASES = (
     scenario(
         "limit 1s",
         'limit = "1s"\n' + SCENARIO,
+        2,
+        "s.toml: the job 'j' takes 6s or more, and the limit of the run is 1s. Give it less work, or",
+    ),
+    scenario(
+        "limit 2s",
+        'limit = "2s"\n' + SCENARIO,
         5,
         "s: the run never finishes: after 0s of simulated time 1 job has not",
     ),

@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
+from fawkes.cli.main import cli
 from tests.cli.test_simulate import SCENARIO, fawkes
 
 
@@ -83,13 +84,13 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
     assert one.stdout == two.stdout
-    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None"]
+    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None (policy)"]
 
 
 def test_the_table_tells_what_is_compared(scenario: Path) -> None:
     said = compare(scenario, "--baseline", "td", replays=1)
     assert said.exit_code == 0, said.stderr
-    assert "change and p: mean slowdown against TD, paired" in said.stdout
+    assert "verdict: mean slowdown against TD, paired" in said.stdout
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,10 @@ def test_rows_of_another_version_are_refused(scenario: Path) -> None:
         (("--replays", "0"), "0 is not in the range"),
         (("--spread", "-3s"), "'-3s' is not a duration"),
         (("--set", "tau=5,x"), "--set: settings.tau"),
+        (("--set", "tau=5,5"), "--set: tau=5,5 has a value twice"),
+        (("--set", "model.dsk=1MB,2MB"), "small.toml with --set model.dsk=1MB: model.dsk: unknown key 'dsk'"),
+        (("--set", "modle.disk=1MB"), "--set: modle.disk: there is no table 'modle'. Did you mean 'model'?"),
+        (("--set", "pool.nodes=2,8"), "with --set pool.nodes=2: cluster[c-1].min_nodes: 3 core nodes are more than"),
     ],
 )
 def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
@@ -151,3 +156,50 @@ def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pyt
     said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
     assert said.exit_code == 2
     assert re.search(r"`--dask` needs distributed, .* -m pip install .*\[dask\]", said.stderr)
+
+
+@pytest.mark.slow
+def test_rows_say_how_sure_they_are(scenario: Path) -> None:
+    none, td = (
+        next(row for row in rows_of(compare(scenario, "-o", "json", replays=6)) if row["policy"] == name)
+        for name in ("None", "TD")
+    )
+    assert td["change_ci_low"] <= td["change"] <= td["change_ci_high"] < 0
+    assert (td["verdict"], none["verdict"]) == ("better", None)
+    assert td["slowdown_mean_ci_low"] <= td["slowdown_mean"] <= td["slowdown_mean_ci_high"]
+    assert (scenario.parent / "out" / "changes.png").read_bytes().startswith(b"\x89PNG")
+    few = rows_of(compare(scenario, "-o", "json", replays=2))
+    assert [row["verdict"] for row in few] == ["cannot tell", None]
+
+
+def test_rows_of_other_code_are_refused_until_they_are_run_anew(scenario: Path) -> None:
+    first = compare(scenario, "-o", "json", replays=1)
+    file = next((scenario.parent / "out" / "rows").glob("TD-*"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"code": "0123456789abcdef"}))
+    said = compare(scenario, replays=1)
+    assert (said.exit_code, said.stdout) == (6, "")
+    assert "1 of 2 rows are of other code (digest 0123456789abcdef, such as TD-plain-0001.json)" in said.stderr
+    again = compare(scenario, "--anew", "-o", "json", replays=1)
+    assert again.stdout == first.stdout
+    assert compare(scenario, "-o", "json", replays=1).stdout == first.stdout
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_takes_too_long_ends_the_comparison_with_file_line_and_window(scenario: Path, jobs: int) -> None:
+    slow = scenario.parent / "slow.py"
+    slow.write_text('"""Slow."""\nNAME = "SLOW"\n\n\ndef measure(window):\n    return sum(range(10**12))\n')
+    out = scenario.parent / "out"
+    words = ("--policies", f"None,{slow}", "--set", "bounds.policy_time=1s", "--replays", "2", "--jobs", str(jobs))
+    said = fawkes("compare", scenario, *words, "--out", out)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert f"{slow}: line 6: the policy SLOW gave no usable answer at tick 1" in said.stderr
+    assert "took more than 1 s on a processor for the window of" in said.stderr
+
+
+def test_a_scenario_from_standard_input_is_compared_over_its_model(scenario: Path) -> None:
+    words = ("--policies", "None", "--replays", "1", "--jobs", "1", "--set", "model.disk=50MB,100MB", "-o", "json")
+    out = str(scenario.parent / "piped")
+    piped = CliRunner().invoke(cli, ["compare", "-", *words, "--out", out], input=scenario.read_text())
+    assert piped.exit_code == 0, piped.stderr
+    slow, quick = json.loads(piped.stdout)["rows"]
+    assert slow["makespan_s"] > quick["makespan_s"]

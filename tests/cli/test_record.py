@@ -132,11 +132,12 @@ def test_json_and_csv_have_the_same_ranking(record: Path) -> None:
     assert means == sorted(means)
     assert order[0][1:] == ("TD", "tau=1")
     rows = list(csv.DictReader(StringIO(fawkes(*words, "csv").stdout)))
-    assert [(int(row["rank"]), row["policy"], row["settings"]) for row in rows] == order
+    named = [(rank, policy.replace("None", "None (policy)"), settings) for rank, policy, settings in order]
+    assert [(int(row["rank"]), row["policy"], row["settings"]) for row in rows] == named
 
 
 def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None:
-    words = ("whatif", record, "--policies", "TD", "--replays", "1", "--jobs", "1")
+    words = ("whatif", record, "--policies", "TD,None", "--replays", "6", "--jobs", "1")
     file = record / "scenario.toml"
     text = file.read_text()
     file.write_text(text.replace("[model]", '[model]\njob_end = "60s"'))
@@ -148,7 +149,23 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
     assert said.exit_code == 4
     assert said.stdout.startswith("NOT reproduced")
     assert " 1  TD" in said.stdout
+    assert "every verdict is `cannot tell`, because the model does not reproduce the record" in said.stdout
     assert wide.exit_code == 0
+    # The same rows: of a model that may be believed they say something.
+    none, trusted = (next(line for line in text.stdout.splitlines() if " None " in line) for text in (said, wide))
+    assert "cannot tell" in none
+    assert "worse" in trusted
+
+
+def test_few_replays_cannot_tell_and_the_scenario_can_be_changed(record: Path) -> None:
+    words = ("whatif", record, "--policies", "TD,None", "--replays", "2", "--jobs", "1", "-o", "json")
+    rows = json.loads(fawkes(*words, "--set", "model.disk=10MB,200MB").stdout)["rows"]
+    by_key = {(row["policy"], row["settings"]): row for row in rows}
+    assert {row["verdict"] for row in rows} == {"cannot tell", None}
+    assert by_key["TD", "model.disk=10MB"]["makespan_s"] > by_key["TD", "model.disk=200MB"]["makespan_s"]
+    wrong = fawkes(*words, "--set", "cluster.zz.min_nodes=3")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "--set: cluster.zz.min_nodes: there is no MR-cluster 'zz'" in wrong.stderr
 
 
 def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None:

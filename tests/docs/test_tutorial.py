@@ -28,9 +28,10 @@ def test_the_day_of_a_researcher_as_it_is_printed(tmp_path: Path) -> None:
     research = tmp_path / "research"
     for promised in (
         "first/nodes-over-time.png", "bursts-td/nodes-over-time.png", "compared/table.csv", "compared/runs.csv",
-        "compared/slowdowns.pdf", "compared/slowdowns.png", "settings/table.csv", "facebook/run.json",
+        "compared/slowdowns.pdf", "compared/slowdowns.png", "compared/changes.png", "settings/table.csv",
+        "machines/table.csv", "facebook/run.json",
     ):  # fmt: skip
         assert (research / promised).stat().st_size > 0, promised
     compared = (research / "compared" / "table.csv").read_text().splitlines()
-    assert {line.split(",")[0] for line in compared[1:]} == {"TD", "EQ", "None", "BACKLOG"}
+    assert {line.split(",")[0] for line in compared[1:]} == {"TD", "EQ", "None (policy)", "BACKLOG"}
     assert json.loads((research / "facebook" / "run.json").read_text())

@@ -17,7 +17,9 @@ import pytest
 
 from fawkes.catalog import Kind
 from fawkes.errors import DeadlineError, RefusedError, UserError
-from fawkes.offline.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.code import digest_of
+from fawkes.offline.grid import Cell, Grid, GridFolder, grid_of, run_cell
+from fawkes.offline.scenario import pool_of
 from fawkes.offline.work import Row, Runner, finish, in_this_process, on_dask, on_processes
 from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG, ROOT, limited, two
@@ -126,7 +128,7 @@ def test_half_a_row_is_no_row(tmp_path: Path, text: str) -> None:
         ({"fawkes": "0.0.1"}, "rows of Fawkes 0.0.1"),
         ({"format": 99}, "format 99"),
         ({"seed": 2}, "seed was 2 and is 1"),
-        ({"world": "x"}, "its pool, model or jobs was 'x'"),
+        ({"world": "x"}, "another scenario 'small': its pool, model or jobs differ"),
     ],
 )
 def test_rows_of_something_else_are_refused(tmp_path: Path, change: dict[str, object], says: str) -> None:
@@ -135,6 +137,81 @@ def test_rows_of_something_else_are_refused(tmp_path: Path, change: dict[str, ob
     (tmp_path / "grid.json").write_text(json.dumps(stamped | change))
     with pytest.raises(RefusedError, match=says):
         GridFolder(tmp_path, grid())
+
+
+def of_other_code(folder: Path, count: int) -> list[Path]:
+    """The first rows of a folder, as another version of the model would have left them."""
+    rows = sorted((folder / "rows").iterdir())[:count]
+    for row in rows:
+        row.write_text(json.dumps(json.loads(row.read_text()) | {"code": "0123456789abcdef", "slowdown_mean": 1e9}))
+    return rows
+
+
+def test_rows_of_other_code_are_named_and_not_mixed(tmp_path: Path) -> None:
+    expected = done(tmp_path, grid())
+    of_other_code(tmp_path, 1)
+    with pytest.raises(RefusedError) as raised:
+        GridFolder(tmp_path, grid())
+    assert "1 of 4 rows are of other code (digest 0123456789abcdef, such as None-" in str(raised.value)
+    assert "--anew" in str(raised.value)
+    ran: list[Cell] = []
+
+    def counted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
+        for cell in items:
+            ran.append(cell)
+            yield cell, task(cell)
+
+    anew = GridFolder(tmp_path, grid(), anew=True)
+    assert finish(partial(run_cell, grid()), grid().cells, anew, counted, quiet) == expected
+    assert ran == [Cell("None", "tau=1", 1)]
+    GridFolder(tmp_path, grid())
+
+
+def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(tmp_path: Path) -> None:
+    done(tmp_path, grid())
+    of_other_code(tmp_path, 4)
+    file = tmp_path / "grid.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"code": "0123456789abcdef", "world": "x"}))
+    with pytest.raises(RefusedError, match="4 of 4 rows are of other code"):
+        GridFolder(tmp_path, grid())
+    assert all(GridFolder(tmp_path, grid(), anew=True).row(cell) is None for cell in grid().cells)
+
+
+def test_runs_of_a_changed_policy_are_counted_and_run_again(tmp_path: Path) -> None:
+    first = grid()
+    done(tmp_path, first)
+    found = first.scenarios["TD", "tau=1"]
+    text = replace(found.policy, text=found.policy.text + "\n", sha256="other")
+    changed = replace(first, scenarios={**first.scenarios, ("TD", "tau=1"): replace(found, policy=text)})
+    folder = GridFolder(tmp_path, changed)
+    assert folder.changed == (Cell("TD", "tau=1", 1), Cell("TD", "tau=1", 2))
+    assert [folder.row(cell) is None for cell in changed.cells] == [True, False, True, False]
+
+
+def test_two_scenarios_of_one_name_do_not_share_a_folder(tmp_path: Path) -> None:
+    done(tmp_path, grid(1))
+    plan = replace(two(), nodes=pool_of(9))
+    policies = [CATALOG.find(Kind.POLICY, name) for name in ("TD", "None")]
+    other = grid_of(lambda changes: plan, CATALOG, policies, {"tau=1": {"tau": 1}}, replays=1, spread_us=30 * SECOND_US)
+    assert other.name == "small"
+    with pytest.raises(RefusedError, match="is a comparison of another scenario 'small': its pool, model or jobs"):
+        GridFolder(tmp_path, other)
+
+
+def test_a_digest_of_code_changes_with_any_byte_and_any_place(tmp_path: Path) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "a.py").write_text("A = 1\n")
+    (tmp_path / "engine.py").write_text("E = 1\n")
+    seen = {digest_of(tmp_path, ("core", "engine.py"))}
+    (tmp_path / "core" / "a.py").write_text("A = 2\n")
+    seen.add(digest_of(tmp_path, ("core", "engine.py")))
+    (tmp_path / "core" / "a.py").rename(tmp_path / "core" / "b.py")
+    seen.add(digest_of(tmp_path, ("core", "engine.py")))
+    (tmp_path / "engine.py").write_text("E = 2\n")
+    seen.add(digest_of(tmp_path, ("core", "engine.py")))
+    assert len(seen) == 4
+    (tmp_path / "core" / "b.pyc").write_text("x")
+    assert digest_of(tmp_path, ("core", "engine.py")) in seen
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

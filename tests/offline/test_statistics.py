@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.offline.statistics import FIGURES, frame_of, least_p, paired_p, table_of
+from fawkes.offline.statistics import (
+    BETTER,
+    CANNOT_TELL,
+    FIGURES,
+    WORSE,
+    frame_of,
+    interval,
+    least_p,
+    paired_p,
+    table_of,
+    verdict_of,
+)
 
 Row = dict[str, Any]
 
@@ -89,3 +100,47 @@ def test_the_frame_has_a_row_for_each_run_with_figures_of_each_mr_cluster() -> N
     assert frame["c-1_slowdown_mean"].isna().tolist() == [False, True]
     assert frame["c-1_finished_s"].dtype == float
     assert "variant" not in frame.columns
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ([-0.1, -0.2, -0.1, -0.3, -0.2, -0.1], BETTER),
+        ([0.1, 0.2, 0.1, 0.3, 0.2, 0.1], WORSE),
+        ([-0.1, 0.2, -0.1, 0.3, -0.2, 0.1, 0.05, -0.03], CANNOT_TELL),
+        # All of one sign, and yet five pairs can show nothing.
+        ([-0.1, -0.2, -0.1, -0.3, -0.2], CANNOT_TELL),
+        ([-0.1], CANNOT_TELL),
+        ([0.0] * 20, CANNOT_TELL),
+    ],
+)
+def test_the_verdict_is_that_of_the_interval(changes: Sequence[float], verdict: str) -> None:
+    rows = [row("None", n, 10.0) for n, _ in enumerate(changes)]
+    rows += [row("TD", n, 10.0 * (1 + change)) for n, change in enumerate(changes)]
+    none, td = table_of(rows, "None")
+    assert (td["verdict"], none["verdict"]) == (verdict, None)
+    if td["change_ci_low"] is not None:
+        assert td["change_ci_low"] <= td["change"] <= td["change_ci_high"]
+        assert (td["change_ci_low"] <= 0 <= td["change_ci_high"]) == (
+            verdict_of((td["change_ci_low"], td["change_ci_high"]), 20) == CANNOT_TELL
+        )
+
+
+@given(st.lists(st.floats(0.1, 100), min_size=2, max_size=12))
+def test_an_interval_lies_within_the_values_and_comes_again(values: list[float]) -> None:
+    found = interval(values)
+    assert found is not None
+    assert min(values) <= found[0] <= found[1] <= max(values)
+    assert interval(values) == found
+
+
+def test_an_interval_of_values_far_apart_covers_the_median_it_was_drawn_from() -> None:
+    import random
+
+    covered = 0
+    for seed in range(100):
+        chance = random.Random(seed)
+        found = interval([chance.gauss(5, 1) for _ in range(20)])
+        covered += found is not None and found[0] <= 5 <= found[1]
+    assert covered >= 88
+    assert interval([1.0]) is None

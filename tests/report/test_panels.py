@@ -6,11 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 
 from fawkes.report.course import Course, course_of
 from fawkes.report.figures import rendered
 from fawkes.report.frames import samples, ticks
-from fawkes.report.panels import Division, course_over_time, divisions, slowdowns
+from fawkes.report.panels import Division, changes, course_over_time, divisions, slowdowns
 from fawkes.report.steps import ROLES, held, totals, value_at
 from fawkes.store.base import Reader
 
@@ -56,6 +58,26 @@ def test_slowdowns_are_at_the_policies() -> None:
     drawn = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
     assert drawn == {"least": [1.0, 2.0], "median": [3.0, 4.0], "most": [5.0, 60.0]}
     assert panel.get_ylim()[1] > 60
+
+
+def test_intervals_stand_at_the_marks_that_they_belong_to() -> None:
+    intervals = [[(0.9, 1.1), None], [(2.0, 3.5), (3.0, 4.5)], [(4.0, 6.0), (50.0, 70.0)]]
+    (panel,) = slowdowns(["TD", "None"], [1.0, 2.0], [3.0, 4.0], [5.0, 60.0], intervals).axes
+    assert bars(panel) == [(0.0, 1.0, 5.0), (1.0, 2.0, 60.0), (0.0, 0.9, 1.1), (0.0, 2.0, 3.5), (1.0, 3.0, 4.5),
+                           (0.0, 4.0, 6.0), (1.0, 50.0, 70.0)]  # fmt: skip
+
+
+def test_changes_are_in_per_cent_with_interval_and_verdict() -> None:
+    (panel,) = changes(["TD", "EQ"], [-0.1, 0.02], [(-0.2, -0.05), None], ["better", "cannot tell"], "None").axes
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["TD\nbetter", "EQ\ncannot tell"]
+    assert bars(panel) == [(0.0, pytest.approx(-20.0), pytest.approx(-5.0))]
+    assert "None" in panel.get_ylabel()
+
+
+def bars(panel: Axes) -> list[tuple[float, float, float]]:
+    """Upright lines: where, from, to."""
+    drawn = [one for one in panel.collections if isinstance(one, LineCollection)]
+    return [(float(low[0]), float(low[1]), float(high[1])) for one in drawn for low, high in one.get_segments()]
 
 
 def test_totals_are_the_sums_of_the_roles(played: Reader) -> None:
