@@ -154,16 +154,11 @@ def _grid(
 
 
 def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
-    from fawkes.offline.notes import copies_note, rigid_note
+    from fawkes.offline.notes import copies_note
 
-    first = next(iter(grid.scenarios.values()))
     lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
-    for text in (
-        rigid_note(grid.demands, len(first.nodes), first.constants),
-        f"in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}" if lost else "",
-    ):
-        if text:
-            warn(f"note: {text}")
+    if lost:
+        warn(f"note: in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}")
 
 
 def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:

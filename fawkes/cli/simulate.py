@@ -96,7 +96,7 @@ def simulate(
     from fawkes.config.changes import divided
     from fawkes.offline.beside import beside
     from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
-    from fawkes.offline.notes import Copies, copies_note, rigid_note
+    from fawkes.offline.notes import Copies, copies_note
     from fawkes.offline.outcome import outcome_of
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
@@ -120,9 +120,8 @@ def simulate(
         outcome = outcome_of(store)
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
-    for text in (rigid_note(plan.demands, len(chosen.nodes), chosen.constants), copies_note(copies.lost)):
-        if text:
-            warn(f"note: {text}")
+    if copies.lost:
+        warn(f"note: {copies_note(copies.lost)}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")

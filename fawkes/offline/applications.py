@@ -29,12 +29,12 @@ REDUCE_CPU_S_PER_MB: Mapping[str, float] = {COMPUTE: 0.05, DISK: 0.01, "": 0.02}
 
 
 def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profile:
-    """The tasks of a job: as long as the trace says, or as their bytes take; a rigid job is one wave of equal tasks.
+    """The tasks of a job: as long as the trace says, or as their bytes take; a rigid job is a gang of equal tasks.
 
     ``stages`` are the applications of which more is known than their bytes.
     """
     if job.processors is not None:
-        return Profile(maps=job.processors, map_us=job.run_us or 0)
+        return Profile(maps=job.processors, map_us=job.run_us or 0, gang=1)
     maps, reduces = max(1, job.maps or 1), job.reduces
     if reduces is None:
         reduces = -(-(job.shuffle_bytes or 0) // REDUCER_BYTES)
@@ -77,8 +77,5 @@ def job_spec_of(
         tasks_estimated=False,
         input_bytes=job.input_bytes,
         reference_us=reference_us,
-        details={
-            "profile": dict(zip(_FIGURES, _figures(profile), strict=True)),
-            **({"gang": True} if job.rigid else {}),
-        },
+        details={"profile": dict(zip(_FIGURES, _figures(profile), strict=True))},
     )

@@ -43,7 +43,8 @@ class Asked:
     reference_us: int | None = None
 
 
-_FIGURES = tuple(one.name for one in fields(Profile))
+#: jobs of Hadoop are no gangs; records of earlier versions have these columns, too
+_FIGURES = tuple(one.name for one in fields(Profile) if one.name != "gang")
 _TOLD = ("told_tasks", "told_bytes", "reference_us")
 _MOST_BYTES = 256 * MIB
 COLUMNS = ("job", "known", *_TOLD, *_FIGURES)

@@ -1,4 +1,4 @@
-"""Jobs of a trace that come or end after the end of the run: one wrong number makes a run that cannot finish."""
+"""Jobs that come or end after the end of the run, or never start: one wrong number makes a run that cannot finish."""
 
 from __future__ import annotations
 
@@ -101,6 +101,22 @@ def refuse_endless(specs: Iterable[JobSpec], path: Path, reach: Reach) -> None:
                 file=str(path),
                 hint="Give it less work, or give the scenario a longer `limit`",
             )
+
+
+def refuse_wide(specs: Iterable[JobSpec], path: Path, reach: Reach) -> None:
+    """ConfigError when rigid jobs need more slots than the pool has: they start on all of them at once or never."""
+    slots = reach.nodes * (reach.constants.map_slots or reach.constants.slots)
+    gangs = [(spec.id, profile.maps) for spec in specs if (profile := profile_of(spec)).gang]
+    wide = [(name, count) for name, count in gangs if count > slots]
+    if wide:
+        name, count = wide[0]
+        need = "needs" if len(wide) == 1 else "need"
+        raise ConfigError(
+            f"{len(wide):,} of {len(gangs):,} rigid jobs {need} more slots than the {slots:,} of the pool: the first "
+            f"is {name!r}, with {count:,} processors",
+            file=str(path),
+            hint="Give [pool] more nodes or [model] more slots, or leave these jobs out of the trace",
+        )
 
 
 def _days(us: float) -> str:

@@ -75,9 +75,18 @@ def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
     )
 
 
+#: of the containers, what Fawkes lets ApplicationMasters hold (live/hadoop_conf.py)
+MASTER_SHARE = 0.5
+
+
 def constants_of(model: ModelTable, network_bytes: int | None, base: Constants = DAS4) -> Constants:
-    """The constants of ``base`` with what the scenario says; the limit of a lab's network counts as well."""
+    """The constants of ``base`` with what the scenario says; the limit of a lab's network counts as well.
+
+    Containers for either kind of task are YARN's, where ApplicationMasters hold some of them.
+    """
     said = _said(model, Constants)
+    if said.get("map_slots") == 0:
+        said = {"master_share": MASTER_SHARE, **said}
     if network_bytes is not None:
         said = {"network_bytes_s": network_bytes, **said}
     return replace(base, **said)

@@ -6,27 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fawkes.core.model import ClusterLife, NodeLife, Role
 from fawkes.engine import Engine
-from fawkes.offline.load import Demand
-from fawkes.sim.constants import Constants
-from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Loss
-
-#: in a job's details: all its tasks are to start at the same moment
-GANG = "gang"
-
-
-def rigid_note(demands: Sequence[Demand], nodes: int, constants: Constants) -> str:
-    """How many jobs are rigid, and what the model does with them; empty when there are none."""
-    rigid = [one.spec for demand in demands for one in demand.all_jobs if one.spec.details.get(GANG)]
-    if not rigid:
-        return ""
-    slots = nodes * (constants.map_slots or constants.slots)
-    large = sum(profile_of(spec).maps > slots for spec in rigid)
-    waves = f" {large:,} of them need more than the {slots:,} of the pool and run in waves." if large else ""
-    return (
-        f"{len(rigid):,} jobs are rigid. The model starts their processors one by one as containers come free, not all "
-        f"at once.{waves} Do not compare their times with those of a scheduler for rigid jobs."
-    )
 
 
 class Copies:

@@ -17,7 +17,7 @@ from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
-from fawkes.offline.late import Reach, refuse_endless, refuse_late, refuse_long
+from fawkes.offline.late import Reach, refuse_endless, refuse_late, refuse_long, refuse_wide
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
@@ -97,6 +97,7 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     _check_ids(demands, path)
     _check_tasks(demands, path)
     refuse_endless((one.spec for demand in demands for one in demand.all_jobs), path, reach)
+    refuse_wide((one.spec for demand in demands for one in demand.all_jobs), path, reach)
     return Plan(
         name=path.stem,
         title=said.title,

@@ -36,15 +36,21 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
     """The execution time in microseconds of each job that has no reference time yet, by its id.
 
     Each distinct profile runs once for each minimum size (three times when tasks differ by chance), one after another
-    on one static MR-cluster without other jobs, in the model of the ``scenario``.
+    on one static MR-cluster without other jobs, in the model of the ``scenario``. A rigid job takes what its trace
+    says.
     """
+    found: dict[JobId, int] = {}
     wanted: dict[int, dict[Profile, list[JobId]]] = {}
     for demand in demands:
         group = wanted.setdefault(demand.spec.min_nodes, {})
         for one in demand.all_jobs:
             if one.spec.reference_us is None:
-                group.setdefault(profile_of(one.spec), []).append(one.spec.id)
-    found: dict[JobId, int] = {}
+                profile = profile_of(one.spec)
+                if profile.gang:
+                    # Alone it starts at once, and its MR-cluster's minimum may be too small for it.
+                    found[one.spec.id] = profile.map_us
+                else:
+                    group.setdefault(profile, []).append(one.spec.id)
     for nodes, group in sorted(wanted.items()):
         for (_, ids), took_us in zip(group.items(), _alone(scenario, nodes, list(group)), strict=True):
             found |= dict.fromkeys(ids, took_us)

@@ -161,7 +161,7 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
-            if not self._masters:
+            if not self._masters or profile.gang:
                 self._prepare(job)
             self.assign()
         return self.jobs[key].since_us
@@ -264,7 +264,7 @@ class SimCluster:
         for job in self.jobs.values():
             if not self._map_slots and not self._reduce_slots:
                 return
-            if self._masters and job.master is None and self._may_master():
+            if self._masters and job.master is None and not job.profile.gang and self._may_master():
                 self._give_master(job, self._map_slots.popleft())
             if job.ready:
                 if job.profile.gang and len(self._map_slots) < job.maps_waiting:

@@ -39,7 +39,7 @@ class Constants:
     - ``output_replicas``: of what jobs write; 0 is the replication of their MR-cluster
     - ``master_share``: each job holds a slot for its ApplicationMaster where containers are for either kind of task,
       all of these together no more than this share of the slots, but one at least (0: they take none). Fawkes gives
-      YARN 0.5; Hadoop 1 has none
+      YARN 0.5; Hadoop 1 has none, and neither has a rigid job
     - ``slow_start``: share of the maps that have ended before reduces begin (Hadoop's default)
     - ``job_begin_us``, ``job_end_us``: from the submission to the first map, from the last task to the end (measured:
       6 to 8 s and 2 to 10 s in the Rumen and SLS traces)

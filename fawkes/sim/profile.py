@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fawkes.core.model import Facts, JobSpec
 from fawkes.units import SECOND_US
@@ -47,8 +47,7 @@ def profile_of(spec: JobSpec) -> Profile:
     given = spec.details.get("profile")
     if isinstance(given, Mapping) and given:
         whole = set(map(type, given.values())) == {int}
-        found = Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
-        return replace(found, gang=1) if spec.details.get("gang") else found
+        return Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
     sleep = spec.details.get("sleep")
     if isinstance(sleep, Mapping):
         names = ("maps", "map_us", "reduces", "reduce_us")

@@ -46,11 +46,6 @@ class TraceJob:
             raise ValueError(f"job {self.id}: a time is negative ({self.submit_us} us, {self.think_us} us)")
 
     @property
-    def rigid(self) -> bool:
-        """Whether it runs on all its processors at once or not at all."""
-        return self.processors is not None
-
-    @property
     def tasks(self) -> int:
         """Maps and reduces, as far as they are known."""
         return (self.maps or 0) + (self.reduces or 0)

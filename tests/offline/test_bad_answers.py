@@ -11,7 +11,7 @@ from fawkes.config.site import Site
 from fawkes.core.model import NodeId
 from fawkes.errors import ConfigError, DeadlineError
 from fawkes.offline.late import refuse_late
-from fawkes.offline.notes import Copies, copies_note, rigid_note
+from fawkes.offline.notes import Copies, copies_note
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.offline.scenario import Scenario, simulate
@@ -148,12 +148,9 @@ def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None
     assert ("a (2 nodes)" in copies_note(copies.lost)) is bool(lost)
 
 
-def test_rigid_jobs_are_counted_with_those_that_the_pool_cannot_hold(tmp_path: Path) -> None:
+def test_rigid_jobs_that_the_pool_cannot_hold_are_refused(tmp_path: Path) -> None:
     made = traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20]))
-    scenario = made.scenario(CATALOG)
-    note = rigid_note(made.demands, len(made.nodes), scenario.constants)
-    assert note.startswith("3 jobs are rigid. The model starts their processors one by one")
-    assert "waves" not in note
-    made = traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20], processors=10_000))
-    assert "3 of them need more than the" in rigid_note(made.demands, len(made.nodes), scenario.constants)
-    assert rigid_note([demand("a", 3, come=jobs("a", 4))], 4, scenario.constants) == ""
+    assert {one.spec.details["profile"]["gang"] for demand in made.demands for one in demand.all_jobs} == {1}
+    with pytest.raises(ConfigError, match="3 of 3 rigid jobs need more slots than the") as caught:
+        traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20], processors=10_000))
+    assert "[pool] more nodes" in caught.value.hint

@@ -387,7 +387,7 @@ def submit(w: Array, f: Array, j: int) -> None:
     w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     list_job(w, ALL, j, True)
     reconsider(w, f, j)
-    if w[HEADER.SHARED_SLOTS] and f[HEADER.MASTER_SHARE] > 0.0:
+    if w[HEADER.SHARED_SLOTS] and f[HEADER.MASTER_SHARE] > 0.0 and not w[j + JOB.GANG]:
         list_job(w, MASTERS, j, True)
     else:
         _prepare(w, f, j)
