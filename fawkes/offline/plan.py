@@ -10,6 +10,7 @@ from typing import Any
 from fawkes.catalog import Catalog, Found
 from fawkes.config.settings import settings_of
 from fawkes.core.model import Node
+from fawkes.core.settings import Settings
 from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
@@ -57,7 +58,7 @@ class Plan:
         return Scenario(
             name=self.name,
             nodes=self.nodes,
-            settings=found.core,
+            settings=self._known(found.core),
             policy=text,
             wishes=(),
             constants=self.constants,
@@ -66,6 +67,13 @@ class Plan:
             limit_us=self.limit_us,
             seed=self.seed,
         )
+
+    def _known(self, settings: Settings) -> Settings:
+        """The settings with the shared cores of the model, as a lab's settings have them where moves must pay."""
+        of = self.constants
+        if not settings.moves_must_pay or settings.shared_cores or not of.shared_cores:
+            return settings
+        return replace(settings, shared_cores=of.cores)
 
     def with_references(self, scenario: Scenario) -> Plan:
         """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
