@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ _MOST_PANELS = 12
     metavar="DIR",
     help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
 )
+@click.option("--regret", is_flag=True, help="Search for the best fixed division; show how far each policy is from it.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
@@ -71,6 +73,7 @@ def compare(
     baseline: str,
     jobs: int | None,
     out: Path | None,
+    regret: bool,
     dask: str | None,
     output: str,
 ) -> None:
@@ -79,6 +82,9 @@ def compare(
     All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
     runs only what is missing. Shows medians over the replays with their 5-95 % spread, and Wilcoxon's paired test of
     the mean slowdown against the baseline.
+
+    With --regret the same workloads also run under fixed divisions of the pool, at most 40 of them on three replays.
+    Regret is the mean slowdown over that of the best division, minus 1.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.grid import GridFolder, run_cell
@@ -95,7 +101,7 @@ def compare(
         note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
-    _tell(rows, baseline, folder.folder, output)
+    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
         note(f"picture of the nodes under each policy: {picture}")
@@ -153,7 +159,28 @@ def _grid(
     )
 
 
-def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:
+def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:
+    from fawkes.offline.regret import DIVISIONS, best_of, regrets
+
+    found = {}
+    for label in dict.fromkeys(label for _, label in grid.scenarios):
+        with progress("fixed divisions", DIVISIONS) as step:
+            found[label] = best_of(grid, label, run, step)
+        best = found[label]
+        if best is not None:
+            nodes = ", ".join(f"{c} {count}" for c, count in sorted(best.nodes.items()))
+            said = f" under {label}" if label else ""
+            note(f"best fixed division{said}: {nodes}; mean slowdown {best.slowdown:.2f}, {best.tried} were tried")
+    return regrets(grid, rows, found)
+
+
+def _tell(
+    rows: list[dict[str, Any]],
+    baseline: str,
+    folder: Path,
+    output: str,
+    regrets: Mapping[tuple[str, str], float | None] | None,
+) -> None:
     import pandas as pd
 
     from fawkes.offline.folder import write_frame, write_picture
@@ -161,6 +188,10 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
     from fawkes.report.panels import slowdowns
 
     table = table_of(rows, baseline)
+    form = TABLES["compare"]
+    if regrets is not None:
+        table = [{**row, "regret": regrets[row["policy"], row["settings"]]} for row in table]
+        form = replace(form, keys=(*form.keys, "regret"))
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", pd.DataFrame(table))
     drawn = [row for row in table if row["slowdown_mean"] is not None]
@@ -168,7 +199,7 @@ def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) 
         names = [name_of(row) for row in drawn]
         means = [[row[f"slowdown_{which}"] for row in drawn] for which in ("least", "middle", "most")]
         write_picture(folder / "slowdowns", slowdowns(names, *means))
-    show(table, TABLES["compare"], output)
+    show(table, form, output)
     if output == TABLE:
         say("")
         say(f"medians over the replays; change and p: mean slowdown against {baseline}, paired")

@@ -262,6 +262,7 @@ _ALL: Final = (
     Field("reconfigurations", "moves", "Ticks at which balancing moved nodes.", FIGURE),
     Field("change", "change", "The change of the mean slowdown against the baseline, paired by replay.", CHANGE),
     Field("p", "p", "The p of Wilcoxon's signed-rank test of that change, two-sided.", FIGURE),
+    Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
     # recorded beside simulated
     Field("recorded_at_s", "recorded at", "When, in the recorded run.", WHOLE_SECONDS),
     Field("recorded_nodes", "nodes", "How many nodes, in the recorded run.", COUNT),
@@ -398,7 +399,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "simulate --beside, jobs": Table(("job", "cluster", "recorded_s", "simulated_s", "error")),
     "compare": Table(
         ("policy", "settings", "slowdown_mean", "makespan_s", "reconfigurations", "failed_jobs", "change", "p"),
-        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_least", "slowdown_middle", "slowdown_most"),
+        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_least", "slowdown_middle", "slowdown_most",
+         "regret"),
         drop=("failed_jobs", "reconfigurations"),
     ),
     "whatif": Table(

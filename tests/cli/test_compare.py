@@ -140,3 +140,14 @@ def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pyt
     said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
     assert said.exit_code == 2
     assert re.search(r"`--dask` needs distributed, .* -m pip install .*\[dask\]", said.stderr)
+
+
+@pytest.mark.slow
+def test_regret_is_a_column_only_when_asked_for(scenario: Path) -> None:
+    plain = compare(scenario)
+    assert "regret" not in plain.stdout
+    said = compare(scenario, "--regret")
+    assert "regret" in said.stdout
+    assert re.search(r"best fixed division: .+; mean slowdown [0-9.]+, [0-9]+ were tried", said.stderr)
+    rows = rows_of(compare(scenario, "--regret", "-o", "json"))
+    assert min(row["regret"] for row in rows) > -1
