@@ -71,8 +71,8 @@ def write_scenario(seed: int, folder: Path) -> tuple[Path, Drawn]:
     load = chance.uniform(0.15, 0.95)
     cores = chance.choice((2, 2, 4))
     link = chance.choice(("125MB", "500MB", "1250MB"))
-    faults = chance.choice((0, 0, 0, 1, 2))
-    span_s = 900 if lab else chance.choice((1800, 3600))
+    faults = chance.choice((0, 0, 1))
+    span_s = 600 if lab else chance.choice((900, 1800))
     capacity = cores if lab else nodes * 6.0
     lines = [f'title = "Drawn by seed {seed}"', 'limit = "2d"', f"seed = {seed + 1}", ""]
     lines += ["[pool]", f"nodes = {nodes}", f"sites = [{', '.join(repr(f's{n}') for n in range(1, sites + 1))}]", ""]
@@ -81,11 +81,10 @@ def write_scenario(seed: int, folder: Path) -> tuple[Path, Drawn]:
     names = [f"c-{n}" for n in range(1, clusters + 1)]
     for name in names:
         lines += ["[[cluster]]", f'id = "{name}"', f"min_nodes = {least}", "replication = 2", ""]
-    for _ in range(faults):
+    if faults:
         at_s = chance.randint(span_s // 4, span_s)
         lines += ["[[fault]]", f'node = "node{nodes - chance.randint(0, 1):02d}"', f'at = "{at_s}s"']
         lines += [f'back = "{at_s + chance.randint(120, 900)}s"', ""]
-        break
     lines += ["[[load]]", 'cluster = "c-1"', f'trace = "{seed}.jobs.csv"', ""]
     rows = _jobs(chance, names, lab=lab, load=load, span_s=span_s, capacity=capacity)
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +92,7 @@ def write_scenario(seed: int, folder: Path) -> tuple[Path, Drawn]:
     file = folder / f"worth-{seed:04d}.toml"
     file.write_text("\n".join(lines))
     pool = "lab" if lab else "real"
-    return file, Drawn(seed, pool, nodes, clusters, sites, preset, growth, round(load, 2), min(faults, 1))
+    return file, Drawn(seed, pool, nodes, clusters, sites, preset, growth, round(load, 2), faults)
 
 
 def _jobs(
@@ -108,7 +107,7 @@ def _jobs(
         pattern = chance.choice(("steady", "steady", "burst", "phase"))
         begin_s = chance.uniform(0, span_s / 2)
         number = 0
-        while work_s > 0 and number < 120:
+        while work_s > 0 and number < 60:
             maps, reduces, shuffle = _job(chance, kind, lab=lab)
             work_s -= (maps + reduces) * 5 if lab else maps * _BLOCK_MB * _CPU_S_PER_MB * 1.5
             at_s = _arrival(chance, pattern, begin_s, span_s)

@@ -20,7 +20,7 @@ from fawkes.errors import DeadlineError
 from fawkes.offline.grid import Cell, Grid
 from fawkes.offline.load import Demand
 from fawkes.offline.outcome import outcome_of
-from fawkes.offline.plan import asked, shaken_scenario
+from fawkes.offline.plan import shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
 from fawkes.offline.work import Row, Runner
 from fawkes.policy import policy_text
@@ -164,28 +164,23 @@ def bounds(scenario: Scenario, demands: Sequence[Demand]) -> tuple[Division, Div
     return least, most, total
 
 
-def slowdown_of(scenario: Scenario, demands: Sequence[Demand], division: Division) -> float | None:
-    """The mean slowdown of a run as it is, not perturbed; None when not every job succeeds in time."""
-    return _mean(asked(fixed(scenario, division), capped(demands, division)))
-
-
-def _mean(scenario: Scenario) -> float | None:
+def slowdown_of(
+    scenario: Scenario, demands: Sequence[Demand], division: Division, *, seed: int, replay: int, spread_us: int
+) -> float | None:
+    """The mean slowdown of one perturbed replay under a division; None when not every job succeeds in time."""
+    run = shaken_scenario(
+        fixed(scenario, division), capped(demands, division), seed=seed, replay=replay, spread_us=spread_us
+    )
     try:
-        outcome = outcome_of(simulate(scenario))
+        outcome = outcome_of(simulate(run))
     except DeadlineError:
         return None
     return None if outcome.failed_jobs else outcome.slowdown_mean
 
 
 def _replay(grid: Grid, scenario: Scenario, division: Division, replay: int) -> Row:
-    run = shaken_scenario(
-        fixed(scenario, division),
-        capped(grid.demands, division),
-        seed=grid.seed,
-        replay=replay,
-        spread_us=grid.spread_us,
-    )
-    return {"slowdown": _mean(run)}
+    more = {"seed": grid.seed, "replay": replay, "spread_us": grid.spread_us}
+    return {"slowdown": slowdown_of(scenario, grid.demands, division, **more)}
 
 
 def best_of(grid: Grid, settings: str, run: Runner, step: Callable[[str], None]) -> Best | None:
