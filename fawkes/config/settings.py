@@ -143,6 +143,9 @@ class SettingsFile(Strict):
     shared_cores: Cores = Field(
         default=0.0, description="cores of the one machine that all nodes are on; 0: each node has its own"
     )
+    site_link_bytes_s: SizeBytes = Field(
+        default=0, alias="site_link", description="bytes a second between two sites; 0: never the limit"
+    )
     stale_samples: Repeats = Field(description="missed samples after which an MR-cluster is frozen")
     halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
     quarantine_us: PositiveDurationUs = Field(alias="quarantine", description="how long a failed node stays out")
@@ -295,6 +298,7 @@ def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
         max_moves_window_us=table.max_moves_window_us,
         moves_must_pay=table.moves_must_pay,
         shared_cores=table.shared_cores,
+        site_link_bytes_s=table.site_link_bytes_s,
         idle_us=_idle_us(table),
         stale_us=table.stale_samples * table.sample_every_us,
         join_us=table.timeouts.join_us,

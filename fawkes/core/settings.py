@@ -32,7 +32,8 @@ class Settings:
     nodes may start leaving within
     ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves more
     than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
-    own. An MR-cluster that gives no reading for ``stale_us`` is frozen.
+    own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
+    for ``stale_us`` is frozen.
     """
 
     preset: str = "steady"
@@ -76,3 +77,4 @@ class Settings:
     halt_lost_fraction: float = 0.45
     moves_must_pay: bool = False
     shared_cores: float = 0.0
+    site_link_bytes_s: int = 0

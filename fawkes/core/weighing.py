@@ -19,6 +19,12 @@ _TASK_S = 30.0
 _MEMORY_PERIODS = 6.0
 #: what is expected of an MR-cluster is in part what all of them have now: any may get the next jobs
 _MEAN = 0.5
+#: of its equal part an MR-cluster without load keeps so much: its next jobs come without notice
+_STAYS = 0.5
+#: a job of so many seconds counts once, a shorter one more often
+_USUAL_JOB_S = 100.0
+#: what a task reads from the other site when no replica is near: a block (Hadoop's default)
+_TASK_BYTES = 134_217_728
 #: seconds of each stage of a move before the ledger has one (measured on a lab; HDFS looks every 30 s for empty nodes)
 _STAGE_S = {NodeLife.JOINING: 10.0, NodeLife.DRAINING: 1.0, NodeLife.EVACUATING: 60.0, NodeLife.CLEANING: 2.0}
 #: of one core until a node's daemons run (fitted: `workloads/models/lab-of-two-cores.toml`)
@@ -57,8 +63,8 @@ def weigh_moves(
     promised = sum(c.spec.min_nodes for c in draft.queue() if c.life is ClusterLife.ADMITTED)
     found = weigh(
         {c: have[c] for c in known},
-        {c: wanted[c] for c in known},
-        {c: _most(draft, c) for c in known},
+        _wanted(have, wanted, known),
+        {c: max(have[c], _most(draft, c, loads[c], len(known))) for c in known},
         loads,
         {c: _expected(loads[c], _remembered(past, c), mean) for c in known},
         max(0, draft.counts.free - promised),
@@ -68,10 +74,25 @@ def weigh_moves(
     return replace(found, targets={**rest, **found.targets})
 
 
-def _most(draft: Draft, cluster: ClusterId) -> int:
-    state = draft.cluster(cluster)
-    most = None if state is None else state.spec.max_nodes
-    return draft.counts.usable if most is None else most
+def _wanted(
+    have: Mapping[ClusterId, int], wanted: Mapping[ClusterId, int], known: Collection[ClusterId]
+) -> dict[ClusterId, int]:
+    """What a policy wants, but that nobody gives the last nodes of its equal part."""
+    equal = sum(wanted[c] for c in known) / max(1, len(known))
+    return {c: max(wanted[c], min(have[c], int(_STAYS * equal))) for c in known}
+
+
+def _most(draft: Draft, cluster: ClusterId, load: Load, sharers: int) -> int:
+    """Of its specification; where sites have a link, of its own site and as many as the link can feed."""
+    state, link = draft.cluster(cluster), draft.settings.site_link_bytes_s
+    most = draft.counts.usable if state is None or state.spec.max_nodes is None else state.spec.max_nodes
+    master = None if state is None else state.master
+    if not link or master is None:
+        return most
+    site = draft.node(master).node.site
+    near = sum(node.node.site == site for node in draft.nodes_of(cluster))
+    near += sum(len(ids) for (there, _), ids in draft.view.free_at.items() if there == site)
+    return min(most, near + int(link * load.task_s / (load.slots * _TASK_BYTES * sharers)))
 
 
 def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
@@ -81,13 +102,23 @@ def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
     serving = sum(node.life is NodeLife.SERVING for node in draft.nodes_of(window.cluster))
     if waiting is None or running is None or tasks is None or busy is None or not slots or not serving:
         return None
+    task_s = _task_s(window, draft.settings.period_us / SECOND_US, busy, past)
     return Load(
-        jobs=waiting + running,
+        jobs=(waiting + running) * _shortness(draft, window.cluster, task_s, slots / serving),
         tasks=tasks + busy,
         running=busy,
-        task_s=_task_s(window, draft.settings.period_us / SECOND_US, busy, past),
+        task_s=task_s,
         slots=slots / serving,
     )
+
+
+def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:
+    """How often a job counts, a mean: by its tasks alone on the minimum, as the reference time of a slowdown."""
+    state, jobs = draft.cluster(cluster), draft.jobs_of(cluster)
+    if state is None or not jobs:
+        return 1.0
+    speed = state.spec.min_nodes * slots
+    return fsum(_USUAL_JOB_S / max(task_s, job.spec.tasks * task_s / speed) for job in jobs) / len(jobs)
 
 
 def _task_s(window: Window, period_s: float, running: float, past: Load | None) -> float:

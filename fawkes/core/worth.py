@@ -1,7 +1,8 @@
 """Whether a move pays: what one more node saves the jobs of one MR-cluster, and what that costs those of another.
 
-Gains and costs have one unit, the job-second: one job waits a second longer. So a node that starts, tasks that are
-killed, bytes that are copied and cores that are shared can be held against each other. Values in, values out.
+Gains and costs have one unit, the job-second: one job waits a second longer. A second counts more for a short job, as
+in the slowdown. So a node that starts, tasks that are killed, bytes that are copied and cores that are shared can be
+held against each other. Values in, values out.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ RESERVE = 1.5
 class Load:
     """What the jobs of an MR-cluster still ask for, as far as its readings tell; fractions are means.
 
-    ``jobs`` wait or run, ``tasks`` are theirs, of which ``running`` run. ``task_s`` is the mean time of a task,
-    ``slots`` how many a node runs at once.
+    ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
+    which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once.
     """
 
     jobs: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,15 @@ class Plan:
         )
 
     def _known(self, settings: Settings) -> Settings:
-        """The settings with the shared cores of the model, as a lab's settings have them where moves must pay."""
+        """Where moves must pay, the settings with what the model says of shared cores and the link between sites."""
         of = self.constants
-        if not settings.moves_must_pay or settings.shared_cores or not of.shared_cores:
+        if not settings.moves_must_pay:
             return settings
-        return replace(settings, shared_cores=of.cores)
+        return replace(
+            settings,
+            shared_cores=settings.shared_cores or (of.cores if of.shared_cores else 0.0),
+            site_link_bytes_s=settings.site_link_bytes_s or (int(of.site_bytes_s) if isfinite(of.site_bytes_s) else 0),
+        )
 
     def with_references(self, scenario: Scenario) -> Plan:
         """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
