@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from fawkes.core.record import to_plain
 from fawkes.core.worth import Load, Prices, gain_s, loss_s, time_s, weigh
 from fawkes.report.sentences import sentence
 from tests.support.desk import Desk
-from tests.support.pools import settings
+from tests.support.pools import nodes, settings
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
 CHEAP = Prices(join_s=5, move_s=10, kills=False)
@@ -270,3 +271,35 @@ def test_times_are_seconds() -> None:
     assert time_s(load(tasks=10, task_s=20, slots=2), 5, CHEAP) == pytest.approx(20)
     assert time_s(load(tasks=100, task_s=20, slots=2), 5, CHEAP) == pytest.approx(200)
     assert time_s(load(tasks=100, task_s=20, slots=2), 5, CHEAP, 5, 50) == pytest.approx(125)
+
+
+def test_one_without_load_keeps_half_of_its_equal_part() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    for _ in range(30):
+        read(desk, a=2000, b=0)
+        settle(desk)
+    assert desk.sizes() == {"a": 9, "b": 3}
+
+
+@pytest.mark.parametrize(("link", "far"), [(0, 4), (1_000_000, 0)])
+def test_nodes_of_another_site_join_only_as_far_as_the_link_feeds_them(link: int, far: int) -> None:
+    pool = (*nodes(4), *(replace(node, id=NodeId(f"far-{node.id}"), site="far") for node in nodes(4)))
+    desk = Desk(pool=pool, how=settings(moves_must_pay=True, site_link_bytes_s=link))
+    desk.up("a")
+    read(desk, a=200)
+    settle(desk)
+    held = [state for state in desk.state.nodes.values() if state.owner == A]
+    assert sum(state.node.site == "far" for state in held) == far
+    assert len(held) == 4 + far
+
+
+def test_short_jobs_count_more_often_than_long_ones() -> None:
+    jobs = []
+    for tasks in (1, 400):
+        desk = two()
+        desk.submit("a", 1, tasks=tasks)
+        read(desk, a=10, b=0)
+        jobs.append(desk.state.last_tick.loads[A]["jobs"])  # type: ignore[index]
+    assert jobs[0] > 10 * jobs[1]
