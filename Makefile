@@ -29,7 +29,7 @@ check: $(VENV)/ready
 # The site: build/site/index.html. What is made from the code is made anew first.
 docs: $(VENV)/ready
 	@$(BIN)/python -m docs.make
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html is the site; any browser shows it, searching included"
 
 bench: ready

@@ -115,5 +115,5 @@ def markdown(figures: Sequence[Figure]) -> str:
     for group in dict.fromkeys(figure.group for figure in figures):
         rows = [cells(figure) for figure in figures if figure.group == group]
         lines = [f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * len(HEAD), *rows)]
-        blocks.append(f"### {group}\n\n" + "\n".join(lines) + "\n")
+        blocks.append(f"## {group}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(blocks)

@@ -114,14 +114,27 @@ class Catalog:
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
         if self.site is not None:
             yield Origin.SITE, self.site / kind.value
-        yield Origin.USER, (self.user or user_dir()) / kind.value
+        own = self.user or user_dir()
+        if own is not None and _is_readable(own / kind.value):
+            yield Origin.USER, own / kind.value
         yield Origin.BUNDLED, (self.bundled or bundled_dir(kind)) / kind.value
 
 
-def user_dir() -> Path:
-    """The user's own folder: ``$XDG_CONFIG_HOME/fawkes``, else ``~/.config/fawkes``."""
+def user_dir() -> Path | None:
+    """The user's own folder: ``$XDG_CONFIG_HOME/fawkes``, else ``~/.config/fawkes``; None for a user without a home."""
     base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "fawkes"
+    try:
+        return (Path(base) if base else Path.home() / ".config") / "fawkes"
+    except RuntimeError:
+        return None
+
+
+def _is_readable(folder: Path) -> bool:
+    """Whether a folder is there and may be read; a service often may not look into a home, and needs nothing there."""
+    try:
+        return folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
+    except PermissionError:
+        return False
 
 
 def bundled_dir(kind: Kind, package: Path | None = None) -> Path:

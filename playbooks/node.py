@@ -201,13 +201,15 @@ def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
 
     Of the files that came along with a job only its logs (``*.log``) are taken: jars would fill the room.
     The newest files come first until ``limit_bytes`` (before compression) are reached; ``omitted`` on standard error
-    says how many files that left out. Give it a ``sink``: the output is bytes.
+    says how many files that left out. A name with a line feed would name another file to tar: such files are not
+    taken. Give it a ``sink``: the output is bytes.
     """
     return Script.of(
         r"""
 cd {root} || { echo "there is nothing of this MR-cluster here" >&2; exit 73; }
-find logs nm-logs conf/ jobs run members -type f \( ! -path 'jobs/*/files/*' -o -name '*.log' \) \
-    -printf '%T@ %s %p\n' 2>/dev/null | sort -rn | awk -v limit={limit} '
+find logs nm-logs conf/ jobs run members -type f ! -path '*[[:cntrl:]]*' \
+    \( ! -path 'jobs/*/files/*' -o -name '*.log' \) -printf '%T@ %s %p\n' 2>/dev/null |
+    sort -rn | awk -v limit={limit} '
     { size += $2; if (size > limit) { omitted++; size -= $2 } else { sub(/^[^ ]* [^ ]* /, ""); print } }
     END { printf "@omitted=%d\n", omitted >"/dev/stderr" }' |
     tar -czf - --ignore-failed-read --warning=no-file-changed -T - || [ $? -eq 1 ]

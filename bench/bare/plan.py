@@ -17,10 +17,12 @@ from fawkes.config.details import JobDetails
 from fawkes.config.site import Site
 from fawkes.core.effects import Deploy, Goal, Member, StartJob
 from fawkes.core.model import NodeId, Role
+from fawkes.dist import cache
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.playbooks import hadoop
+from fawkes.live.releases import Releases
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.playbook import Folders
@@ -36,7 +38,7 @@ def write(site: Path, folder: Path) -> None:
         ground = Ground(
             inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
         )
-        setup = Setup(ground, fleet.shell())
+        setup = Setup(ground, fleet.shell(), Releases(cache.provide, print))
         plan = _Plan(site, ground, setup)
         for node in CORE:
             _tar(folder / f"{node}.tar", plan.of_core(NodeId(node)))

@@ -193,4 +193,6 @@ def _is_preset(field: FieldInfo) -> bool:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from docs.make.table import code, table
-from fawkes.cli.fields import COMBINED, FIELDS, TABLES
+from fawkes.cli.fields import FIELDS
+from fawkes.cli.tables import COMBINED, TABLES
 
 
 def tables() -> str:

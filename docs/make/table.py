@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 
 
@@ -17,5 +18,7 @@ def cell(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """The text as code; nothing for no text."""
+    """The text as code; nothing for no text. Between backticks not every reader of Markdown knows an escaped bar."""
+    if "|" in text:
+        return f"<code>{html.escape(text, quote=False).replace('|', '&#124;')}</code>"
     return f"`{text}`" if text else ""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
+from fawkes.cli.tables import TABLES
 from fawkes.errors import UserError
 from fawkes.extras import needs
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import TABLES
-from fawkes.cli.show import TABLE, note, output_option, progress, warn
+from fawkes.cli.show import TABLE, note, output_option, progress, say, warn
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -115,7 +115,7 @@ def _show(verdicts: Sequence[Verdict], output: str) -> None:
     if lines:
         click.echo()
     for line in lines:
-        click.echo(line)
+        say(line, "  ")
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
@@ -159,13 +159,15 @@ def _problems(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
-    """A row for a terminal: what there is instead of ``ok`` where that says more."""
+    """A row for a terminal: what there is instead of ``ok`` where that says more, and which checks to look at."""
+    from fawkes.live.fitness import CHECKS
     from fawkes.units import show_bytes
 
-    short = {name: None if value is None else str(value) for name, value in row.items()}
     more = {
         "java": row["java_version"] and f"{row['java_version']}",
         "clock": row["clock_us"] is not None and f"{row['clock_us'] / 1e6:+.1f} s",
         "disk": row["free_bytes"] is not None and show_bytes(row["free_bytes"]),
     }
-    return short | {name: text for name, text in more.items() if text and row[name] == "ok"}
+    marks = {"bad": "", "warning": " (warning)"}
+    findings = ", ".join(f"{name}{marks[row[name]]}" for name in CHECKS if row[name] in marks)
+    return row | {name: text for name, text in more.items() if text and row[name] == "ok"} | {"findings": findings}

@@ -13,9 +13,9 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting, plan_of
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED

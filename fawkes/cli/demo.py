@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, TABLE, note, output_option, show, warn
+from fawkes.cli.tables import TABLES
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.extras import needs
 from fawkes.units import SECOND_US
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fawkes.catalog import Found
     from fawkes.config.site import Site
     from fawkes.config.workloads import Workload, WorkloadTable
-    from fawkes.demo.ending import Outcome
+    from fawkes.demo.outcome import Outcome
     from fawkes.lab import LabSpec
     from fawkes.workload.play import Until
 
@@ -169,7 +169,7 @@ def _prepared(site: Site, found: Found) -> Workload:
 
 def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
     """How it came out; the picture is drawn as well."""
-    from fawkes.demo.ending import outcome
+    from fawkes.demo.outcome import outcome
     from fawkes.report.figures import nodes_over_time, rendered, text_picture
     from fawkes.store.sqlite import LedgerReader
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option, progress, show
+from fawkes.cli.tables import TABLES
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import FawkesError, UserError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.core.model import Reason
 from fawkes.errors import FawkesError, PartialError, RefusedError

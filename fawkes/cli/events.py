@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, csv_value, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.units import SECOND_US, duration_us
 

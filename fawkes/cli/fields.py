@@ -1,7 +1,6 @@
-"""What rows have: each key once, with its heading, its meaning and how people see its values; and every verb's table.
+"""What rows have: each key once, with its heading, its meaning and how people see its values.
 
-JSON and CSV have the same keys. `TABLES` names the keys of each table: ``keys`` are shown by default, ``wide`` are
-what ``-o wide`` and CSV have besides. The reference of rows is made from both.
+JSON and CSV have the same keys. Which keys a table shows is in ``tables.py``.
 """
 
 from __future__ import annotations
@@ -37,26 +36,6 @@ class Field:
         """The value of a row for people; a dash when there is none."""
         value = row.get(self.key)
         return NOTHING if value is None else self.shape.text(value) or NOTHING
-
-
-@dataclass(frozen=True)
-class Table:
-    """The keys of one table: the default ones, and those that ``-o wide`` and CSV have besides.
-
-    In a terminal that is too narrow, columns go in the order of ``drop``, then from right to left; the first stays.
-    ``cut``: the last column is cut with an ellipsis, so that each row is one line.
-    """
-
-    keys: tuple[str, ...]
-    wide: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    cut: bool = False
-
-    @property
-    def all_keys(self) -> tuple[str, ...]:
-        """What ``-o wide`` and CSV have: names and numbers first, sentences last."""
-        keys = (*self.keys, *(key for key in self.wide if key not in self.keys))
-        return tuple(sorted((key for key in keys if key not in COMBINED), key=lambda key: FIELDS[key].shape.wraps))
 
 
 def clock(time: str) -> str:
@@ -325,103 +304,9 @@ _ALL: Final = (
     Field("clock_us", "clock (us)", "How far its clock is ahead of the controller's.", COUNT),
     Field("free_bytes", "free bytes", "The free space of its disk.", COUNT),
     Field("shell_us", "shell (us)", "How long its login shell takes to start.", COUNT),
+    Field("findings", "what to look at", "The checks that failed or gave a warning.", TEXT),
     Field("problems", "problems", "What is wrong, with hints.", PROBLEMS),
 )
 
-#: keys that put others together for people: rows of JSON and CSV have the others
-COMBINED: Final = frozenset({"brief", "story"})
-
 #: what rows have, by key
 FIELDS: Final[Mapping[str, Field]] = {field.key: field for field in _ALL}
-
-_CHECKED = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
-
-#: the table of each verb, and of its options where they have one of their own
-TABLES: Final[Mapping[str, Table]] = {
-    "status": Table(
-        ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
-        ("core", "transient_core", "transient", "joining", "leaving", "lost", "since", "why"),
-        drop=("jobs_running", "jobs_waiting", "share", "weight"),
-    ),
-    "nodes": Table(
-        ("node", "cluster", "role", "state", "brief"),
-        ("master", "since", "back", "waited_since", "why", "keep_out", "alert", "seen"),
-        cut=True,
-    ),
-    "nodes --fold": Table(
-        ("node_set", "count", "cluster", "role", "state", "code"), ("master", "since", "keep_out", "alert")
-    ),
-    "jobs": Table(
-        ("job", "cluster", "state", "wait_s", "run_s", "slowdown", "why"),
-        ("attempt", "submitted", "application", "log"),
-        drop=("slowdown", "wait_s", "run_s"),
-    ),
-    "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
-    "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
-    "explain": Table(
-        ("cluster", "y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes"),
-        ("pinned", "unreadable"),
-        drop=("min_nodes",),
-    ),
-    "explain, lines": Table(("step", "time", "text"), ("code",)),
-    "verify": Table(("step", "time", "kind", "decided_by", "differs")),
-    "policies": Table(("policy", "origin", "summary"), ("file",)),
-    "init": Table(("file", "written")),
-    "request --dry-run": Table(
-        ("cluster", "min_nodes", "max_nodes", "growth", "replication", "hadoop", "deploy"), drop=("replication",)
-    ),
-    "request": Table(("cluster", "state", "nodes")),
-    "release": Table(("cluster", "state", "nodes")),
-    "release --dry-run": Table(("cluster", "path", "bytes", "fate"), ("files", "owner", "save_to")),
-    "submit": Table(
-        ("job", "cluster", "state", "wait_s", "run_s", "why"), ("attempt", "log"), drop=("cluster", "wait_s", "run_s")
-    ),
-    "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us")),
-    "cancel": Table(("job", "cluster", "state"), ("attempt",)),
-    "drain": Table(("node", "state", "cluster", "role", "keep_out")),
-    "retry": Table(("subject", "tried")),
-    "retry --dry-run": Table(("subject", "state", "alert")),
-    "pause": Table(("voluntary_moves", "reason")),
-    "check": Table(("node", "result", *_CHECKED), ("address", "java_home", "java_version", "clock_us", "free_bytes",
-                                                   "shell_us", "problems")),
-    "lab status": Table(("host", "address", "state", "network")),
-    "dist get": Table(("version", "made", "folder")),
-    "dist list": Table(("version", "jars", "bytes", "java_range", "wrong_files", "folder"), drop=("folder",)),
-    "dist check": Table(("version", "file", "fault")),
-    "simulate": Table(
-        ("cluster", "jobs", "failed_jobs", "slowdown_mean", "slowdown_median", "response_mean_s", "most_nodes",
-         "finished_s"),
-        ("response_median_s", "node_s"),
-    ),
-    "simulate --beside, decisions": Table(
-        ("from_cluster", "to_cluster", "role", "recorded_at_s", "recorded_nodes", "simulated_at_s", "simulated_nodes")
-    ),
-    "simulate --beside, jobs": Table(("job", "cluster", "recorded_s", "simulated_s", "error")),
-    "compare": Table(
-        ("policy", "settings", "slowdown_mean", "makespan_s", "reconfigurations", "failed_jobs", "change", "p"),
-        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_least", "slowdown_middle", "slowdown_most",
-         "regret"),
-        drop=("failed_jobs", "reconfigurations"),
-    ),
-    "whatif": Table(
-        ("rank", "policy", "settings", "slowdown_mean", "makespan_s", "reconfigurations", "change", "p"),
-        ("replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_median", "makespan_s_low", "makespan_s_high",
-         "failed_jobs"),
-        drop=("reconfigurations",),
-    ),
-    "record": Table(("problem", "count", "first", "why")),
-    "workload": Table(("file", "format", "jobs", "span_s", "skipped", "not_written")),
-    "workload show": Table(("quantity", "jobs", "p5", "p50", "p95", "max", "mean", "total"), drop=("mean", "p5")),
-    "workload plot": Table(("file",)),
-    "workload make": Table(("maker", "makes", "keys")),
-    "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
-    "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
-    "calibrate, errors": Table(("kind", "n", "median", "q90")),
-    "replay": Table(
-        ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")
-    ),
-    "replay --dry-run": Table(("action", "name", "cluster", "at_s", "does"), ("part", "behind"), drop=("cluster",)),
-    "demo, points": Table(("point", "at_s", "what", "how")),
-    "demo, jobs": Table(("job", "cluster", "state", "wait_s", "run_s", "slowdown"), ("attempt", "submitted_s")),
-    "demo, moves": Table(("at_s", "node_set", "from_cluster", "to_cluster", "role", "why"), ("took_s",)),
-}  # fmt: skip

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from fawkes.cli.fields import TABLES
-from fawkes.cli.show import TABLE, output_option, show
-from fawkes.errors import RefusedError
+from fawkes.cli.show import TABLE, output_option, say, show
+from fawkes.cli.tables import TABLES
+from fawkes.errors import RefusedError, UserError
 
 EXAMPLES = Path(__file__).parent.parent / "config" / "examples"
 FILES = ("fawkes.toml", "inventory.toml", "clusters/example.toml", "jobs/example.toml")
+UNIT = "systemd/fawkes-controller@.service"
+#: the program in the unit as it comes with Fawkes
+_USUAL_PROGRAM = "/opt/fawkes/bin/fawkes"
+#: no fault of the folder's name
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class NextStep(NamedTuple):
@@ -36,14 +45,16 @@ NEXT_STEPS = (
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", default=".")
+@click.option("--systemd", is_flag=True, help=f"Also write {UNIT}, a systemd unit that runs this fawkes.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be written.")
 @output_option
-def init(folder: Path, dry_run: bool, output: str) -> None:
+def init(folder: Path, systemd: bool, dry_run: bool, output: str) -> None:
     """Write commented example files into DIR (default: the current folder), and say what to do next.
 
     Existing files are never overwritten: if one of them is there already, nothing is written at all.
     """
-    there = [name for name in FILES if (folder / name).exists()]
+    files = (*FILES, UNIT) if systemd else FILES
+    there = [name for name in files if _is_there(folder / name)]
     if there:
         raise RefusedError(
             f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already, so nothing was written",
@@ -51,28 +62,54 @@ def init(folder: Path, dry_run: bool, output: str) -> None:
             hint="Name another folder, or move these files away",
         )
     if not dry_run:
-        write_examples(folder)
-    rows = [{"file": str(folder / name), "written": not dry_run} for name in FILES]
+        write_examples(folder, files)
+    rows = [{"file": str(folder / name), "written": not dry_run} for name in files]
     show(rows, TABLES["init"], output)
     if output == TABLE and not dry_run:
         click.echo("\n" + "\n".join(_next_lines(folder)))
+        if systemd:
+            click.echo()
+            say(f"To run it as a service: the page `service` has the steps. {UNIT} goes into /etc/systemd/system")
 
 
-def write_examples(folder: Path) -> None:
-    """Write all example files, or none: after an OSError, files that were written are removed again."""
-    written: list[Path] = []
+def write_examples(folder: Path, files: Sequence[str] = FILES) -> None:
+    """Write all example files, or none: after an error, files and folders that were made are removed again.
+
+    UserError when the folder cannot hold them; OSError when the disk is full or broken.
+    """
+    made: list[Path] = []
     try:
-        for name in FILES:
+        for name in files:
             target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            text = (EXAMPLES / name).read_text(encoding="utf-8")
+            for missing in reversed([path for path in target.parents if not path.exists()]):
+                missing.mkdir()
+                made.append(missing)
             with target.open("x", encoding="utf-8") as file:
-                written.append(target)
-                file.write(text)
+                made.append(target)
+                file.write(_example(name))
+    except OSError as error:
+        for path in reversed(made):
+            with suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
+        if error.errno in _DISK:
+            raise
+        what = f"the example files cannot be written there ({error.strerror}: {error.filename})"
+        raise UserError(what, where=str(folder), hint="Name a folder in which you may write") from None
+
+
+def _example(name: str) -> str:
+    """The text of an example file; the unit starts the program of this installation."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    program = Path(sys.prefix) / "bin" / "fawkes"
+    return text.replace(_USUAL_PROGRAM, str(program)) if name == UNIT and program.exists() else text
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something has the name of a file; not where the folder cannot be looked into."""
+    try:
+        return path.exists()
     except OSError:
-        for target in written:
-            target.unlink(missing_ok=True)
-        raise
+        return False
 
 
 def _next_lines(folder: Path) -> list[str]:

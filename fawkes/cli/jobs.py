@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import TABLES
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, output_option, show
+from fawkes.cli.tables import TABLES
 from fawkes.extras import needs
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from rich.control import strip_control_codes
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fawkes.cli.fields import FIELDS, Table
+from fawkes.cli.fields import FIELDS
 from fawkes.cli.show import line_limit
+from fawkes.cli.tables import Table
 
 Row = Mapping[str, object]
 

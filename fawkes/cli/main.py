@@ -70,6 +70,7 @@ VERBS = {
     "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
     "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
     "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
+    "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }
 
 
@@ -124,7 +125,7 @@ class Program(click.Group):
             result = super().main(args, prog_name or "fawkes", standalone_mode=False, **extra)
             sys.stdout.flush()
         except click.ClickException as error:
-            error.show()
+            _placed(error, self).show()
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
@@ -153,6 +154,16 @@ def _imported(name: str, verb: Verb) -> click.Command:
         raise FawkesError(f"this version of Fawkes has no verb {name!r}", hint="`fawkes --version` shows the version")
     command: click.Command = getattr(importlib.import_module(module), attribute)
     return command
+
+
+def _placed(error: click.ClickException, program: click.Command) -> click.ClickException:
+    """The error, with a hint where a verb got an option that only the program has, such as `--quiet`."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None or error.ctx.command is program:
+        return error
+    if not any(error.option_name in parameter.opts for parameter in program.params):
+        return error
+    message = f"{error.message} It goes before the verb, right behind `fawkes`."
+    return click.NoSuchOption(error.option_name, message, ctx=error.ctx)
 
 
 def _say(text: str, error: BaseException | None = None) -> None:

@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import click
 
 from fawkes import __version__
 from fawkes.cli.main import cli
+from fawkes.cli.show import note
+from fawkes.errors import UserError
+from fawkes.writing import whole
 
 _SECTION = 1
 _BLOCK = "\b"
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder of manual pages, such as ~/.local/share/man.  [default: that of this installation]",
+)
+def man(out: Path | None) -> None:
+    """Write the manual pages of all commands, so that `man fawkes-status` shows one.
+
+    Without --out they go to share/man of the installation: man looks there if the installation's bin is on PATH.
+    Pages of an earlier version are replaced.
+    """
+    folder = (out or Path(sys.prefix) / "share" / "man") / f"man{_SECTION}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"cannot be made ({error.strerror})"
+        raise UserError(what, where=str(folder), hint="Name a folder in which you may write, with --out") from None
+    written = pages()
+    for name, text in written.items():
+        with whole(folder / name) as page:
+            page.write(text.encode())
+    note(f"{len(written)} manual pages are in {folder}; try `man fawkes-status`")
 
 
 def pages() -> Mapping[str, str]:

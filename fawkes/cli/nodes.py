@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 STATES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "lost", "out")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:

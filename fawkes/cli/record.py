@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.events import Moment
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import JSON, note, output_option, progress, show
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 
@@ -55,15 +55,15 @@ def record(
     from fawkes.config.model import read_model
     from fawkes.record.folder import PARTS_OF_A_RECORD, write_record
     from fawkes.record.gather import gathered
-    from fawkes.record.happened import happened, span_of
+    from fawkes.record.span import recorded_span, span_of
 
     if model is not None:
         read_model(model)
     with ledger_of(site) as ledger:
-        what = happened(ledger, span_of(ledger, since_us, until_us))
-        with progress("record", len(what.jobs) + PARTS_OF_A_RECORD) as step:
-            histories, missing = gathered(what.jobs, _asking(site), step)
-            made = write_record(out, ledger, what, _platform(site), histories, missing, model=model, say=step)
+        recorded = recorded_span(ledger, span_of(ledger, since_us, until_us))
+        with progress("record", len(recorded.jobs) + PARTS_OF_A_RECORD) as step:
+            histories, missing = gathered(recorded.jobs, _asking(site), step)
+            made = write_record(out, ledger, recorded, _platform(site), histories, missing, model=model, say=step)
     _tell(made, output)
     return ExitStatus.PARTIAL if made.missing else None
 
@@ -108,11 +108,12 @@ def _platform(site: Site) -> Platform:
 def _tell(made: Record, output: str) -> None:
     """What the record does not have, a row for each reason; record.json names every job."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for what, found in (("skipped", made.left_out), ("no history", made.missing)):
+    for problem, found in (("skipped", made.left_out), ("no history", made.missing)):
         for name, why in found.items():
-            groups.setdefault((what, why), []).append(name)
+            groups.setdefault((problem, why), []).append(name)
     rows = [
-        {"problem": what, "count": len(names), "first": names[0], "why": why} for (what, why), names in groups.items()
+        {"problem": problem, "count": len(names), "first": names[0], "why": why}
+        for (problem, why), names in groups.items()
     ]
     if rows or output == JSON:
         show(rows, TABLES["record"], output)

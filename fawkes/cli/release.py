@@ -9,8 +9,8 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import Duration
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.simulate import plan_of
+from fawkes.cli.tables import TABLES
 from fawkes.config.fields import size
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError

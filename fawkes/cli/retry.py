@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from fawkes.cli import completion
+from fawkes.cli.show import note, quiet, warn
 from fawkes.config.site import Site
 
 
@@ -42,13 +45,21 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
     if shadow:
         tell_shadow(site)
     ready = plan(site, shadow=shadow, preset=preset, policy=policy)
-    Controller(ready, lambda line: click.echo(line, err=True)).run()
+    Controller(ready, listener()).run()
+
+
+def listener() -> Callable[[str], None]:
+    """Where the controller's lines about its progress go: to stderr, or nowhere with `--quiet`; from any thread."""
+    # Whether notes are wanted is known to the thread of the command alone, so it is asked here, once.
+    return _dropped if quiet() else warn
+
+
+def _dropped(_line: str) -> None:
+    """A line that nobody wants to see."""
 
 
 def tell_shadow(site: Site) -> None:
     """Say on stderr what shadow mode is, and what to do on a site where it has nothing to watch."""
-    from fawkes.cli.show import note
-
     note(
         "shadow mode: this controller measures and decides, and changes nothing. It refuses `fawkes request` and "
         "all other commands that change something. `fawkes explain` shows what it would do"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fawkes.cli.fields import Table
+from fawkes.cli.tables import Table
 
 if TYPE_CHECKING:
     from rich.console import Console

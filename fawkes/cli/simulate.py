@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import NOTHING, TABLES
+from fawkes.cli.fields import NOTHING
 from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.streams import STREAM, from_stdin
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED

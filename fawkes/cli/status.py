@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli import completion
-from fawkes.cli.fields import TABLES, clock
+from fawkes.cli.fields import clock
 from fawkes.cli.show import TABLE, Wide, output_option, say, show
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 

@@ -11,8 +11,8 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError, cut
 

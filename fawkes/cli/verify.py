@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 from fawkes.units import show_time

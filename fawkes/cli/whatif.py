@@ -11,9 +11,9 @@ import click
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration, Number
 from fawkes.cli.compare import chosen
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting
+from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
 from fawkes.extras import needs

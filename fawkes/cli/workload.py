@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import JSON, TABLE, output_option, say, show
+from fawkes.cli.tables import TABLES
 from fawkes.cli.workload_change import fold, make, merge, perturb, sample, scale
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, TO, opened, tell, write
 from fawkes.extras import needs

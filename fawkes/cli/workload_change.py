@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.cli.acting import Duration, Number
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import output_option, show
 from fawkes.cli.simulate import Setting
+from fawkes.cli.tables import TABLES
 from fawkes.cli.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
 from fawkes.errors import cut
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fawkes.cli.fields import TABLES
 from fawkes.cli.show import note, show
 from fawkes.cli.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
+from fawkes.cli.tables import TABLES
 from fawkes.units import MOST_SEED, SECOND_US
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Alerts of MR-clusters that end when their reason has passed. Each kind is known by how its text begins."""
+"""Alerts of MR-clusters and nodes, by kind: each ends when its reason has passed.
+
+The kind of an MR-cluster's alert is known by how its text begins; a node's alert has its kind beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 
-from fawkes.core.model import ClusterState, NodeId
+from fawkes.core.model import ClusterState, NodeAlert, NodeId, NodeLife, NodeState
 
 
 class Kind(StrEnum):
@@ -46,3 +49,24 @@ def of_node(node: NodeId) -> str:
 def ended(cluster: ClusterState, kind: Kind) -> ClusterState:
     """The MR-cluster without its alert, if that is of this kind."""
     return replace(cluster, alert="") if about(cluster, kind) else cluster
+
+
+def put(state: NodeState, kind: NodeAlert, why: str) -> NodeState:
+    """The node with an alert of this kind, in place of an earlier one."""
+    return replace(state, alert=why, alert_kind=kind)
+
+
+def without(state: NodeState) -> NodeState:
+    """The node without an alert."""
+    return replace(state, alert="", alert_kind=None)
+
+
+def kind_of(state: NodeState) -> NodeAlert | None:
+    """What the alert of a node is about; None when it has none. Earlier versions stored only its text."""
+    if state.alert_kind is not None or not state.alert:
+        return state.alert_kind
+    if state.life is NodeLife.SERVING:
+        return NodeAlert.WAITS
+    if state.life is NodeLife.EVACUATING or state.why.code == "held-blocks" or (state.owner and state.leaving):
+        return NodeAlert.HELD
+    return NodeAlert.UNCLEAN if state.why.code == "not-clean" else NodeAlert.LOST

@@ -1,6 +1,7 @@
 """How the whole pool is given back: every MR-cluster or none, each surveyed before, then the end of control.
 
-What was agreed goes on without whoever asked for it, and through restarts of the controller.
+Users go on while masters answer slowly. So the verdict needs answers that are young, all at the same moment: older ones
+are asked for again. What was agreed goes on without whoever asked for it, and through restarts of the controller.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ from fawkes.core.draft import Draft
 from fawkes.core.effects import EndControl
 from fawkes.core.events import DownAsked
 from fawkes.core.keys import Key
-from fawkes.core.model import Closing, ClusterId, ClusterLife, NodeLife, Reason
+from fawkes.core.model import Closing, ClusterId, ClusterLife, ClusterState, NodeLife, Reason
+from fawkes.core.settings import Settings
 
 #: lives of a node that is not clean yet
 _UNCLEAN = frozenset({NodeLife.CLEANING, NodeLife.LOST})
+
+
+def longest_us(settings: Settings) -> int:
+    """How long the question may stay without an answer: one survey of each MR-cluster, and time to repeat some."""
+    return settings.membership_us + settings.stale_us
 
 
 def down_asked(draft: Draft, event: DownAsked) -> None:
@@ -28,16 +35,22 @@ def down_asked(draft: Draft, event: DownAsked) -> None:
     if earlier is not None and earlier.agreed:
         draft.reply(event.ask)
         if not event.dry_run:
-            draft.change(
-                PutClosing(
-                    replace(earlier, discard=earlier.discard or event.discard, force=earlier.force or event.force)
-                )
-            )
+            _give_up_more(draft, earlier, event)
         return
     if earlier is not None:
         draft.reply(earlier.ask, Reason("down-overtaken", {"by": event.by}))
     asked = Closing(event.by, event.ask, discard=event.discard, force=event.force, dry_run=event.dry_run)
-    draft.change(PutClosing(asked))
+    draft.change(PutClosing(replace(asked, asked_us=draft.at_us)))
+
+
+def _give_up_more(draft: Draft, closing: Closing, event: DownAsked) -> None:
+    """What was agreed goes on without the data (``discard``) or what runs (``force``) that has held it so far."""
+    force = closing.force or event.force
+    draft.change(PutClosing(replace(closing, discard=closing.discard or (event.discard and force), force=force)))
+    if event.discard and not force:
+        for cluster in list(draft.clusters()):
+            if cluster.life is ClusterLife.SAVING:
+                release.give_up_data(draft, cluster, by=event.by)
 
 
 def advance(draft: Draft) -> None:
@@ -46,9 +59,10 @@ def advance(draft: Draft) -> None:
     if closing is None:
         return
     if not closing.agreed:
+        closing = _without_old(draft, closing)
         if _asks_on(draft, closing):
             return
-        closing = _concluded(draft, closing)
+        closing = _concluded(draft, _given_up(draft, closing))
     if closing is not None:
         _give_back(draft, closing)
 
@@ -69,18 +83,48 @@ def forget_question(draft: Draft) -> None:
         draft.change(PutClosing(None))
 
 
-def _asks_on(draft: Draft, closing: Closing) -> bool:
-    """Survey MR-clusters that run and were not surveyed yet; whether an answer is still to come."""
+def _unsurveyed(draft: Draft, closing: Closing) -> list[ClusterState]:
+    """The MR-clusters that have not answered, of those that must: they run, or their save would be given up."""
     if closing.discard and closing.force:
+        return []
+    lives = (ClusterLife.RUNNING, ClusterLife.SAVING) if closing.discard else (ClusterLife.RUNNING,)
+    return [cluster for cluster in draft.clusters() if cluster.life in lives and cluster.id not in closing.surveyed]
+
+
+def _without_old(draft: Draft, closing: Closing) -> Closing:
+    """The question without the answers that have grown old while others were awaited.
+
+    A refusal stands: the pool stays, whatever a second survey would find.
+    """
+    if closing.refusals or _unsurveyed(draft, closing):
+        return closing
+    # Ledgers of earlier versions do not say when; no answer of theirs is young.
+    answers = zip(closing.surveyed, closing.answered_us, strict=False)
+    young = [(cluster, at_us) for cluster, at_us in answers if draft.at_us - at_us <= draft.settings.stale_us]
+    if len(young) == len(closing.surveyed):
+        return closing
+    closing = replace(closing, surveyed=tuple(c for c, _ in young), answered_us=tuple(at_us for _, at_us in young))
+    draft.change(PutClosing(closing))
+    return closing
+
+
+def _asks_on(draft: Draft, closing: Closing) -> bool:
+    """Survey the MR-clusters that have not answered, while there is time; whether an answer is still to come."""
+    unsurveyed = _unsurveyed(draft, closing)
+    left_us = closing.asked_us + longest_us(draft.settings) - draft.at_us
+    if not unsurveyed or left_us <= 0:
         return False
-    waits = False
-    for cluster in list(draft.clusters()):
-        if cluster.life is not ClusterLife.RUNNING or cluster.id in closing.surveyed:
-            continue
-        waits = True
+    for cluster in unsurveyed:
         if draft.pending(Key.SURVEY.of(cluster.id)) is None:
-            release.survey_for_down(draft, cluster)
-    return waits
+            release.survey_for_down(draft, cluster, within_us=min(left_us, draft.settings.membership_us))
+    return True
+
+
+def _given_up(draft: Draft, closing: Closing) -> Closing:
+    """The question, in which each MR-cluster without an answer is a refusal: no time is left."""
+    error = "its masters did not report its data and applications in time"
+    late = [Reason("survey-failed", {"cluster": one.id, "error": error}) for one in _unsurveyed(draft, closing)]
+    return replace(closing, refusals=(*closing.refusals, *late))
 
 
 def _concluded(draft: Draft, closing: Closing) -> Closing | None:
@@ -113,7 +157,7 @@ def _with_jobs(draft: Draft) -> list[Reason]:
 
 def _give_back(draft: Draft, closing: Closing) -> None:
     for cluster in list(draft.clusters()):
-        release.give_back(draft, cluster, by=closing.by, discard=closing.discard)
+        release.give_back(draft, cluster, by=closing.by, discard=closing.discard, force=closing.force)
 
 
 def _unclean(draft: Draft) -> bool:

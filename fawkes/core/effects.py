@@ -109,14 +109,16 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """The output folders to persistent storage; Done only when checksums agree and nothing undeclared came meanwhile.
+    """The output folders to persistent storage; Done only when checksums agree and nothing of users came meanwhile.
 
-    ``undeclared``: what lies in HDFS outside of the declared folders is given up.
+    ``undeclared``: what lies in HDFS outside of the declared folders is given up. ``applications``: what users run on
+    YARN is given up.
     """
 
     cluster: ClusterId
     version: int
     undeclared: bool = False
+    applications: bool = False
 
     @property
     def key(self) -> str:

@@ -144,6 +144,8 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
         return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
     if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
         return [f"{name} would be handed over without a new generation"]
+    if bool(new.alert) != (new.alert_kind is not None) and (new.alert, new.alert_kind) != (old.alert, old.alert_kind):
+        return [f"{name} would have the alert {new.alert!r} of the kind {new.alert_kind}"]
     return []
 
 

@@ -57,6 +57,21 @@ class ClusterLife(StrEnum):
     GONE = "gone"
 
 
+class NodeAlert(StrEnum):
+    """What the alert of a node is about; `alerts.kind_of` says it for ledgers of earlier versions, too."""
+
+    LOST = "lost"
+    """It does not answer, or does not do its work."""
+    HELD = "held"
+    """It keeps its data, which was not shown to be elsewhere."""
+    UNCLEAN = "unclean"
+    """It could not be wiped."""
+    WAITS = "waits"
+    """It leaves once another core node has taken over."""
+    NO_RELEASE = "no release"
+    """The controller has not the release of Hadoop that the node needs."""
+
+
 class JobLife(StrEnum):
     """Where an MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
 
@@ -101,7 +116,8 @@ class NodeState:
 
     ``sight`` is how its masters saw it last. ``leaving``: it was lost while it left with data; it goes on leaving when
     it is back. ``missing_before`` are the files of which blocks were missing before it began to leave; None: not
-    known. ``discard``: an administrator gave up what is on it.
+    known. ``discard``: an administrator gave up what is on it. ``alert_kind`` is None without an ``alert``, and where
+    an earlier version has stored it.
     """
 
     node: Node
@@ -121,6 +137,7 @@ class NodeState:
     leaving: bool = False
     missing_before: tuple[str, ...] | None = None
     discard: bool = False
+    alert_kind: NodeAlert | None = None
 
     @property
     def stores(self) -> bool:
@@ -316,8 +333,8 @@ class Sample:
 class Closing:
     """The whole pool is to be given back: who asked, and how far that is.
 
-    ``surveyed`` are the MR-clusters whose survey was answered, ``refusals`` what the answers say against it. Once it is
-    ``agreed``, every MR-cluster goes.
+    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
+    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
     """
 
     by: str
@@ -328,3 +345,5 @@ class Closing:
     surveyed: tuple[ClusterId, ...] = ()
     refusals: tuple[Reason, ...] = ()
     agreed: bool = False
+    asked_us: int = 0
+    answered_us: tuple[int, ...] = ()

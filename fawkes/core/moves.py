@@ -8,7 +8,7 @@ from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterId, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
 
 
 def awaits_proof(draft: Draft, node: NodeId) -> bool:
@@ -41,6 +41,7 @@ def claim(draft: Draft, state: NodeState, cluster: ClusterId, role: Role, why: R
         why=why,
         tick=draft.tick.tick,
         alert="",
+        alert_kind=None,
         sight=None,
         leaving=False,
         missing_before=None,
@@ -63,7 +64,7 @@ def shrink(draft: Draft, state: NodeState, why: Reason) -> None:
 def undrain(draft: Draft, state: NodeState, why: Reason) -> None:
     """A leaving node stays: its MR-cluster needs it again."""
     cluster = _owner(state)
-    state = replace(_step(draft, state, NodeLife.JOINING, why), alert="")
+    state = alerts.without(_step(draft, state, NodeLife.JOINING, why))
     draft.put_node(state)
     draft.settle(leave_key(state.node.id))
     draft.touch(cluster)
@@ -85,7 +86,7 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
     One that stored data of a running MR-cluster is wiped only after its proof was asked for once more (`Host.proof`).
     """
     cluster = _owner(state)
-    state = replace(_step(draft, state, NodeLife.CLEANING, why), leaving=False, alert="")
+    state = replace(alerts.without(_step(draft, state, NodeLife.CLEANING, why)), leaving=False)
     draft.put_node(state)
     no_alert(draft, state)
     draft.settle(leave_key(state.node.id))
@@ -117,6 +118,7 @@ def wiped(draft: Draft, state: NodeState) -> None:
         since_us=draft.at_us,
         tick=draft.tick.tick,
         alert="",
+        alert_kind=None,
         sight=None,
         missing_before=None,
         discard=False,
@@ -135,7 +137,7 @@ def lost(draft: Draft, state: NodeState, error: str) -> NodeState:
     cluster = _owner(state)
     leaving = state.stores and (state.life in (NodeLife.DRAINING, NodeLife.EVACUATING))
     why = draft.say("node-lost", node=state.node.id, cluster=cluster, role=state.role, error=error, leaving=leaving)
-    gone = replace(_step(draft, state, NodeLife.LOST, why), alert=error, leaving=leaving)
+    gone = replace(alerts.put(_step(draft, state, NodeLife.LOST, why), NodeAlert.LOST, error), leaving=leaving)
     if not state.stores:
         gone = replace(gone, owner=None, role=None)
     draft.put_node(gone)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import backoff, requests, watching
+from fawkes.core import alerts, backoff, requests, watching
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.events import Condition, NodeObserved, RetryAsked
 from fawkes.core.keys import Key, split
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterId, ClusterLife, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import awaits_proof, clean, evacuate, leave_key, quarantine, shrink, wiped
 
 
@@ -48,19 +48,25 @@ def _not_proven(draft: Draft, state: NodeState, error: str) -> None:
     """Right before its wipe HDFS could not show that the node's blocks are elsewhere: it goes on evacuating."""
     why = draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=error, before_wipe=True)
     if state.owner is None:
-        draft.put_node(replace(state, alert=error))
+        draft.put_node(alerts.put(state, NodeAlert.HELD, error))
         _try_again(draft, Key.HOST.of(state.node.id))
         return
-    state = evacuate(draft, replace(state, alert=error, why=why))
+    state = evacuate(draft, replace(alerts.put(state, NodeAlert.HELD, error), why=why))
     draft.host(state, state.role, state.owner or ClusterId(""), within_us=draft.settings.join_us)
 
 
 def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """A goal for a node was not reached: a joining node gets a second chance, an unclean one is not trusted.
 
-    A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped.
+    A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped. One
+    that lacks a release of Hadoop that the controller has not either (``no_release``) goes on joining: any other node
+    would lack it, too.
     """
-    if _may_be_given_up(draft, state):
+    if state.life is NodeLife.JOINING and event.facts.get("no_release"):
+        draft.put_node(alerts.put(state, NodeAlert.NO_RELEASE, event.error))
+        draft.say("no-release", node=state.node.id, cluster=state.owner, error=event.error)
+        _try_again(draft, Key.HOST.of(state.node.id))
+    elif _may_be_given_up(draft, state):
         if event.facts.get("refused"):
             _refused(draft, state, event.error)
         else:
@@ -83,6 +89,7 @@ def _refused(draft: Draft, state: NodeState, error: str) -> None:
 
 
 def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
+    state = alerts.without(state)
     cluster = state.owner
     if cluster is None or state.failures + 1 >= draft.settings.join_attempts:
         quarantine(draft, state, error)
@@ -100,16 +107,15 @@ def _not_reached(draft: Draft, state: NodeState, error: str) -> None:
     tries = pending.tries if pending else 1
     if state.life is NodeLife.LOST and state.stores and state.owner is not None:
         if not state.alert:
-            draft.put_node(replace(state, alert=error))
+            draft.put_node(alerts.put(state, NodeAlert.LOST, error))
         _try_again(draft, key)
         return
     why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
     if state.life is NodeLife.CLEANING:
-        draft.put_node(
-            replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, alert=error, since_us=draft.at_us)
-        )
+        state = alerts.put(state, NodeAlert.UNCLEAN, error)
+        draft.put_node(replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us))
     elif state.alert != error:
-        draft.put_node(replace(state, alert=error))
+        draft.put_node(alerts.put(state, NodeAlert.UNCLEAN, error))
     _try_again(draft, key)
 
 
@@ -142,7 +148,7 @@ def leaves_late(draft: Draft, state: NodeState) -> None:
         watching.drained(draft, state)
     elif state.life is NodeLife.EVACUATING:
         alert = state.alert or "its blocks are not safe elsewhere yet"
-        draft.put_node(replace(state, alert=alert))
+        draft.put_node(alerts.put(state, NodeAlert.HELD, alert))
         draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=alert)
         draft.expect(leave_key(state.node.id), draft.settings.evacuate_us)
         if state.owner is not None:
@@ -156,7 +162,12 @@ def host_late(draft: Draft, state: NodeState) -> None:
     pending = draft.pending(Key.HOST.of(state.node.id))
     if pending is None:
         return
-    if _may_be_given_up(draft, state):
+    if state.life is NodeLife.JOINING and alerts.kind_of(state) is NodeAlert.NO_RELEASE and pending.effect is not None:
+        # The next try, which has the time of a first one.
+        draft.put_node(alerts.without(state))
+        tries = pending.tries + 1
+        draft.act(pending.effect, within_us=draft.settings.join_us, version=pending.version, tries=tries)
+    elif _may_be_given_up(draft, state):
         _join_failed(draft, state, "it did not come into service in time")
     elif state.life in _WORKED_ON and pending.effect is not None:
         _again(draft, pending, tries=pending.tries + 1)

@@ -30,20 +30,26 @@ _NAMED = 5
 
 
 def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> None:
-    """An MR-cluster that runs is to be given back; who gives up its data and its jobs need not wait for an answer."""
+    """An MR-cluster with masters is to be given back; whoever gives up its data and its jobs waits for no answer."""
     if event.discard and event.force:
         draft.reply(event.ask, cluster=cluster.id)
         if not event.dry_run:
-            give_back(draft, cluster, by=event.by, discard=True)
+            give_back(draft, cluster, by=event.by, discard=True, force=True)
         return
     request = {"for": _RELEASE, "ask": event.ask, "by": event.by, "discard": event.discard, "force": event.force}
     request |= {"dry_run": True} if event.dry_run else {}
     _survey(draft, cluster, request)
 
 
-def survey_for_down(draft: Draft, cluster: ClusterState) -> None:
+def give_up_data(draft: Draft, cluster: ClusterState, *, by: str) -> None:
+    """What holds the save of an MR-cluster is given up: it is surveyed once more, for what users run on it stays."""
+    if draft.pending(Key.SURVEY.of(cluster.id)) is None:
+        _survey(draft, cluster, {"for": _RELEASE, "ask": "", "by": by, "discard": True, "force": False})
+
+
+def survey_for_down(draft: Draft, cluster: ClusterState, *, within_us: int) -> None:
     """The whole pool is to be given back, and this MR-cluster runs: `closing` judges the answer."""
-    _survey(draft, cluster, {"for": _DOWN})
+    _survey(draft, cluster, {"for": _DOWN}, within_us=within_us)
 
 
 def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
@@ -52,7 +58,7 @@ def idle_for_long(draft: Draft, cluster: ClusterState) -> None:
         _survey(draft, cluster, {"for": _IDLE, "since_us": cluster.idle_us})
 
 
-def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
+def _survey(draft: Draft, cluster: ClusterState, request: Facts, *, within_us: int | None = None) -> None:
     earlier = draft.pending(Key.SURVEY.of(cluster.id))
     meant = earlier is not None and isinstance(earlier.effect, Survey) and _meant(earlier.effect)
     if request.get("dry_run") and meant:
@@ -60,7 +66,7 @@ def _survey(draft: Draft, cluster: ClusterState, request: Facts) -> None:
         return
     _overtake(draft, cluster)
     effect = Survey(cluster.id, cluster.version, request)
-    draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+    draft.act(effect, within_us=within_us or draft.settings.membership_us, version=cluster.version)
 
 
 def _meant(effect: Survey) -> bool:
@@ -79,7 +85,8 @@ def _overtake(draft: Draft, cluster: ClusterState) -> None:
 def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
     """The answer of a survey is judged: the MR-cluster goes, or it stays and whoever asked is told why."""
     draft.settle(effect.key)
-    if cluster.life is not ClusterLife.RUNNING:
+    gives_up = effect.request.get("for") == _DOWN or bool(effect.request.get("discard"))
+    if cluster.life is not ClusterLife.RUNNING and not (cluster.life is ClusterLife.SAVING and gives_up):
         _reply(draft, effect, Reason("overtaken", {"cluster": cluster.id}))
     elif effect.request.get("for") == _RELEASE:
         _release(draft, cluster, effect, event)
@@ -103,7 +110,7 @@ def _release(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
         refusal = Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished})
     _reply(draft, effect, refusal)
     if refusal is None and not effect.request.get("dry_run"):
-        give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard)
+        give_back(draft, cluster, by=str(effect.request.get("by", "")), discard=discard, force=force)
 
 
 def _down(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
@@ -112,7 +119,8 @@ def _down(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
         return
     refusal = _objection(cluster, event, data=not closing.discard, applications=not closing.force)
     refusals = closing.refusals if refusal is None else (*closing.refusals, refusal)
-    draft.change(PutClosing(replace(closing, surveyed=(*closing.surveyed, cluster.id), refusals=refusals)))
+    surveyed, answered_us = (*closing.surveyed, cluster.id), (*closing.answered_us, draft.at_us)
+    draft.change(PutClosing(replace(closing, surveyed=surveyed, answered_us=answered_us, refusals=refusals)))
 
 
 def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Failed) -> None:
@@ -153,12 +161,15 @@ def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
     draft.reply(str(effect.request.get("ask", "")), refusal, cluster=effect.cluster)
 
 
-def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) -> None:
+def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, force: bool) -> None:
     """An MR-cluster goes, in whatever life it is: its outputs are saved, if a job can have written any.
 
-    One that is still coming up has nothing to save: no job ran on it, and its input is a copy.
+    One that is still coming up has nothing to save: no job ran on it, and its input is a copy. While it is being saved,
+    ``discard`` and ``force`` give up what holds the save: its data, and what users run on it.
     """
-    if cluster.life is ClusterLife.RETIRING or (cluster.life is ClusterLife.SAVING and not discard):
+    if cluster.life is ClusterLife.RETIRING:
+        return
+    if cluster.life is ClusterLife.SAVING and not discard and not (force and _held_by_applications(draft, cluster)):
         return
     for job in draft.jobs_of(cluster.id):
         jobs.cancel(draft, job, "its MR-cluster is being released")
@@ -170,15 +181,29 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool) ->
             draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
             retire(draft, replace(cluster, alert=""))
         case ClusterLife.RUNNING:
-            save(draft, replace(cluster, discard=discard, alert=""))
+            save(draft, replace(cluster, discard=discard, alert=""), applications=force)
         case ClusterLife.SAVING:
-            save(draft, replace(cluster, discard=True))
+            effect = _saves(draft, cluster)
+            undeclared = effect is not None and effect.undeclared
+            save(draft, replace(cluster, discard=discard, alert=""), undeclared=undeclared, applications=force)
 
 
-def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False) -> None:
+def _saves(draft: Draft, cluster: ClusterState) -> Save | None:
+    pending = draft.pending(Key.CLUSTER.of(cluster.id))
+    return pending.effect if pending is not None and isinstance(pending.effect, Save) else None
+
+
+def _held_by_applications(draft: Draft, cluster: ClusterState) -> bool:
+    """Whether what users run on an MR-cluster can hold its save."""
+    effect = _saves(draft, cluster)
+    return effect is not None and not effect.applications
+
+
+def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False, applications: bool = False) -> None:
     """Save the outputs of an MR-cluster; it keeps its nodes until that was verified (3.1).
 
     ``undeclared``: data outside of them is given up; else what is written after the survey holds the MR-cluster.
+    ``applications``: the same for what users run on YARN.
     """
     cluster = replace(cluster, life=ClusterLife.SAVING, version=cluster.version + 1)
     draft.put_cluster(cluster)
@@ -186,7 +211,7 @@ def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False) -> No
         draft.say("discarded", cluster=cluster.id)
         retire(draft, cluster)
         return
-    effect = Save(cluster.id, cluster.version, undeclared)
+    effect = Save(cluster.id, cluster.version, undeclared, applications)
     draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
 
 

@@ -7,12 +7,12 @@ is not replaced: it leaves with its MR-cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from fawkes.core import alerts
 from fawkes.core.counts import counted
 from fawkes.core.draft import Draft
 from fawkes.core.free import FreeNodes
-from fawkes.core.model import ClusterState, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterState, NodeAlert, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, leaves_while_lost, shrink
 from fawkes.core.plan import donors, give, home
 
@@ -95,9 +95,9 @@ def _leave(
                 leaves_while_lost(draft, state)
                 continue
             why = draft.say("core-leaves", node=state.node.id, cluster=cluster.id, role=Role.CORE, why=_why(state))
-            shrink(draft, replace(state, alert=""), why)
+            shrink(draft, alerts.without(state), why)
         elif serves and state.alert != (alert := _waits(cluster, missing)):
-            draft.put_node(replace(state, alert=alert))
+            draft.put_node(alerts.put(state, NodeAlert.WAITS, alert))
             draft.say("core-waits", node=state.node.id, cluster=cluster.id, alert=alert)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import release
+from fawkes.core import alerts, release
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
 from fawkes.core.events import DrainAsked, PauseAsked, ReleaseAsked, Requested, ResumeAsked, UndrainAsked
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import LEAVING
-from fawkes.core.model import ClusterLife, ClusterState, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterLife, ClusterState, NodeAlert, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import awaits_proof, clean, leaves_while_lost, shrink
 
 #: lives of an MR-cluster that was given back and has nodes
@@ -54,7 +54,7 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
 def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     """An MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
 
-    One that runs is surveyed before (`release.py`).
+    One that runs is surveyed before (`release.py`), and so is one whose save is given up.
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None:
@@ -64,14 +64,14 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     if unfinished and not event.force:
         draft.reply(event.ask, Reason("has-jobs", {"cluster": cluster.id, "jobs": [j.id for j in unfinished]}))
         return
-    if cluster.life is ClusterLife.RUNNING:
+    if cluster.life is ClusterLife.RUNNING or (cluster.life is ClusterLife.SAVING and event.discard):
         release.release_asked(draft, event, cluster)
         return
     if event.dry_run:
         draft.reply(event.ask, cluster=cluster.id)
         return
     draft.reply(event.ask, cluster=cluster.id)
-    release.give_back(draft, cluster, by=event.by, discard=event.discard)
+    release.give_back(draft, cluster, by=event.by, discard=event.discard, force=event.force)
 
 
 def pause(draft: Draft, event: PauseAsked | ResumeAsked) -> None:
@@ -194,11 +194,12 @@ def leave_service(draft: Draft, state: NodeState, reason: str) -> None:
 def bring_back(draft: Draft, state: NodeState, why: str) -> None:
     """A node is in service again, unless the inventory does not name it."""
     draft.settle(f"back:{state.node.id}")
-    # What a core node that serves was waiting for does not matter any more.
-    alert = "" if state.life is NodeLife.SERVING else state.alert
+    if alerts.kind_of(state) is NodeAlert.WAITS:
+        # What a core node that serves was waiting for does not matter any more.
+        state = alerts.without(state)
     # A wipe that has begun cannot be taken back.
     discard = state.discard and (state.life is NodeLife.CLEANING or state.owner is None)
-    state = replace(state, keep_out="", back_us=None, alert=alert, discard=discard)
+    state = replace(state, keep_out="", back_us=None, discard=discard)
     if state.life is NodeLife.OUT and not state.unlisted:
         state = replace(state, life=NodeLife.FREE, since_us=draft.at_us)
     draft.put_node(state)

@@ -14,7 +14,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterId, NodeAlert, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, missing_blocks, missing_name, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
@@ -146,7 +146,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
         _doubt(draft, state, draft.settings.missing_us)
     elif sight.stored is Stored.IN_SERVICE:
         _doubt(draft, state, draft.settings.doubt_us)
-    elif state.alert:
+    elif alerts.kind_of(state) is NodeAlert.HELD:
         _held(draft, state, _why_held(draft, state, sight))
     else:
         _doubt(draft, state, draft.settings.held_us)
@@ -187,11 +187,11 @@ def back(draft: Draft, state: NodeState) -> None:
     if state.leaving:
         draft.say("leaves-again", node=name, cluster=state.owner, role=state.role)
         # Until its DataNode has told of its blocks, its own files are missing, too: they were not before.
-        evacuate(draft, replace(state, alert="", missing_before=state.missing_before or ()))
+        evacuate(draft, replace(alerts.without(state), missing_before=state.missing_before or ()))
         return
     draft.say("serves", node=name, cluster=state.owner, role=state.role)
     # Data that was given up while it was lost is there again: a later loss or drain must ask anew.
-    state = replace(state, life=NodeLife.SERVING, since_us=draft.at_us, failures=0, alert="", sight=None)
+    state = replace(alerts.without(state), life=NodeLife.SERVING, since_us=draft.at_us, failures=0, sight=None)
     draft.put_node(replace(state, discard=False))
 
 
@@ -264,7 +264,7 @@ def _held(draft: Draft, state: NodeState, why: str) -> None:
     """A node keeps its data; said again when the reason has changed."""
     if state.alert == why:
         return
-    draft.put_node(replace(state, alert=why))
+    draft.put_node(alerts.put(state, NodeAlert.HELD, why))
     draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=why, lost=state.life is NodeLife.LOST)
     _cluster_alert(draft, state, why)
 

@@ -165,6 +165,18 @@ Host *
 """
 
 
+def refuse_nameless(hosts: Path) -> None:
+    """RefusedError when this machine has no file of host names: the lab's own is shown in its place.
+
+    A fresh root file system of Debian has none. Without this, daemons end because no host knows its own name.
+    """
+    if not hosts.exists():
+        raise RefusedError(
+            f"{hosts} does not exist, so that the hosts of a lab cannot have names",
+            hint=f"As root type: echo 127.0.0.1 localhost > {hosts}",
+        )
+
+
 def refuse_foreign(site: Path) -> None:
     """RefusedError when the site folder has a file of the lab's names that somebody else wrote."""
     for name in ("inventory.toml", "known_hosts", "ssh_config"):

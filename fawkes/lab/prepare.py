@@ -30,8 +30,10 @@ class Plan:
 def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
     """Write what the hosts need into the lab's folder; the site folder is only looked at.
 
-    RefusedError when so many hosts do not fit or the site folder is somebody else's; UserError without an sshd.
+    RefusedError when so many hosts do not fit, the site folder is somebody else's, or this machine has no /etc/hosts;
+    UserError without an sshd.
     """
+    files.refuse_nameless(Path("/etc/hosts"))
     share = offer(spec.hosts, this_machine(), asked_bytes=spec.nodemanager_memory_bytes, disk_bytes=spec.disk_bytes)
     files.refuse_foreign(spec.site)
     sshd, login, hosts = find_sshd(tell), files.this_login(), host_list(spec.hosts)

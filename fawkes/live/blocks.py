@@ -60,6 +60,7 @@ def counts(hdfs: Storage, node: NodeId) -> Blocks:
     """The NameNode's own figures about a node, without a report: nothing is proven by them."""
     seen = hdfs.nodes.get(node, StorageNode("", ""))
     staying = [name for name in hdfs.in_service() if name != node]
+    free = [size for name in staying if (size := hdfs.nodes[name].free_bytes) is not None]
     return Blocks(
         listed=seen.blocks,
         too_few=seen.too_few,
@@ -67,7 +68,7 @@ def counts(hdfs: Storage, node: NodeId) -> Blocks:
         open_blocks=seen.in_open_files,
         stored_bytes=seen.used_bytes,
         staying=len(staying),
-        free_bytes=sum(hdfs.nodes[name].free_bytes for name in staying),
+        free_bytes=sum(free) if len(free) == len(staying) else None,
     )
 
 

@@ -13,6 +13,10 @@ from fawkes.core.members import members as members_of
 from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, Role
 from fawkes.core.state import View
 
+#: threads of those who look at all MR-clusters: more than a pool ever has MR-clusters, so that none waits for another
+#: one's masters; there are only as many as hang
+MOST_CLUSTERS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:

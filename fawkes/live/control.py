@@ -55,8 +55,8 @@ class ControlServer:
     ``post`` takes an event into the controller's queue and returns at once, or refuses it by an error; the live world
     calls `reply` with each Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is
     sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the
-    controller's own user may act. ``answer_within_s`` is longer than a survey of an MR-cluster may take
-    (`timeouts.membership`), which a release waits for. ElsewhereError when another controller listens in this folder.
+    controller's own user may act. ``answer_within_s`` is longer than the surveys may take that a release and the end of
+    the pool wait for. ElsewhereError when another controller listens in this folder.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from fawkes.catalog import Found
 from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
+from fawkes.core.closing import longest_us
 from fawkes.core.effects import Reply, Survey
 from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.lifecycle import HELD
@@ -39,12 +40,13 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
-from fawkes.live.keep import LogKeeper, LogRoom
+from fawkes.live.log_keeper import LogKeeper, LogRoom
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
-from fawkes.live.post import Mailbox
-from fawkes.live.releases import provide_needed, refuse_without_release, releases
+from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
+from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -64,6 +66,8 @@ PROBE_CPU_S = 5.0
 _PROBE_LIMIT_S = 120.0
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
+#: how long an answer of the core may take beyond the time that masters are given
+_ANSWER_S = 15.0
 _CAPACITY_UNIT = 1000
 _TOO_SLOW = "takes too long to answer"
 
@@ -186,7 +190,7 @@ class Controller:
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
-            provide_needed(state, self._say, lambda wanted: cache.provide(wanted, say=self._say))
+            provide_needed(state, self._say, self._fetch)
         ssh = self._plan.settings.ssh
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))
@@ -208,10 +212,15 @@ class Controller:
         stack.callback(control.close)
         return engine, world, self._started(identity, mailbox.clock.now_us())
 
+    def _fetch(self, wanted: cache.Wanted) -> None:
+        cache.provide(wanted, say=self._say)
+
     def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
-        setup = Setup(ground, fleet.shell())
+        cached = Releases(self._fetch, self._say)
+        self._stack.callback(cached.close)
+        setup = Setup(ground, fleet.shell(), cached)
         membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
@@ -228,7 +237,11 @@ class Controller:
         self._stack.callback(sampler.close)
         sampling = Sampling(clusters, setup, sampler, mailbox.clock)
         self._stack.callback(sampling.close)
-        hands = Hands(deployer, hosts, membership, stages, jobs, lambda effect: _survey(clusters, setup, effect))
+
+        def survey_of(effect: Survey) -> Facts:
+            return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
+
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
@@ -254,6 +267,7 @@ class Controller:
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + _ANSWER_S,
         )
 
     def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:
@@ -350,8 +364,8 @@ def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
     return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
 
 
-def _survey(clusters: Clusters, setup: Setup, effect: Survey) -> Facts:
+def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline) -> Facts:
     cluster = clusters.get(effect.cluster)
     if cluster is None:
         raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
-    return survey(cluster, setup)
+    return survey(cluster, setup, deadline=deadline)

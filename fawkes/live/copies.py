@@ -16,7 +16,7 @@ from fawkes.core.effects import StartJob
 from fawkes.core.model import Facts, JobId, JobSpec
 from fawkes.core.tags import tag_of
 from fawkes.errors import HostError
-from fawkes.live import data, masters
+from fawkes.live import loading, masters
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
@@ -106,7 +106,7 @@ class Copies:
                         why = why_failed(addresses, known, said, Deadline.after(_ANSWER_S))
                         return why or f"exit code {facts.get('exit', 'unknown')}"
             self._stopping.wait(_LOOK_EVERY_S)
-        raise data.StoppedError("the copy was stopped", where=cluster.id)
+        raise loading.StoppedError("the copy was stopped", where=cluster.id)
 
     def _look(self, cluster: LiveCluster, name: str, attempt: int) -> tuple[Facts, str]:
         script = book.look(self._ground.folders(cluster.master, cluster.id), _id(name), attempt)

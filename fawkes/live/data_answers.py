@@ -5,31 +5,42 @@ These are ``GET /at-stake``, ``/env``, ``/logs`` and ``/history``.
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO, Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from fawkes.config.details import ClusterDetails
+from fawkes.config.fields import Name
 from fawkes.core.model import ClusterId, ClusterLife, JobId, NodeId, Plain
 from fawkes.core.state import View
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import dist_dir
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import FawkesError, HostError, UserError, cut
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.control import Query
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.history import histories
-from fawkes.live.keep import LIMIT_BYTES
+from fawkes.live.log_keeper import LIMIT_BYTES
 from fawkes.live.playbooks import node as node_book
 from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
 from fawkes.live.stages import Stages, stake_row
+from fawkes.units import show_bytes
 
 _LOGS_S = 120.0
 _HISTORY_S = 60.0
+#: of the logs of one node: their bytes, and what tar adds to each file
+_MOST_BYTES = 2 * LIMIT_BYTES
+_DIGITS = 9
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
 #: lives of an MR-cluster in which it may have outputs that nobody else has
 _AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
 
@@ -72,17 +83,20 @@ class DataAnswers:
         return {"release_dir": local, "java_home": None, "files": self._setup.client(cluster)}
 
     def _logs(self, asked: Mapping[str, str]) -> Plain:
-        name = ClusterId(asked.get("cluster", ""))
+        name = _cluster_name(asked.get("cluster", ""))
         wanted = asked.get("node")
         job = asked.get("job", "")
-        lines = int(asked.get("lines", "200"))
+        lines = asked.get("lines", "200")
+        if not (lines.isascii() and lines.isdigit()) or len(lines) > _DIGITS:
+            hint = "It must be a whole number; 0 means all lines"
+            raise UserError(f"{cut(lines)!r} is not a number of lines", where="lines", hint=hint)
         live = self._clusters.get(name)
         if live is None:
-            return self._from_kept(name, wanted, job, lines)
+            return self._from_kept(name, wanted, job, int(lines))
         nodes = sorted(self._view.nodes_of(name)) if wanted is None else [NodeId(wanted)]
         if job and wanted is None:
             nodes = [live.master]
-        return self._from_nodes(live, nodes, job, lines)
+        return self._from_nodes(live, nodes, job, int(lines))
 
     def _history(self, asked: Mapping[str, str]) -> Plain:
         """What Hadoop says of the applications of an attempt of a job, one after the other; read only.
@@ -100,12 +114,21 @@ class DataAnswers:
         return histories(addresses, found, deadline)
 
     def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
+        """The logs of each node; FawkesError only if none gives any, else what failed is a piece among the others."""
+        failed: list[FawkesError] = []
         for node in nodes:
             if node not in self._ground.nodes:
                 raise UserError(f"there is no node {node!r}", where="--node")
-            sink = io.BytesIO()
+            sink = _Sink()
             script = node_book.collect_logs(self._ground.folders(node, cluster.id), limit_bytes=LIMIT_BYTES)
-            self._fleet.run(node, script, _LOGS_S, sink=sink)
+            try:
+                self._fleet.run(node, script, _LOGS_S, sink=sink)
+            except (FawkesError, _TooLargeError) as error:
+                failed.append(error if isinstance(error, FawkesError) else HostError(str(error), host=node))
+                if len(failed) == len(nodes):
+                    raise failed[0] from error
+                yield _not_read(node, str(failed[-1]))
+                continue
             sink.seek(0)
             yield from _pieces(sink, node, job, lines)
 
@@ -114,8 +137,12 @@ class DataAnswers:
         for path in sorted((self._kept / cluster).glob("*.tar.gz")):
             node = path.name.split(".", 1)[0]
             if wanted in (None, node):
-                with path.open("rb") as stream:
-                    yield from _pieces(io.BytesIO(stream.read()), node, job, lines)
+                try:
+                    with path.open("rb") as stream:
+                        yield from _pieces(stream, node, job, lines)
+                except FileNotFoundError:
+                    # Newer logs took its room meanwhile.
+                    continue
 
     def _cluster(self, asked: Mapping[str, str]) -> LiveCluster:
         cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
@@ -130,20 +157,63 @@ def _unknown(cluster: LiveCluster) -> list[dict[str, Plain]]:
     return [*rows, stake_row(cluster, "/")]
 
 
-def _pieces(stream: io.BytesIO, node: str, job: str, lines: int) -> Iterator[Plain]:
-    """The text files of an archive of logs: those of daemons and launchers, or what belongs to one job."""
+def _cluster_name(name: str) -> ClusterId:
+    """The name becomes that of a folder: UserError for one that no MR-cluster can have."""
     try:
-        with tarfile.open(fileobj=stream, mode="r:gz") as archive:
+        return ClusterId(_NAME.validate_python(name))
+    except ValidationError:
+        hint = "`fawkes status --all` lists the names"
+        raise UserError(f"{cut(name)!r} is not the name of an MR-cluster", where="cluster", hint=hint) from None
+
+
+class _TooLargeError(OSError):
+    """There are more bytes than logs may have."""
+
+    def __str__(self) -> str:
+        return f"its logs have more than {show_bytes(_MOST_BYTES)}"
+
+
+class _Sink(io.BytesIO):
+    """Takes as many bytes as logs may have, whatever the node sends."""
+
+    def write(self, data: Any) -> int:
+        """As its base; _TooLargeError when it is too much."""
+        if self.tell() + len(data) > _MOST_BYTES:
+            raise _TooLargeError
+        return super().write(data)
+
+
+def _not_read(node: str, why: str) -> Plain:
+    return {"node": node, "file": "(not read)", "text": f"{why}\n"}
+
+
+def _pieces(stream: IO[bytes], node: str, job: str, lines: int) -> Iterator[Plain]:
+    """The text files of an archive of logs: those of daemons and launchers, or what belongs to one job.
+
+    An archive that cannot be read, or that has more in it than logs may have, is a piece that says so.
+    """
+    try:
+        with gzip.GzipFile(fileobj=stream) as packed:
+            text = packed.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise _TooLargeError
+        with tarfile.open(fileobj=io.BytesIO(text), mode="r:") as archive:
             for member in sorted(archive.getmembers(), key=lambda m: m.name):
-                if not member.isfile() or not _wanted(member.name, job):
-                    continue
-                file = archive.extractfile(member)
-                text = file.read().decode(errors="replace") if file is not None else ""
-                kept = text.splitlines(keepends=True)[-lines:] if lines else text.splitlines(keepends=True)
-                if kept:
-                    yield {"node": node, "file": member.name, "text": "".join(kept)}
-    except (tarfile.TarError, EOFError, OSError):
-        return
+                if member.isfile() and _wanted(member.name, job):
+                    yield from _piece(archive, member, node, lines)
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        yield _not_read(node, str(error) if isinstance(error, _TooLargeError) else f"its logs are damaged: {error}")
+
+
+def _piece(archive: tarfile.TarFile, member: tarfile.TarInfo, node: str, lines: int) -> Iterator[Plain]:
+    if member.size > _MOST_BYTES:
+        # A sparse file has no bytes in the archive, and all of them in memory.
+        raise _TooLargeError
+    file = archive.extractfile(member)
+    text = file.read().decode(errors="replace") if file is not None else ""
+    kept = text.splitlines(keepends=True)[-lines:] if lines else text.splitlines(keepends=True)
+    if kept:
+        yield {"node": node, "file": member.name, "text": "".join(kept)}
 
 
 def _wanted(name: str, job: str) -> bool:

@@ -10,8 +10,8 @@ from fawkes.core.model import Facts, NodeId
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.data import ARCHIVE
 from fawkes.live.ground import Ground
+from fawkes.live.loading import ARCHIVE
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import hadoop, lease, node

@@ -57,10 +57,10 @@ def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits:
     rows = listed(get_json(f"{url}/tasks", deadline), "tasks", "task", f"{url}/tasks")
     tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]
     for number, task in enumerate(tasks):
-        attempt = str(task.get("successfulAttempt") or "")
-        if number >= limits.attempts or deadline.left() <= 0 or not attempt:
+        of, attempt = str(task.get("id") or ""), str(task.get("successfulAttempt") or "")
+        if number >= limits.attempts or deadline.left() <= 0 or not of or not attempt:
             continue
-        found = _attempt(f"{url}/tasks/{task['id']}/attempts/{attempt}", masters, deadline)
+        found = _attempt(f"{url}/tasks/{of}/attempts/{attempt}", masters, deadline)
         if found is not None:
             task["attempt"] = found
     return {"job": dict(job), "counters": groups, "tasks": tasks, "tasks_left_out": len(rows) - len(tasks)}

@@ -21,12 +21,12 @@ from fawkes.core.tags import tag_of
 from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
 from fawkes.live.applications import kill
-from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import Application
 from fawkes.live.playbooks import job as book
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
@@ -80,7 +80,7 @@ class Jobs:
         self._over = over
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
-        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="jobs")
+        self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="jobs")
         self._looks: dict[ClusterId, Future[None]] = {}
 
     def start(self, effect: StartJob) -> None:

@@ -84,8 +84,8 @@ class StorageNode:
 
     address: str
     state: str
-    used_bytes: int = 0
-    free_bytes: int = 0
+    used_bytes: int | None = None
+    free_bytes: int | None = None
     blocks: int | None = None
     web: str = ""
     silent_s: int | None = None
@@ -220,8 +220,8 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
     return StorageNode(
         address=str(row.get("xferaddr", host)),
         state=str(row.get("adminState", "")),
-        used_bytes=count(row.get("usedSpace")) or 0,
-        free_bytes=count(row.get("remaining")) or 0,
+        used_bytes=count(row.get("usedSpace")),
+        free_bytes=count(row.get("remaining")),
         blocks=count(row.get("numBlocks")),
         # Its own name with the port of its web server: what WebHDFS redirects to.
         web=f"{host.rsplit(':', 1)[0]}:{str(row.get('infoAddr', '')).rsplit(':', 1)[-1]}",
@@ -233,14 +233,17 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
 
 
 def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
-    """The volumes of HDFS for each storage type."""
+    """The volumes of HDFS for each storage type; UnreadableError when a figure is missing."""
     bean = _bean(masters, "BlockStats", deadline)
+    rows = bean.get("StorageTypeStats")
     found = {}
-    for row in bean.get("StorageTypeStats") or ():
-        value = row.get("value", {})
-        found[str(row.get("key"))] = Volumes(
-            count(value.get("capacityTotal")) or 0, count(value.get("capacityRemaining")) or 0
-        )
+    for row in rows if isinstance(rows, list) else ():
+        value = row.get("value") if isinstance(row, Mapping) else None
+        figures = value if isinstance(value, Mapping) else {}
+        total, free = count(figures.get("capacityTotal")), count(figures.get("capacityRemaining"))
+        if total is None or free is None:
+            raise UnreadableError(masters.namenode, "the NameNode does not report the size of its volumes")
+        found[str(row["key"]) if "key" in row else ""] = Volumes(total, free)
     return found
 
 
@@ -257,7 +260,7 @@ def _embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
     """An attribute that is itself JSON in a string; one that is not there is no empty list."""
     try:
         found = json.loads(bean[key])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
         raise UnreadableError(str(bean.get("name", "")), f"{key} is not a list of nodes")

@@ -144,7 +144,11 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         missing_blocks=hdfs.missing_blocks,
         hdfs_ops=ops,
         jobs_foreign=sum(one.id in tasks and not is_ours(one) for one in live),
-        node_bytes={NodeId(name): node.used_bytes for name, node in hdfs.nodes.items() if node.alive},
+        node_bytes={
+            NodeId(name): node.used_bytes
+            for name, node in hdfs.nodes.items()
+            if node.alive and node.used_bytes is not None
+        },
         node_masters=_masters_on(masters, live),
     )
 

@@ -1,7 +1,11 @@
-"""Which releases this machine's cache has for MR-clusters and jobs: looked up before anything is admitted."""
+"""Which releases this machine's cache has for MR-clusters and jobs: looked up before anything is admitted.
+
+A release that the cache has lost since is fetched again. Whoever needs it is told so and does not wait.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from fawkes.config.details import ClusterDetails, JobDetails
@@ -57,6 +61,80 @@ def provide_needed(view: View, say: Callable[[str], None], provide: Callable[[Wa
             provide(wanted)
         except FawkesError as error:
             say(f"{error}. Run `fawkes dist get {wanted.asked}`: until then no node of its MR-clusters joins or leaves")
+
+
+class MissingReleaseError(FawkesError):
+    """The cache lacks a release. It is being fetched, or the message says why that failed and what to type."""
+
+
+class Releases:
+    """The releases of the cache; ``provide`` fetches one or raises FawkesError, ``say`` tells the administrator.
+
+    A release that was lost is fetched once, by whoever needs it first. If that fails it is the administrator's move.
+    """
+
+    def __init__(self, provide: Callable[[Wanted], object], say: Callable[[str], None]) -> None:
+        self._provide = provide
+        self._say = say
+        self._changed = threading.Condition()
+        self._under_way: set[str] = set()
+        self._failed: dict[str, FawkesError] = {}
+        self._closed = False
+
+    def need(self, wanted: Wanted) -> None:
+        """Nothing when the cache has the release; else MissingReleaseError at once, and it is being fetched."""
+        if is_there(wanted):
+            with self._changed:
+                self._failed.pop(wanted.name, None)
+            return
+        with self._changed:
+            failed = self._failed.get(wanted.name)
+            if failed is None and wanted.name not in self._under_way and not self._closed:
+                self._under_way.add(wanted.name)
+                # A daemon: the controller may end meanwhile, and what Maven leaves half made is made anew.
+                threading.Thread(target=self._fetch, args=(wanted,), name="fetch", daemon=True).start()
+        if failed is None:
+            raise MissingReleaseError(f"the controller's cache has lost {wanted.title}, which is being fetched")
+        raise MissingReleaseError(
+            f"the controller's cache has no {wanted.title}, which could not be fetched ({failed.what})",
+            hint=_yours(wanted),
+        )
+
+    def wait_for(self, wanted: Wanted) -> None:
+        """The same, but once a fetch has ended, whoever began it."""
+        try:
+            self.need(wanted)
+        except MissingReleaseError:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or wanted.name not in self._under_way)
+            self.need(wanted)
+
+    def close(self) -> None:
+        """Fetch nothing more, and keep nobody waiting."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _fetch(self, wanted: Wanted) -> None:
+        self._say(f"{wanted.title} is no longer in the cache, or another version of Fawkes made it: fetching it")
+        failed: FawkesError | None = None
+        try:
+            self._provide(wanted)
+        except FawkesError as error:
+            failed = error
+            self._say(f"{wanted.title} could not be fetched: {error}. {_yours(wanted)}")
+        with self._changed:
+            self._under_way.discard(wanted.name)
+            if failed is not None:
+                self._failed[wanted.name] = failed
+            self._changed.notify_all()
+
+
+def _yours(wanted: Wanted) -> str:
+    """What the administrator does when a release could not be fetched."""
+    return (
+        f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller; then the nodes join by themselves"
+    )
 
 
 def _hadoop_of(spec: ClusterSpec) -> Wanted | None:

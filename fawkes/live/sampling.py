@@ -9,7 +9,7 @@ from typing import Protocol
 from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, NodeId, Reading
 from fawkes.errors import FawkesError
-from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.measure import Target
 from fawkes.live.timers import Clock
 
@@ -40,7 +40,7 @@ class Sampling:
         self._targets = targets
         self._reader = reader
         self._clock = clock
-        self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="targets")
+        self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="targets")
         self._known: dict[tuple[ClusterId, NodeId], Future[Target]] = {}
 
     def round(self) -> Sampled | None:

@@ -21,7 +21,7 @@ from fawkes.config.details import Output
 from fawkes.core.model import Facts
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.crc import HdfsDigest, Kind, kind_of
-from fawkes.live.data import StoppedError
+from fawkes.live.loading import StoppedError
 from fawkes.live.safe_folder import SafeFolder
 from fawkes.live.sources import SourceFile, fingerprint
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Summary

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from fawkes.errors import FawkesError, RefusedError
 from fawkes.live.crc import Kind, kind_of
-from fawkes.live.data import StoppedError
+from fawkes.live.loading import StoppedError
 from fawkes.live.safe_folder import SafeFolder
 from fawkes.live.saved import (
     MANIFEST,

@@ -35,6 +35,7 @@ from fawkes.live.masters import MasterAddresses
 from fawkes.live.measure import Target
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
+from fawkes.live.releases import Releases
 from fawkes.live.upload import uploaded
 
 MB = 1 << 20
@@ -72,19 +73,25 @@ class Command:
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
-    def __init__(self, ground: Ground, shell: RemoteShell) -> None:
+    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases) -> None:
         self._ground = ground
         self._shell = shell
+        self._cache = releases
         self._lock = threading.Lock()
         self._releases: dict[tuple[NodeId, str], Release] = {}
         self._javas: dict[tuple[NodeId, str], str] = {}
         self._pigs: dict[NodeId, PigRelease] = {}
 
     def spread(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
-        """Bring the release to the nodes that miss it; PartialError names those where that failed."""
+        """Bring the release to the nodes that miss it; PartialError names those where that failed.
+
+        A release that the cache has lost is waited for; MissingReleaseError when it cannot be fetched.
+        """
         if cluster.details.release_dir:
             return
-        release = cached(pin(cluster.details.hadoop_version))
+        wanted = pin(cluster.details.hadoop_version)
+        self._cache.wait_for(wanted)
+        release = cached(wanted)
         places = {str(node): self._ground.nodes[node].software_dir for node in nodes}
         brought = spread(release, places, self._shell)
         brought.check()
@@ -93,7 +100,10 @@ class Setup:
                 self._releases[node, release.version] = release.at(brought.roots[node])
 
     def release(self, cluster: LiveCluster, node: NodeId) -> Release:
-        """The release as it lies on a node; it is brought there when it is missing."""
+        """The release as it lies on a node; it is brought there when it is missing.
+
+        MissingReleaseError, at once, while the cache does not have it.
+        """
         details = cluster.details
         place = details.release_dir or details.hadoop_version
         if (node, place) not in self._releases:
@@ -102,6 +112,7 @@ class Setup:
                 with self._lock:
                     self._releases[node, place] = found
             else:
+                self._cache.need(pin(details.hadoop_version))
                 self.spread(cluster, [node])
         with self._lock:
             return self._releases[node, place]

@@ -14,18 +14,18 @@ from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts, Plain
 from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
-from fawkes.live import data, saved, saving
+from fawkes.live import loading, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
-from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import RpcError, call
+from fawkes.live.loading import StoppedError
 from fawkes.live.playbooks import hadoop
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
 from fawkes.live.setup import Setup
 from fawkes.live.sources import fingerprint, source_of
-from fawkes.live.survey import undeclared
+from fawkes.live.survey import foreign, undeclared
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 
@@ -36,6 +36,8 @@ _FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 _COPIED = "copied"
 _NAME_LENGTH = 12
 _ANSWER_S = 10.0
+#: a command waits for what is at stake
+_AT_STAKE_S = 60.0
 
 _F = TypeVar("_F", bound="_ToFolder | _ToHdfs")
 _log = logging.getLogger(__name__)
@@ -164,11 +166,11 @@ class Stages:
         cluster = self._known(effect.cluster)
         masters = self._setup.masters(cluster)
         stop = self._unless(current)
-        data.lay_out(masters, [output.path for output in cluster.details.outputs])
+        loading.lay_out(masters, [output.path for output in cluster.details.outputs])
         found = [self._load_set(cluster, number, one, stop) for number, one in enumerate(cluster.details.data)]
         if not current():
             return None
-        data.mark_active(masters)
+        loading.mark_active(masters)
         self._clusters.mark(effect.cluster, working=True)
         return {"sets": found}
 
@@ -178,6 +180,9 @@ class Stages:
         As much as can be is copied while HDFS takes writes. Then it takes none any more, what has changed meanwhile is
         copied, and all is compared. UnsavedError lists what could not be saved, in any of the folders; all the rest
         is. HDFS takes writes again after a save that did not succeed; after one that did nothing more may be written.
+
+        What users run on YARN is looked for before HDFS refuses its writes, and once more after that: then nobody can
+        start anything that needs HDFS.
         """
         cluster = self._known(effect.cluster)
         self._clusters.mark(effect.cluster, working=False)
@@ -189,6 +194,8 @@ class Stages:
         failed = _each(folders, lambda folder: folder.copy())
         done: list[Facts] = []
         try:
+            if not effect.applications:
+                self._nothing_runs(cluster)
             self._order(cluster, _FREEZE)
             left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
             failed += _each(left, lambda folder: done.append(folder.finish()))
@@ -196,6 +203,8 @@ class Stages:
                 raise _error_of(failed, effect.cluster, done)
             if not effect.undeclared:
                 self._nothing_undeclared(cluster)
+            if not effect.applications:
+                self._nothing_runs(cluster)
         except BaseException:
             self._thaw(cluster)
             raise
@@ -209,10 +218,29 @@ class Stages:
         rows = undeclared(Hdfs.of(self._setup.masters(cluster)), cluster, self._setup)
         if rows:
             raise RefusedError(
-                f"the outputs are saved, but {len(rows)} folders have data that is not declared, "
-                f"such as {rows[0]['path']} of {rows[0]['owner']}",
+                "the outputs are saved, but HDFS has data that is not declared, "
+                f"such as {rows[0]['path']} of {rows[0]['owner']} (folders with such data: {len(rows)})",
                 where=cluster.id,
                 hint=f"Move it, declare it as an output, or discard it: fawkes release {cluster.id} --discard-data",
+            )
+
+    def _nothing_runs(self, cluster: LiveCluster) -> None:
+        """RefusedError when users run applications that were not submitted to Fawkes; also when that is not known."""
+        command = f"`fawkes release {cluster.id} --force`"
+        try:
+            rows = foreign(self._setup.masters(cluster))
+        except FawkesError as error:
+            raise RefusedError(
+                f"the applications that users run on it are not known: {error}",
+                where=cluster.id,
+                hint=f"Repair its ResourceManager, or release it without knowing them: {command}",
+            ) from error
+        if rows:
+            raise RefusedError(
+                "applications that were not submitted to Fawkes still run, "
+                f"such as {rows[0]['id']} of {rows[0]['user']} ({len(rows)} in all)",
+                where=cluster.id,
+                hint=f"It is released when they have ended; {command} kills them",
             )
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
@@ -221,7 +249,7 @@ class Stages:
         ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
         None where nobody could be asked.
         """
-        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0)
+        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0, deadline=Deadline.after(_AT_STAKE_S))
         rows = [
             stake_row(
                 cluster,
@@ -243,7 +271,7 @@ class Stages:
         return lambda: self._stopping.is_set() or not current()
 
     def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
-        load = data.Load(
+        load = loading.Load(
             masters=self._setup.masters(cluster),
             core=cluster.core,
             target=one.to,

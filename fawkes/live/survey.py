@@ -7,6 +7,7 @@ Only facts are told here; each part is None when its master does not answer, or 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,7 +19,7 @@ from fawkes.config.details import DataSet
 from fawkes.core.model import Plain
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import LiveCluster
-from fawkes.live.data import LOADED
+from fawkes.live.loading import LOADED
 from fawkes.live.masters import MasterAddresses, all_applications
 from fawkes.live.measure import is_ours
 from fawkes.live.rest import Deadline
@@ -32,6 +33,7 @@ T = TypeVar("T")
 
 #: A master that says nothing for so long is given up.
 _ANSWER_S = 10.0
+_NEVER = Deadline(math.inf)
 #: HDFS keeps the folders of users here: each of them is a row of its own.
 _HOMES = "/user"
 
@@ -82,8 +84,10 @@ class _Row:
         }
 
 
-def survey(cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> dict[str, Plain]:
-    """What an MR-cluster has that a release would end.
+def survey(
+    cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS, *, deadline: Deadline = _NEVER
+) -> dict[str, Plain]:
+    """What an MR-cluster has that a release would end. What HDFS has not answered by the ``deadline`` is not known.
 
     ``undeclared``: folders outside of the declared ones, largest first, each with ``path``, ``bytes`` (without
     replicas), ``files``, ``owner`` and its ``newest`` files (``path``, ``bytes``, ``changed_us``; those of the first
@@ -92,14 +96,15 @@ def survey(cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> dict
     persistent storage. Each is None when it is not known.
     """
     masters = setup.masters(cluster)
-    hdfs = Hdfs.of(masters, patience_s=_ANSWER_S)
-    return {
+    hdfs = Hdfs.of(masters, patience_s=_ANSWER_S, deadline=deadline)
+    found: dict[str, Plain] = {
         "undeclared": _known(lambda: undeclared(hdfs, cluster, setup, bounds)),
-        "applications": _known(lambda: foreign(masters)),
         "unsaved_bytes": _known(
             lambda: sum(stake.size for stake in at_stake(hdfs, cluster.details.outputs) if not stake.saved)
         ),
     }
+    # Last: where data is given up, nobody looks at them again before the nodes are wiped.
+    return {**found, "applications": _known(lambda: foreign(masters))}
 
 
 def _known(ask: Callable[[], T]) -> T | None:

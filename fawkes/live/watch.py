@@ -16,9 +16,9 @@ from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.core.sight import HEARD, UNHEARD, Blocks, Compute, Sight, Stored
 from fawkes.live import blocks, masters
-from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import ComputeNode, MasterAddresses, Storage
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 
@@ -84,7 +84,7 @@ class Watch:
         self._mailbox = mailbox
         self._heard_us = heard_us
         self._progress_us = progress_us
-        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="watch")
+        self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="watch")
         self._lock = threading.Lock()
         self._eyes: dict[ClusterId, _Eye] = {}
 

@@ -57,6 +57,7 @@ _BAD_ANSWER = "BadAnswer"
 _UNKNOWN_OPERATION = ("IllegalArgumentException", "UnsupportedOperationException", "QueryParamException")
 _KINDS = ("FILE", "DIRECTORY")
 _SHOWN = 120
+_NEVER = Deadline(math.inf)
 
 
 class HdfsFailedError(FawkesError):
@@ -118,50 +119,55 @@ class _Connection(BoundedConnection):
 
 
 class _Adapter(BoundedAdapter):
-    """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does."""
+    """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does.
 
-    def __init__(self, patience_s: float) -> None:
+    All of them come before the ``deadline``.
+    """
+
+    def __init__(self, patience_s: float, deadline: Deadline) -> None:
         self._patience_s = patience_s
+        self._deadline = deadline
         super().__init__(_Connection)
 
     def send(
         self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
     ) -> requests.Response:
         """As its base; what is no stream has been read, to its end or to a limit."""
-        with until(Deadline(math.inf)):
+        with until(self._deadline):
             if request.body is None:
-                set_deadline(Deadline.after(self._patience_s))
+                set_deadline(self._deadline.within(self._patience_s))
             elif not isinstance(request.body, bytes | str):
                 request.body = self._then_wait(request.body)
             response = super().send(request, True, *args, **kwargs)
         if not stream:
-            with until(Deadline.after(self._patience_s)):
+            with until(self._deadline.within(self._patience_s)):
                 keep(response)
         return response
 
     def _then_wait(self, data: Iterable[bytes]) -> Iterator[bytes]:
         yield from data
-        set_deadline(Deadline.after(self._patience_s))
+        set_deadline(self._deadline.within(self._patience_s))
 
 
 class Hdfs:
     """One HDFS, as its superuser; safe to use from several threads.
 
     ``url`` is the NameNode's, such as ``http://10.98.1.1:9870``. A server that says nothing for ``patience_s`` is
-    given up. All errors are HdfsFailedError.
+    given up; nothing is waited for beyond the ``deadline``. All errors are HdfsFailedError.
     """
 
-    def __init__(self, url: str, user: str, *, patience_s: float = 60.0) -> None:
+    def __init__(self, url: str, user: str, *, patience_s: float = 60.0, deadline: Deadline = _NEVER) -> None:
         self.url = url.rstrip("/")
         self._user = user
+        self._deadline = deadline
         self._timeout = (_CONNECT_S, patience_s)
         # Neither requests' sessions nor HdfsCLI promise to be safe between threads.
         self._of_thread = threading.local()
 
     @classmethod
-    def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0) -> Hdfs:
+    def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0, deadline: Deadline = _NEVER) -> Hdfs:
         """The HDFS of an MR-cluster."""
-        return cls(masters.namenode, masters.user, patience_s=patience_s)
+        return cls(masters.namenode, masters.user, patience_s=patience_s, deadline=deadline)
 
     # --- folders and their properties
 
@@ -365,7 +371,7 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = bounded_session(_Adapter(self._timeout[1]))
+            session = bounded_session(_Adapter(self._timeout[1], self._deadline))
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client

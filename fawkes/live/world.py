@@ -30,9 +30,10 @@ from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts, NotProvenError
 from fawkes.live.jobs import Jobs
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.post import Mailbox
 from fawkes.live.reconcile import Reconciler
+from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Timers
@@ -224,7 +225,7 @@ class LiveWorld:
                         generation=effect.generation,
                         condition=condition,
                         error=str(error),
-                        facts={"refused": True} if isinstance(error, NodeRefusedError) else {},
+                        facts=_facts_of_host(error),
                     )
                 )
             case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
@@ -240,6 +241,13 @@ class LiveWorld:
                 )
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)
+
+
+def _facts_of_host(error: FawkesError) -> Facts:
+    """What the core is told of a node that was not reached, besides the error."""
+    if isinstance(error, MissingReleaseError):
+        return {"no_release": True}
+    return {"refused": True} if isinstance(error, NodeRefusedError) else {}
 
 
 def _facts(error: FawkesError) -> Facts:

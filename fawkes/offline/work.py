@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,6 +18,8 @@ from fawkes.sim.model import compile_now
 
 #: runs for which the compiled model of Hadoop is made where it is not there yet
 _MANY = 40
+#: how long a scheduler of Dask may take to accept a connection
+_CONNECT_S = 1.5
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
@@ -120,9 +123,12 @@ def on_dask(address: str) -> Runner:
     require("`--dask`", "dask")
     from distributed import Client
     from distributed import as_completed as completed
+    from distributed.comm import get_address_host_port
 
     def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
         try:
+            # The client would try again and again for all of its time, and then say nothing of the cause.
+            socket.create_connection(get_address_host_port(address), timeout=_CONNECT_S).close()
             client = Client(address, timeout="10s")
         except (OSError, ValueError) as error:
             hint = "Give the address of a Dask scheduler, such as tcp://host:8786"

@@ -17,9 +17,9 @@ from fawkes.offline.demands import Asked, Known, write_demands
 from fawkes.offline.folder import stamp_of, whole, write_json
 from fawkes.record.demand import asked_of
 from fawkes.record.hadoop import Application, applications_in
-from fawkes.record.happened import Happened, Span
 from fawkes.record.measured import seen_in
 from fawkes.record.scenario import DEMANDS_FILE, JOBS_FILE, MODEL_FILE, Platform, scenario_text
+from fawkes.record.span import RecordedSpan, Span
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 from fawkes.workload import table
 from fawkes.workload.model import Trace, TraceJob
@@ -66,7 +66,7 @@ class Record:
 def write_record(
     folder: Path,
     ledger: LedgerReader,
-    what: Happened,
+    recorded: RecordedSpan,
     platform: Platform,
     histories: Histories,
     missing: Mapping[str, str],
@@ -82,16 +82,16 @@ def write_record(
         ledger.copy_to(draft)
         _verify(draft)
         say("ledger")
-        applications = _write_histories(draft, what, histories, missing)
+        applications = _write_histories(draft, recorded, histories, missing)
         say("histories")
         asked: dict[str, Asked] = {}
-        for job in what.jobs:
-            asked[job.id] = asked_of(job, applications.get(job.id, ()), what.slots.get(job.id))
+        for job in recorded.jobs:
+            asked[job.id] = asked_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
         write_demands(draft / DEMANDS_FILE, asked)
-        table.write(_trace(what, asked), draft / JOBS_FILE)
-        _write_scenario(draft, ledger, what, platform, model)
+        table.write(_trace(recorded, asked), draft / JOBS_FILE)
+        _write_scenario(draft, ledger, recorded, platform, model)
         say("scenario")
-        write_json(draft / RECORD_FILE, _said(ledger, what, asked, missing))
+        write_json(draft / RECORD_FILE, _said(ledger, recorded, asked, missing))
     return open_record(folder, verified=True)
 
 
@@ -152,11 +152,11 @@ def _verify(folder: Path) -> None:
 
 
 def _write_histories(
-    draft: Path, what: Happened, histories: Histories, missing: Mapping[str, str]
+    draft: Path, recorded: RecordedSpan, histories: Histories, missing: Mapping[str, str]
 ) -> dict[str, tuple[Application, ...]]:
     (draft / HISTORY).mkdir()
     found: dict[str, tuple[Application, ...]] = {}
-    for job in what.jobs:
+    for job in recorded.jobs:
         if job.id in histories:
             write_json(draft / HISTORY / history_file(job), histories[job.id])
             if job.id not in missing:
@@ -164,10 +164,10 @@ def _write_histories(
     return found
 
 
-def _trace(what: Happened, asked: Mapping[str, Asked]) -> Trace:
-    jobs = tuple(_row(job, asked[job.id], what.span.since_us) for job in what.jobs)
-    header = {"from": f"fawkes record, pool {what.rules.pool}"}
-    return Trace(source=what.rules.pool, jobs=tuple(sorted(jobs, key=lambda job: job.submit_us)), header=header)
+def _trace(recorded: RecordedSpan, asked: Mapping[str, Asked]) -> Trace:
+    jobs = tuple(_row(job, asked[job.id], recorded.span.since_us) for job in recorded.jobs)
+    header = {"from": f"fawkes record, pool {recorded.rules.pool}"}
+    return Trace(source=recorded.rules.pool, jobs=tuple(sorted(jobs, key=lambda job: job.submit_us)), header=header)
 
 
 def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
@@ -188,18 +188,20 @@ def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
     )
 
 
-def _write_scenario(draft: Path, ledger: LedgerReader, what: Happened, platform: Platform, model: Path | None) -> None:
-    policy = what.rules.policy
+def _write_scenario(
+    draft: Path, ledger: LedgerReader, recorded: RecordedSpan, platform: Platform, model: Path | None
+) -> None:
+    policy = recorded.rules.policy
     (draft / POLICIES).mkdir()
     file = f"{POLICIES}/{policy.name.lower()}.py"
     (draft / file).write_text(policy.text, encoding="utf-8")
     if model is not None:
         shutil.copyfile(model, draft / MODEL_FILE)
     text = scenario_text(
-        what,
-        seen_in(ledger, what.span),
+        recorded,
+        seen_in(ledger, recorded.span),
         platform,
-        title=f"Recorded in the pool {what.rules.pool}",
+        title=f"Recorded in the pool {recorded.rules.pool}",
         policy_file=file,
         calibrated=None if model is None else read_model(model),
     )
@@ -207,27 +209,27 @@ def _write_scenario(draft: Path, ledger: LedgerReader, what: Happened, platform:
 
 
 def _said(
-    ledger: LedgerReader, what: Happened, asked: Mapping[str, Asked], missing: Mapping[str, str]
+    ledger: LedgerReader, recorded: RecordedSpan, asked: Mapping[str, Asked], missing: Mapping[str, str]
 ) -> dict[str, Any]:
-    span = what.span
+    span = recorded.span
     return {
         "fawkes": __version__,
         "format": FORMAT,
         "ledger": ledger.identity().pool_id,
-        "pool": what.rules.pool,
-        "policy": what.rules.policy.name,
-        "policy_sha256": what.rules.policy.sha256,
+        "pool": recorded.rules.pool,
+        "policy": recorded.rules.policy.name,
+        "policy_sha256": recorded.rules.policy.sha256,
         "span": {
             "since_us": span.since_us,
             "until_us": span.until_us,
             "first_seq": span.first_seq,
             "last_seq": span.last_seq,
         },
-        "counts": {"nodes": len(what.rules.nodes), "clusters": len(what.clusters), "jobs": len(what.jobs)},
+        "counts": {"nodes": len(recorded.rules.nodes), "clusters": len(recorded.clusters), "jobs": len(recorded.jobs)},
         "known": {job: str(one.known) for job, one in asked.items()},
         "missing": dict(missing),
-        "left_out": dict(what.left_out),
-        "notes": list(what.notes),
+        "left_out": dict(recorded.left_out),
+        "notes": list(recorded.notes),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fawkes.core.decision import PutJob
 from fawkes.core.events import Done
 from fawkes.core.model import ClusterState, JobLife, NodeLife
-from fawkes.record.happened import Span
+from fawkes.record.span import Span
 from fawkes.report import history
 from fawkes.report.history import NodeChange
 from fawkes.sim.constants import DAS4

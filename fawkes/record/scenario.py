@@ -13,9 +13,9 @@ from fawkes.config.model import ModelTable
 from fawkes.core.model import ClusterState, Facts, JobState
 from fawkes.offline.scenario import LIMIT_US
 from fawkes.record import toml
-from fawkes.record.happened import Happened
 from fawkes.record.measured import Seen
 from fawkes.record.settings import code_of, settings_table
+from fawkes.record.span import RecordedSpan
 from fawkes.units import MOST_DURATION_US, show_time
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
@@ -39,7 +39,13 @@ class Platform:
 
 
 def scenario_text(
-    what: Happened, seen: Seen, platform: Platform, *, title: str, policy_file: str, calibrated: ModelTable | None
+    recorded: RecordedSpan,
+    seen: Seen,
+    platform: Platform,
+    *,
+    title: str,
+    policy_file: str,
+    calibrated: ModelTable | None,
 ) -> str:
     """The scenario; ``policy_file`` is beside it.
 
@@ -47,11 +53,11 @@ def scenario_text(
     """
     return "\n".join(
         [
-            *_head(what, title),
-            *_pool(what),
-            *_settings(what, policy_file),
-            *_model(what, seen, platform, calibrated),
-            *_clusters(what),
+            *_head(recorded, title),
+            *_pool(recorded),
+            *_settings(recorded, policy_file),
+            *_model(recorded, seen, platform, calibrated),
+            *_clusters(recorded),
             "",
         ]
     )
@@ -64,13 +70,13 @@ def data_of(details: Facts) -> list[tuple[str, int | None]]:
     return [(str(one.get("to")), size if isinstance(size := one.get("size_bytes"), int) else None) for one in sets]
 
 
-def _head(what: Happened, title: str) -> Iterator[str]:
-    span = what.span
+def _head(recorded: RecordedSpan, title: str) -> Iterator[str]:
+    span = recorded.span
     yield f"# Recorded from {show_time(span.since_us)} to {show_time(span.until_us)} by `fawkes record`."
     yield from toml.table({"title": title, "limit": toml.duration(max(LIMIT_US, 10 * (span.until_us - span.since_us)))})
 
 
-def _pool(what: Happened) -> Iterator[str]:
+def _pool(recorded: RecordedSpan) -> Iterator[str]:
     yield from ("", "[pool]")
     yield from toml.rows(
         "node",
@@ -79,21 +85,21 @@ def _pool(what: Happened) -> Iterator[str]:
             | ({"site": node.site} if node.site else {})
             | ({"capacity": node.capacity_milli / 1000} if node.capacity_milli != 1000 else {})
             | ({} if node.may_core else {"core": False})
-            for node in what.rules.nodes
+            for node in recorded.rules.nodes
         ),
     )
 
 
-def _settings(what: Happened, policy_file: str) -> Iterator[str]:
+def _settings(recorded: RecordedSpan, policy_file: str) -> Iterator[str]:
     yield from ("", "[settings]")
-    yield from toml.table(settings_table(what.rules.settings, policy_file))
+    yield from toml.table(settings_table(recorded.rules.settings, policy_file))
 
 
-def _model(what: Happened, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:
+def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:
     yield from ("", "[model]")
     if calibrated is not None:
         yield f"from = {toml.value(MODEL_FILE)}"
-    slots = {"map_slots": 0, "slots": what.node_slots} if what.node_slots else {}
+    slots = {"map_slots": 0, "slots": recorded.node_slots} if recorded.node_slots else {}
     said = {
         name: value for name, value in platform.said().items() if calibrated is None or name not in written(calibrated)
     }
@@ -116,17 +122,17 @@ def _measured(seen: Seen) -> Iterator[str]:
         yield from toml.table({"disk": toml.size(round(median(seen.load_bytes_s)))}, notes={"disk": note})
 
 
-def _clusters(what: Happened) -> Iterator[str]:
-    for state in what.clusters:
-        mine = [job for job in what.jobs if job.cluster == state.id]
-        yield from _cluster(state, mine, what)
-    if what.jobs:
+def _clusters(recorded: RecordedSpan) -> Iterator[str]:
+    for state in recorded.clusters:
+        mine = [job for job in recorded.jobs if job.cluster == state.id]
+        yield from _cluster(state, mine, recorded)
+    if recorded.jobs:
         # The jobs of the table name their MR-clusters themselves.
         yield from ("", "[[load]]")
-        yield from toml.table({"cluster": what.clusters[0].id, "trace": JOBS_FILE, "demands": DEMANDS_FILE})
+        yield from toml.table({"cluster": recorded.clusters[0].id, "trace": JOBS_FILE, "demands": DEMANDS_FILE})
 
 
-def _cluster(state: ClusterState, jobs: Sequence[JobState], what: Happened) -> Iterator[str]:
+def _cluster(state: ClusterState, jobs: Sequence[JobState], recorded: RecordedSpan) -> Iterator[str]:
     spec = state.spec
     sets = [(f"{spec.id[:50]}-{number}", to, size) for number, (to, size) in enumerate(data_of(spec.details), 1)]
     for name, _, size in sets:
@@ -137,7 +143,7 @@ def _cluster(state: ClusterState, jobs: Sequence[JobState], what: Happened) -> I
     yield from toml.table(
         {
             "id": spec.id,
-            "at": toml.duration(max(0, state.requested_us - what.span.since_us)),
+            "at": toml.duration(max(0, state.requested_us - recorded.span.since_us)),
             "min_nodes": spec.min_nodes,
             "max_nodes": spec.max_nodes,
             "growth": None if spec.growth is None else code_of(spec.growth),

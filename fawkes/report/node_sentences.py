@@ -76,6 +76,7 @@ NODES: Mapping[str, Template] = {
     "leaves-again": "{node} answers again and continues to leave {cluster}",
     "data-given-up": "The data on {node} is discarded: {node} is wiped without a proof that its blocks are elsewhere",
     "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
+    "no-release": "{node} cannot join {cluster} yet: {error}",
     "replaces": "{node} takes the place of {other} in the deployment of {cluster}",
     "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
     "quarantine": "{node} did not come up for {cluster} ({error}): it is quarantined until {until_us}",

@@ -274,7 +274,7 @@ CASES = (
         2,
         "Invalid value for 'DIR': Directory 'inventory.toml' is a file.",
     ),
-    command("site", "init into /proc", ("init", "/proc/x"), 1, "/proc/x: No such file or directory"),
+    command("site", "init into /proc", ("init", "/proc/x"), 2, "/proc/x: the example files cannot be written there"),
     command("site", "init '../../x y' allowed", ("init", "a b/ü"), 0, "", writes=("a b",)),
     command(
         "site",

@@ -13,7 +13,7 @@ from fawkes.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in
 from fawkes.config.model import read_model
 from fawkes.errors import ConfigError, RefusedError
 from fawkes.record.folder import Record
-from fawkes.record.happened import Span
+from fawkes.record.span import Span
 
 VALUES = {
     "join": [13e6, 13.5e6, 12e6],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import socket
 import sys
 from io import StringIO
 from pathlib import Path
@@ -132,6 +133,16 @@ def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
     assert (said.exit_code, said.stdout) == (2, "")
     assert says in said.stderr
     assert not (scenario.parent / "out").exists()
+
+
+def test_a_scheduler_that_refuses_is_asked_once_and_the_cause_is_named(scenario: Path) -> None:
+    with socket.socket() as taken:
+        # Bound and not listening: no other program can get the port, and a connection to it is refused.
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        said = compare(scenario, "--dask", address)
+    assert said.exit_code == 2
+    assert f"--dask: no answer from '{address}' ([Errno 111] Connection refused)" in said.stderr
 
 
 def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:

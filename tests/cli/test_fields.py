@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fawkes.cli
-from fawkes.cli.fields import COMBINED, FIELDS, TABLES, Shape, Table
+from fawkes.cli.fields import FIELDS, Shape
 from fawkes.cli.show import console, show
+from fawkes.cli.tables import COMBINED, TABLES, Table
 
 REASON = (
     "c-analytics-2 waits for node[07,09-12], which may hold data: its NodeManager is lost, its DataNode is dead, and "
@@ -73,6 +74,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "code": ("grow", "shrink-to-admit"),
     "reason": ("a visit", REASON),
     "result": ("fits", "unreachable"),
+    "findings": ("memory (warning)", "names (warning), java, clock (warning), disk, memory, ports, left, tools"),
     "constant": ("map_start", "nodemanager_start_s"),
     "record": ("may", "record-of-may"),
     "part": ("jobs", "before"),
@@ -91,8 +93,6 @@ NAMES: dict[str, tuple[str, str]] = {
     "pool_id": ("7d1f0c9e", "7d1f0c9e-2f0e-4b43-9c39-3a6d6ad1e9b7"),
 }
 CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
-#: the only tables that are wider by nature: one column for each of twelve checks
-WIDER = {"check"}
 
 
 def value(key: str, worst: bool) -> Any:
@@ -114,7 +114,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("name", sorted(TABLES.keys() - WIDER))
+@pytest.mark.parametrize("name", sorted(TABLES))
 def test_with_usual_values_every_column_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = TABLES[name]
     lines = drawn(table, [{key: value(key, worst=False) for key in table.keys}] * 2, capsys)

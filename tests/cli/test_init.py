@@ -3,18 +3,20 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from fawkes.cli.init import EXAMPLES, FILES, NEXT_STEPS, write_examples
+from fawkes.cli.init import EXAMPLES, FILES, NEXT_STEPS, UNIT, write_examples
 from fawkes.cli.main import cli
 from fawkes.config.details import ClusterDetails
 from fawkes.config.jobs import load_jobs
 from fawkes.config.presets import STEADY
 from fawkes.config.settings import load_settings
 from fawkes.config.site import Site
+from fawkes.errors import UserError
 from tests.support.typed import parse
 
 
@@ -61,13 +63,37 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_written_is_taken_back_when_the_rest_cannot_be(tmp_path: Path) -> None:
-    (tmp_path / "clusters").write_text("in the way")
-    with pytest.raises(FileExistsError):
+    (tmp_path / "jobs").write_text("in the way")
+    with pytest.raises(UserError, match=r"Not a directory|File exists"):
         write_examples(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["clusters"]
+    assert [path.name for path in tmp_path.iterdir()] == ["jobs"]
     done = init(str(tmp_path))
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "File exists" in done.stderr
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Name a folder in which you may write" in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_bad_input() -> None:
+    done = init("/proc/x")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("fawkes: /proc/x: the example files cannot be written there (No such file")
+
+
+def test_no_folder_stays_when_the_site_cannot_be_made(tmp_path: Path) -> None:
+    too_long = tmp_path / "a" / "b" / ("c" * 300)
+    done = init(str(too_long))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "File name too long" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_unit_of_systemd_starts_this_program(tmp_path: Path) -> None:
+    done = init("--systemd", str(tmp_path))
+    assert "/etc/systemd/system" in done.stdout
+    starts = re.findall(r"^ExecStart=(\S+) run$", (tmp_path / UNIT).read_text(), re.MULTILINE)
+    program = Path(sys.prefix) / "bin" / "fawkes"
+    assert starts == [str(program) if program.exists() else "/opt/fawkes/bin/fawkes"]
+    again = init("--systemd", str(tmp_path / "other"), "--dry-run", FAWKES_INIT_OUTPUT="json")
+    assert str(tmp_path / "other" / UNIT) in again.stdout
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -150,3 +150,10 @@ def test_a_full_disk_is_told_without_a_traceback() -> None:
     with Path("/dev/full").open("w") as full:
         done = fawkes("--help", stdout=full.fileno(), stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (1, "fawkes: No space left on device\n")
+
+
+@pytest.mark.parametrize("option", ["-q", "--site"])
+def test_an_option_of_the_program_behind_a_verb_is_shown_its_place(option: str) -> None:
+    said = CliRunner().invoke(cli, ["status", option])
+    assert said.exit_code == 2
+    assert f"No such option '{option}'. It goes before the verb, right behind `fawkes`." in said.stderr

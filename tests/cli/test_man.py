@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from fawkes.cli.main import VERBS, cli
 from fawkes.cli.man import pages
@@ -56,3 +58,27 @@ def test_man_accepts_every_page(tmp_path: Path) -> None:
     lint = ["mandoc", "-Tlint", "-Wwarning"] if shutil.which("mandoc") else ["groff", "-man", "-ww", "-z", "-Kutf8"]
     done = subprocess.run([*lint, *sorted(PAGES)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_pages_are_written_where_man_looks_and_replace_older_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "share" / "man" / "man1"
+    folder.mkdir(parents=True)
+    (folder / "fawkes.1").write_text("of an older version")
+    done = CliRunner().invoke(cli, ["man", "--out", str(folder.parent)])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == dict(PAGES)
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man")
+def test_man_finds_a_page_beside_the_program(tmp_path: Path) -> None:
+    CliRunner().invoke(cli, ["man", "--out", str(tmp_path / "share" / "man")])
+    (tmp_path / "bin").mkdir()
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    said = subprocess.run(["man", "-w", "fawkes-status"], env=env, capture_output=True, text=True, check=False)
+    assert said.stdout.strip() == str(tmp_path / "share" / "man" / "man1" / "fawkes-status.1")
+
+
+def test_a_folder_for_pages_that_cannot_be_made_is_bad_input() -> None:
+    done = CliRunner().invoke(cli, ["man", "--out", "/proc/x"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Name a folder in which you may write, with --out" in done.stderr

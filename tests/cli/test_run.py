@@ -1,12 +1,14 @@
-"""`fawkes run --shadow` says what shadow mode is, and what to do where there is nothing to watch."""
+"""What `fawkes run` says on stderr: of shadow mode, and of its progress."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
-from fawkes.cli.run import tell_shadow
+from fawkes.cli.main import cli
+from fawkes.cli.run import listener, tell_shadow
 from fawkes.config.site import Site
 from fawkes.offline.ledger import copied
 from tests.support.desk import Desk
@@ -28,3 +30,15 @@ def test_a_site_with_an_mr_cluster_has(tmp_path: Path, capsys: pytest.CaptureFix
     copied(desk.store, tmp_path / "state")
     tell_shadow(Site(tmp_path))
     assert NOTHING not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(True, ""), (False, "controls pool p\n")])
+def test_lines_about_progress_are_shown_unless_the_user_is_quiet(
+    quiet: bool, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with click.Context(cli) as context:
+        context.params["quiet"] = quiet
+        say = listener()
+    # Outside of the command's context, as in a thread of the controller.
+    say("controls pool p")
+    assert capsys.readouterr().err == said

@@ -8,8 +8,7 @@ import pytest
 from fawkes.catalog import Catalog, Kind, Origin, bundled_dir, load_module, user_dir
 from fawkes.errors import ConfigError, UserError
 from tests.config.support import write
-
-ROOT = Path(__file__).parents[2]
+from tests.package.running import ROOT, python
 
 
 @pytest.fixture
@@ -98,6 +97,23 @@ def test_the_user_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert user_dir() == Path("/home/me/.config/fawkes")
+
+
+def test_a_home_that_may_not_be_read_has_no_policies(tmp_path: Path) -> None:
+    """In a process of its own: root may read everything, so there root becomes nobody."""
+    home = tmp_path / "home"
+    (home / ".config" / "fawkes" / "policies").mkdir(parents=True)
+    home.chmod(0)
+    nobody = 65534
+    program = (
+        f"import os; from fawkes.catalog import Catalog, Kind; os.getuid() or os.setuid({nobody}); "
+        "print(Catalog().find(Kind.POLICY, 'TD').origin)"
+    )
+    try:
+        ended = python(program, folder=ROOT, env={"HOME": str(home), "XDG_CONFIG_HOME": ""})
+    finally:
+        home.chmod(0o700)
+    assert (ended.stdout, ended.stderr) == ("bundled\n", "")
 
 
 def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:

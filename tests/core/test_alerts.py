@@ -1,15 +1,21 @@
-"""Alerts of MR-clusters are known by how they begin, also when an earlier version of Fawkes stored them."""
+"""Alerts have kinds, also when an earlier version of Fawkes stored them: an MR-cluster's by how its text begins."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from fawkes.core import alerts
 from fawkes.core.alerts import Kind
-from fawkes.core.model import ClusterId, ClusterState
-from tests.support.desk import Desk
+from fawkes.core.events import Condition, NodeObserved, UndrainAsked
+from fawkes.core.model import ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
+from fawkes.core.record import from_plain, to_plain
+from fawkes.core.sight import Compute, Stored
+from tests.support.desk import Desk, grown
+from tests.support.pools import settings
 
 #: every beginning that a version has ever stored in a ledger, with the kind that it stands for
 STORED = (
@@ -40,3 +46,137 @@ def test_an_alert_is_of_the_one_kind_that_it_was_stored_as(cluster: ClusterState
 def test_an_alert_about_a_node_is_of_no_kind(cluster: ClusterState) -> None:
     stored = replace(cluster, alert=alerts.of_node(next(iter(Desk(2).state.nodes))) + "its masters do not answer")
     assert [each for each in Kind if alerts.about(stored, each)] == []
+
+
+def unclean() -> Desk:
+    """node03, a transient node, could not be wiped."""
+    desk = grown(Role.TRANSIENT, 3)
+    desk.drain("node03")
+    desk.look("node03", Compute.LEFT)
+    desk.see("node03", Condition.FAILED, "no answer")
+    return desk
+
+
+def lost(role: Role) -> Desk:
+    """node03 stopped answering."""
+    desk = grown(role, 3)
+    desk.look("node03", Compute.LOST, Stored.DEAD, why="no report")
+    desk.wait(60)
+    return desk
+
+
+def held() -> Desk:
+    """The blocks of node03 are not safe."""
+    desk = grown(Role.TRANSIENT_CORE, 3)
+    desk.drain("node03")
+    desk.look("node03", Compute.LEFT)
+    desk.see("node03", Condition.HELD, "11 blocks are nowhere else")
+    return desk
+
+
+def held_before_its_wipe() -> Desk:
+    """The proof of node03 failed at the last moment."""
+    desk = grown(Role.TRANSIENT_CORE, 3)
+    desk.drain("node03")
+    desk.look("node03", Compute.LEFT)
+    desk.look("node03", Compute.LEFT, Stored.LEFT, known=True)
+    desk.see("node03", Condition.HELD, "a DataNode died")
+    return desk
+
+
+def held_while_lost() -> Desk:
+    """node03 is lost and has the only replicas; an operator wants it to leave."""
+    desk = lost(Role.TRANSIENT_CORE)
+    desk.drain("node03")
+    desk.look("node03", Compute.LOST, Stored.DEAD, why="11 blocks are nowhere else")
+    return desk
+
+
+def waits() -> Desk:
+    """node02, a core node, cannot leave before another one has taken over."""
+    desk = Desk(2)
+    desk.up("a")
+    desk.drain("node02")
+    return desk
+
+
+def no_release() -> Desk:
+    """node03 lacks a release that the controller has not either."""
+    desk = Desk(3, how=settings(period_us=10**12))
+    desk.up("a")
+    desk.tick(a=10)
+    lacks(desk)
+    return desk
+
+
+def lacks(desk: Desk) -> None:
+    generation = desk.node("node03").generation
+    desk.tell(
+        NodeObserved(
+            at_us=desk.now_us,
+            node=NodeId("node03"),
+            generation=generation,
+            condition=Condition.FAILED,
+            error="Hadoop 3.5.0 is being fetched",
+            facts={"no_release": True},
+        )
+    )
+
+
+SITUATIONS = [
+    (lambda: lost(Role.TRANSIENT), "node03", NodeAlert.LOST),
+    (lambda: lost(Role.TRANSIENT_CORE), "node03", NodeAlert.LOST),
+    (held, "node03", NodeAlert.HELD),
+    (held_before_its_wipe, "node03", NodeAlert.HELD),
+    (held_while_lost, "node03", NodeAlert.HELD),
+    (unclean, "node03", NodeAlert.UNCLEAN),
+    (waits, "node02", NodeAlert.WAITS),
+]
+
+
+@pytest.mark.parametrize(("play", "node", "kind"), SITUATIONS)
+def test_each_alert_of_a_node_has_its_kind_in_an_old_ledger_too(
+    play: Callable[[], Desk], node: str, kind: NodeAlert
+) -> None:
+    state = play().node(node)
+    assert state.alert
+    assert (state.alert_kind, alerts.kind_of(state)) == (kind, kind)
+    plain: Any = to_plain(state)
+    del plain["alert_kind"]
+    old = from_plain(NodeState, plain)
+    assert (old.alert, old.alert_kind, alerts.kind_of(old)) == (state.alert, None, kind)
+
+
+def test_a_node_without_an_alert_has_no_kind_and_stores_nothing_about_it() -> None:
+    desk = Desk(2)
+    desk.up("a")
+    plain: Any = to_plain(desk.node("node01"))
+    assert (alerts.kind_of(desk.node("node01")), "alert_kind" in plain) == (None, False)
+
+
+def test_what_a_core_node_waits_for_does_not_matter_once_it_stays() -> None:
+    desk = waits()
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node02")))
+    assert (desk.node("node02").alert, desk.node("node02").alert_kind) == ("", None)
+
+
+def test_a_node_that_lacks_a_release_is_not_to_blame_and_goes_on_joining() -> None:
+    desk = no_release()
+    for _ in range(9):
+        state = desk.node("node03")
+        assert (state.life, state.failures, state.alert_kind) == (NodeLife.JOINING, 0, NodeAlert.NO_RELEASE)
+        assert desk.codes() == ["no-release"]
+        desk.now_s = desk.state.pending["host:node03"].deadline_us / 1e6
+        desk.wait(0)
+        assert [host.node for host in desk.hosts()] == ["node03"]
+        lacks(desk)
+    desk.wait(0)
+    desk.see("node03", Condition.SERVING)
+    assert (desk.node("node03").life, desk.node("node03").alert) == (NodeLife.SERVING, "")
+
+
+def test_a_node_that_has_its_release_by_now_and_does_not_come_up_is_given_up_as_any_other() -> None:
+    desk = no_release()
+    codes = desk.wait(3 * settings().join_us / 1e6)
+    assert codes.count("join-failed") == 1
+    assert codes.count("quarantine") == 1

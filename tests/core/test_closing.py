@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fawkes.core.closing import longest_us
 from fawkes.core.effects import EndControl, Reply, Retire, Save, Survey
-from fawkes.core.events import Condition, Done, DownAsked, ReleaseAsked
+from fawkes.core.events import Condition, Done, DownAsked, Event, ReleaseAsked
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeLife
+from fawkes.core.record import change_of
+from fawkes.core.state import evolve
+from fawkes.units import SECOND_US
 from tests.support.desk import Desk
-from tests.support.pools import nodes, started
+from tests.support.pools import nodes, request, run, settings, started
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
 CLEAN: Facts = {"undeclared": [], "applications": []}
@@ -51,6 +55,11 @@ def refusals(desk: Desk) -> set[tuple[str, str]]:
     assert reply.refused is not None
     listed: list[dict[str, dict[str, str]]] = list(reply.refused.facts["refusals"])  # type: ignore[call-overload]
     return {(one["facts"]["cluster"], str(one["code"])) for one in listed}
+
+
+def asked(desk: Desk) -> set[str]:
+    """The MR-clusters that the latest decision surveys."""
+    return {str(effect.cluster) for effect in desk.last.effects if isinstance(effect, Survey)}
 
 
 def lives(desk: Desk) -> list[ClusterLife]:
@@ -205,7 +214,25 @@ def test_data_may_be_given_up_after_it_was_agreed() -> None:
     desk.failed(Key.CLUSTER.of("a"), "the disk is full")
     down(desk, discard=True, ask="again")
     assert replies(desk)["again"] == ""
+    assert asked(desk) == {"a", "b"}
+    answer(desk, "a", {"undeclared": None, "applications": []})
+    answer(desk, "b", APPS)
+    assert lives(desk) == [ClusterLife.RETIRING, ClusterLife.SAVING], "what users run on b is not given up"
+    down(desk, discard=True, force=True, ask="all")
     assert lives(desk) == [ClusterLife.RETIRING] * 2
+
+
+@pytest.mark.parametrize(("facts", "kept"), [({"undeclared": None, "applications": []}, False), (APPS, True)])
+def test_a_save_is_given_up_with_the_pool_only_if_users_run_nothing(facts: Facts, kept: bool) -> None:
+    desk = two()
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    answer(desk, "a")
+    down(desk, discard=True)
+    assert asked(desk) == {"a", "b"}
+    answer(desk, "b")
+    answer(desk, "a", facts)
+    assert replies(desk)["d"] == ("pool-kept" if kept else "")
+    assert lives(desk) == ([ClusterLife.SAVING, ClusterLife.RUNNING] if kept else [ClusterLife.RETIRING] * 2)
 
 
 def test_a_lost_node_keeps_the_controller() -> None:
@@ -258,3 +285,171 @@ def test_a_pool_that_was_not_agreed_on_is_whole(story: list[str]) -> None:
     assert {B} <= set(desk.state.clusters)
     assert desk.state.clusters[B].life is ClusterLife.RUNNING
     assert ends(desk) == 0
+
+
+STALE_S, LONGEST_S = settings().stale_us / SECOND_US, longest_us(settings()) / SECOND_US
+
+
+@pytest.mark.parametrize(("slow_s", "again"), [(0, set()), (STALE_S, set()), (STALE_S + 1, {"a"}), (59, {"a"})])
+def test_an_answer_that_grew_old_while_others_were_awaited_is_asked_for_again(slow_s: float, again: set[str]) -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "a")
+    desk.wait(slow_s)
+    answer(desk, "b")
+    assert asked(desk) == again
+    assert (replies(desk) == {}) == bool(again)
+    if again:
+        assert lives(desk) == [ClusterLife.RUNNING] * 2
+        answer(desk, "a")
+    assert replies(desk) == {"d": ""}
+    assert set(lives(desk)) == {ClusterLife.SAVING}
+
+
+@pytest.mark.parametrize(("facts", "code"), [(DATA, "undeclared-data"), (APPS, "foreign-applications")])
+def test_what_users_began_while_others_were_awaited_keeps_the_pool(facts: Facts, code: str) -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "a")
+    desk.wait(50)
+    answer(desk, "b")
+    answer(desk, "a", facts)
+    assert refusals(desk) == {("a", code)}
+    assert lives(desk) == [ClusterLife.RUNNING] * 2
+
+
+def test_a_refusal_is_told_without_asking_anybody_again() -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "a", DATA)
+    desk.wait(50)
+    answer(desk, "b")
+    assert refusals(desk) == {("a", "undeclared-data")}
+
+
+@pytest.mark.parametrize("silent", [["a"], ["b"], ["a", "b"]])
+def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent: list[str]) -> None:
+    desk = two()
+    down(desk)
+    for name in {"a", "b"} - set(silent):
+        answer(desk, name)
+    desk.wait(LONGEST_S)
+    kept = [reason for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == "pool-kept"]
+    listed = [one["facts"]["cluster"] for one in kept[0].facts["refusals"]]  # type: ignore[attr-defined]
+    assert (replies(desk), listed) == ({"d": "pool-kept"}, silent)
+    assert lives(desk) == [ClusterLife.RUNNING] * 2
+
+
+def test_masters_that_do_not_answer_again_are_named_too() -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "a")
+    desk.wait(50)
+    answer(desk, "b")
+    desk.wait(LONGEST_S - 50)
+    assert replies(desk) == {"d": "pool-kept"}
+    assert desk.state.closing is None
+
+
+def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "b")
+    desk.wait(50)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.wait(LONGEST_S - 50)
+    assert replies(desk) == {}
+    desk.sample(b={"jobs_waiting": 0})
+    assert refusals(desk) == {("a", "survey-failed")}
+    answer(desk, "a")
+    assert replies(desk)["r"] == ""
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "release", "none"]), st.integers(0, 40), st.sampled_from([CLEAN, CLEAN, DATA])
+        ),
+        max_size=14,
+    )
+)
+def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time(
+    story: list[tuple[str, int, Facts]],
+) -> None:
+    desk = two()
+    down(desk)
+    asked_s = desk.now_s
+    answered: dict[str, float] = {}
+    for who, wait_s, facts in story:
+        if replies(desk).get("d") is not None:
+            break
+        if who == "release":
+            desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, dry_run=True, ask="r"))
+        elif Key.SURVEY.of(who) in desk.state.pending:
+            answer(desk, who, facts)
+            answered[who] = desk.now_s
+        if replies(desk).get("d") == "":
+            assert set(answered) == {"a", "b"}
+            assert all(desk.now_s - at_s <= STALE_S for at_s in answered.values())
+            break
+        desk.wait(wait_s)
+    desk.wait(asked_s + LONGEST_S - desk.now_s)
+    assert "d" in replies(desk)
+
+
+def test_what_is_given_up_holds_no_save() -> None:
+    desk = two()
+    down(desk, force=True)
+    answer(desk, "a")
+    answer(desk, "b")
+    saves = [effect for effect in desk.last.effects if isinstance(effect, Save)]
+    assert [(save.undeclared, save.applications) for save in saves] == [(False, True)] * 2
+
+
+def test_applications_may_be_given_up_after_it_was_agreed() -> None:
+    desk = two()
+    down(desk)
+    answer(desk, "a")
+    answer(desk, "b")
+    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {False}
+    down(desk, force=True, ask="again")
+    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {True}
+    down(desk, force=True, ask="third")
+    assert not any(isinstance(effect, Save) for effect in desk.last.effects)
+
+
+@pytest.mark.parametrize(("silent", "ended"), [("", True), ("b", False)])
+def test_the_simulated_world_is_given_back_as_a_whole_or_not_at_all(silent: str, ended: bool) -> None:
+    """From the question to the end of control; or masters of one MR-cluster never answer the survey."""
+
+    def faults(step: str, name: str) -> str | None:
+        return "" if (step, name) == ("survey", silent) else None
+
+    events: list[Event] = [
+        started(6),
+        request("a", 1),
+        request("b", 1),
+        DownAsked(at_us=300 * SECOND_US, by="ann", ask="d"),
+    ]
+    engine = run(events, 1000, faults=faults)
+    world = engine.world
+    (reply,) = (reply for reply in world.replies if reply.to == "d")
+    assert (reply.refused is None, world.ended) == (ended, ended)
+    assert set(engine.state.clusters) == (set() if ended else {"a", "b"})
+    kept = engine.reasons("pool-kept")
+    assert len(kept) == (not ended)
+    if kept:
+        at_s, facts = kept[0]
+        assert at_s - 300 <= LONGEST_S
+        assert "'cluster': 'b'" in str(facts)
+        assert "'cluster': 'a'" not in str(facts)
+
+
+def test_a_question_of_an_earlier_version_is_understood_and_nothing_goes_by_it() -> None:
+    """It did not store when somebody asked, nor when the answers came."""
+    plain = {"kind": "PutClosing", "closing": {"by": "ann", "ask": "d", "surveyed": ["a", "b"]}}
+    desk = two()
+    evolve(desk.state, desk.now_us, [change_of(plain)])
+    desk.sample(a={"jobs_waiting": 0}, b={"jobs_waiting": 0})
+    assert asked(desk) == {"a", "b"}
+    assert lives(desk) == [ClusterLife.RUNNING] * 2

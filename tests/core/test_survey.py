@@ -308,3 +308,68 @@ def test_an_mr_cluster_that_retires_has_no_survey() -> None:
     assert not any(isinstance(effect, Retire) for effect in desk.last.effects)
     desk.tell(Done(at_us=desk.now_us, effect=KEY, version=cluster(desk).version, facts=CLEAN))
     assert desk.codes() == ["late-answer"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_save_is_held_by_applications_unless_they_were_given_up(force: bool) -> None:
+    desk = silent()
+    release(desk, force=force)
+    answer(desk)
+    (save,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
+    assert save.applications == force
+
+
+def test_applications_that_hold_a_save_may_be_given_up_later() -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    desk.failed(Key.CLUSTER.of("a"), "alice runs application_1")
+    version = cluster(desk).version
+    release(desk, force=True, ask="again")
+    assert replies(desk)["again"] == ""
+    assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == [Save(A, version + 1, False, True)]
+    assert (cluster(desk).life, cluster(desk).alert) == (ClusterLife.SAVING, "")
+    release(desk, force=True, ask="third")
+    assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == []
+
+
+def test_a_site_that_retires_with_data_gives_it_up_also_when_applications_are_given_up_later() -> None:
+    desk = Desk(3, how=how(retire_undeclared=True))
+    desk.up("a")
+    idle(desk, 2 * IDLE_S)
+    release(desk, force=True)
+    (save,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
+    assert (save.undeclared, save.applications) == (True, True)
+
+
+@pytest.mark.parametrize("facts", [CLEAN, {"undeclared": None, "applications": []}])
+def test_a_save_is_given_up_when_users_run_nothing(facts: Mapping[str, object]) -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    answer(desk, facts)
+    assert (replies(desk)["again"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+
+
+@pytest.mark.parametrize("facts", [{"undeclared": [], "applications": APPS}, {"undeclared": [], "applications": None}])
+def test_a_save_is_not_given_up_over_what_users_run(facts: Mapping[str, object]) -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    answer(desk, facts)
+    assert replies(desk)["again"] in ("foreign-applications", "survey-failed")
+    assert cluster(desk).life is ClusterLife.SAVING
+    release(desk, discard=True, force=True, ask="all")
+    assert (replies(desk)["all"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+
+
+def test_a_save_that_ends_while_it_is_surveyed_is_not_given_up() -> None:
+    desk = silent()
+    release(desk)
+    answer(desk)
+    release(desk, discard=True, ask="again")
+    desk.done(Key.CLUSTER.of("a"))
+    assert cluster(desk).life is ClusterLife.RETIRING
+    assert replies(desk)["again"] == "overtaken"

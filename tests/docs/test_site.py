@@ -29,12 +29,15 @@ def test_readers_are_led_to_every_part_of_the_site() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_the_site_is_built_and_asks_no_other_host_for_anything(tmp_path: Path) -> None:
-    """Strict: a page without a place, a link or an anchor that leads nowhere is an error."""
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: a page without a place, a link or an anchor that leads nowhere is an error.
+
+    Without --quiet, which would hide warnings from --strict.
+    """
+    folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -42,8 +45,36 @@ def test_the_site_is_built_and_asks_no_other_host_for_anything(tmp_path: Path) -
         check=False,
     )
     assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
     page = (site / "howto" / "lost-disk.html").read_text(encoding="utf-8")
     assert "What a lost disk means" in page
     assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://[^"]+"', page) == []
     assert "lost-disk" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
     assert not (site / "make").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "sign"),
+    [
+        ("a list that became a paragraph", r"^(?:<p>)?(?:[-*]|\d+\.) .*"),
+        ("a table that became a paragraph", r"^(?:<p>)?\|.*"),
+        ("a fence that became text", r"^(?:<p>)?```.*"),
+        ("an escaped bar that shows its backslash", r"<code>[^<]*\\\|.*"),
+    ],
+)
+def test_no_page_has_markdown_that_was_not_understood(site: Path, fault: str, sign: str) -> None:
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    prose = {name: re.sub(r"<pre\b.*?</pre>", "", text, flags=re.DOTALL) for name, text in pages.items()}
+    assert {name: found for name, text in prose.items() if (found := re.findall(sign, text, re.MULTILINE))} == {}, fault
+
+
+@pytest.mark.slow
+def test_every_page_has_one_title(site: Path) -> None:
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    titles = {path.stem: len(re.findall(r"<h1[ >]", path.read_text(encoding="utf-8"))) for path in pages}
+    assert {name: count for name, count in titles.items() if count != 1} == {}

@@ -120,3 +120,11 @@ def test_a_file_that_is_no_key_is_refused(tmp_path: Path) -> None:
 )
 def test_a_root_who_is_alone_in_his_namespace_is_known(uid_map: str, others: bool) -> None:
     assert files.has_other_users(uid_map) is others
+
+
+def test_a_machine_without_a_file_of_host_names_is_told_what_to_type(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="does not exist") as caught:
+        files.refuse_nameless(tmp_path / "hosts")
+    assert f"> {tmp_path}/hosts" in caught.value.hint
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost\n")
+    files.refuse_nameless(tmp_path / "hosts")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import tarfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -14,9 +17,11 @@ from fawkes.core.events import ReleaseAsked
 from fawkes.core.model import ClusterId, JobId
 from fawkes.core.state import State
 from fawkes.core.tags import tag_of
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import FawkesError, HostError, UserError
 from fawkes.live.data_answers import DataAnswers
+from fawkes.live.log_keeper import LIMIT_BYTES
 from fawkes.live.masters import MasterAddresses
+from fawkes.playbook import Folders
 from tests.support.desk import Desk
 from tests.support.stub import Stub, stub_master
 
@@ -127,3 +132,115 @@ def test_nothing_is_at_stake_before_the_first_job_could_run() -> None:
     assert at_stake(desk, cluster="a") == ["a"], "it is being saved"
     desk.done("cluster:a")
     assert at_stake(desk) == ["b"]
+
+
+def archive(**texts: bytes) -> bytes:
+    """Logs as a node sends them."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as packed:
+        for name, text in texts.items():
+            member = tarfile.TarInfo(f"logs/{name}")
+            member.size = len(text)
+            packed.addfile(member, io.BytesIO(text))
+    return out.getvalue()
+
+
+def sparse() -> bytes:
+    """A file of a petabyte in some bytes, as GNU tar writes it."""
+    member = tarfile.TarInfo("logs/huge")
+    member.pax_headers = {"GNU.sparse.size": str(1 << 50), "GNU.sparse.map": "0,0", "GNU.sparse.numblocks": "1"}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as packed:
+        packed.addfile(member)
+    return out.getvalue()
+
+
+class Nodes:
+    """Nodes of c-1, with what each of them sends when it is asked for its logs; the others do not answer."""
+
+    def __init__(self, folder: Path, **sent: bytes) -> None:
+        self.folder = folder
+        self.sent = sent
+        self.nodes = dict.fromkeys((*sent, "down"))
+
+    def get(self, name: str) -> Any:
+        return SimpleNamespace(id=ClusterId(name), master="m") if name == "c-1" else None
+
+    def nodes_of(self, name: str) -> list[str]:
+        return list(self.nodes)
+
+    def folders(self, node: str, cluster: str) -> Folders:
+        return Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=ClusterId(cluster))
+
+    def run(self, node: str, script: object, deadline_s: float, *, sink: BinaryIO) -> None:
+        if node == "down":
+            raise HostError("does not answer", host=node)
+        sink.write(self.sent[node])
+
+    def logs(self, **asked: str) -> list[Any]:
+        mine: Any = self
+        answers = DataAnswers(mine, mine, mine, mine, mine, mine, self.folder / "logs")
+        found: Any = answers.queries()["logs"]({"cluster": "c-1", **asked})
+        return list(found)
+
+
+def test_a_node_that_gives_no_logs_keeps_no_other_one_from_being_shown(tmp_path: Path) -> None:
+    nodes = Nodes(tmp_path, a=archive(x=b"one\ntwo\n"))
+    assert nodes.logs(lines="1") == [
+        {"node": "a", "file": "logs/x", "text": "two\n"},
+        {"node": "down", "file": "(not read)", "text": "down: does not answer\n"},
+    ]
+    with pytest.raises(HostError, match="does not answer"):
+        nodes.logs(node="down")
+
+
+BOMB = gzip.compress(bytes(3 * LIMIT_BYTES), 1)
+LIMIT = "its logs have more than 128.0 MB"
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (b"garbage", "its logs are damaged"),
+        (b"", "its logs are damaged"),
+        (archive(x=b"text" * 100)[:-20], "its logs are damaged"),
+        (gzip.compress(b"garbage" * 1000), "its logs are damaged"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff", "its logs are damaged"),
+        (BOMB, LIMIT),
+        (sparse(), LIMIT),
+    ],
+)
+def test_logs_that_cannot_be_read_say_so_live_and_kept(tmp_path: Path, sent: bytes, why: str) -> None:
+    nodes = Nodes(tmp_path, a=sent)
+    (tmp_path / "logs" / "c-2").mkdir(parents=True)
+    (tmp_path / "logs" / "c-2" / "a.1.tar.gz").write_bytes(sent)
+    for asked in ({"node": "a"}, {"cluster": "c-2"}):
+        (piece,) = nodes.logs(**asked)
+        assert (piece["node"], piece["file"]) == ("a", "(not read)")
+        assert piece["text"].startswith(why)
+
+
+def test_a_node_that_sends_without_end_is_given_up(tmp_path: Path) -> None:
+    nodes = Nodes(tmp_path, a=bytes(2 * LIMIT_BYTES + 1))
+    with pytest.raises(HostError, match=LIMIT):
+        nodes.logs(node="a")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("cluster", "../../etc"),
+        ("cluster", "/etc"),
+        ("cluster", ""),
+        ("cluster", "a\0b"),
+        ("lines", "-1"),
+        ("lines", "x"),
+    ],
+)
+def test_what_is_no_name_or_number_is_refused(tmp_path: Path, key: str, value: str) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "a.1.tar.gz").write_bytes(archive(x=b"secret"))
+    with pytest.raises(UserError) as refused:
+        Nodes(tmp_path).logs(**{key: value})
+    assert refused.value.where == key
+    assert refused.value.hint

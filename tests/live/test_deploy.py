@@ -17,8 +17,8 @@ from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.post import Mailbox
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
 from fawkes.live.world import Hands, LiveWorld

@@ -22,7 +22,7 @@ from fawkes.core.effects import Reply
 from fawkes.core.events import PauseAsked
 from fawkes.errors import ExitStatus, FullError, RefusedError
 from fawkes.live.control import ControlServer
-from fawkes.live.post import Mailbox
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.timers import Clock
 from tests.store.test_room import PRIVATE, can_mount
 

@@ -108,3 +108,8 @@ def test_nothing_is_asked_once_the_time_is_over(server: Stub) -> None:
     found = list(histories(masters, [APPLICATION], Deadline.after(-1)))
     assert found[0]["job"] is None
     assert "no time left" in str(found[0]["why"])
+
+
+def test_a_task_without_a_name_is_told_without_its_attempt(server: Stub) -> None:
+    server.answers[f"{JOB}/tasks"] = {"tasks": {"task": [{"type": "MAP", "successfulAttempt": "a0"}]}}
+    assert asked(server)["tasks"] == [{"type": "MAP", "successfulAttempt": "a0"}]

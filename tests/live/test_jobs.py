@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from types import SimpleNamespace
@@ -17,8 +18,8 @@ from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.jobs import Jobs
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.post import Mailbox
 from fawkes.live.setup import Setup, _streaming
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
@@ -475,3 +476,28 @@ def test_a_cancelled_job_has_not_ended_while_yarn_does_not_answer(master: Stub) 
     assert (seen.applications, verdict(seen, cancelling=True)) == (None, None)
     bench.recovered()
     assert [verdict(seen, cancelling=True) for seen in bench.seen()] == [Progress.CANCELLED]
+
+
+def test_jobs_of_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at(master: Stub) -> None:
+    let, looks = threading.Event(), threading.Semaphore(0)
+
+    class Hanging(Bench):
+        def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
+            looks.release()
+            assert let.wait(60)
+            raise HostError("it does not answer", host=node)
+
+    bench = Hanging(master)
+    details = JobDetails(kind="class", main_class="Main")
+    names = [f"c{number:02}" for number in range(31)]
+    for name in names:
+        of, job = ClusterId(name), JobId(f"job-{name}")
+        spec = ClusterSpec(id=of, min_nodes=1, replication=1)
+        bench.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, {}, ready=True, working=True))
+        bench.jobs._watch(StartJob(job, of, 1, JobSpec(id=job, cluster=of, details=details.plain())), details)
+    try:
+        bench.jobs.round()
+        assert all(looks.acquire(timeout=20) for _ in names)
+    finally:
+        let.set()
+        bench.jobs.close()

@@ -137,7 +137,7 @@ def test_figures_that_are_missing_or_no_numbers(server: Server) -> None:
     server.answers[JMX] = beans(NameNodeInfo={"beans": [bean]})
     hdfs = masters.storage(server.masters(), soon())
     assert (hdfs.used_bytes, hdfs.total_bytes) == (None, None)
-    assert hdfs.nodes["node01"].used_bytes == 0
+    assert (hdfs.nodes["node01"].used_bytes, hdfs.nodes["node01"].free_bytes) == (None, None)
 
 
 @pytest.mark.parametrize("attribute", ["LiveNodes", "DeadNodes", "DecomNodes"])
@@ -176,7 +176,7 @@ def test_attributes_of_a_node_that_are_missing_are_not_known(server: Server) -> 
     assert "node03" not in hdfs.in_service()
 
 
-@pytest.mark.parametrize("value", ["[1]", "no json", '{"h": 1}', 5])
+@pytest.mark.parametrize("value", ["[1]", "no json", '{"h": 1}', 5, "[" * 200_000])
 def test_node_lists_of_another_form_are_refused(server: Server, value: object) -> None:
     server.answers[JMX] = beans(NameNodeInfo=namenode(LiveNodes=value))
     with pytest.raises(UnreadableError, match="LiveNodes"):
@@ -194,6 +194,22 @@ def test_volumes_by_type(server: Server) -> None:
         "DISK": Volumes(total_bytes=811659522048, free_bytes=250142093312),
         "ARCHIVE": Volumes(total_bytes=541106348032, free_bytes=166761414656),
     }
+
+
+FULL = {"capacityTotal": 9, "capacityRemaining": 5}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [None, 5, {}, {"key": "DISK"}, {"key": "DISK", "value": 5}, {"key": "DISK", "value": FULL | {"capacityTotal": -1}}],
+)
+def test_volumes_of_another_form_or_without_a_size_are_not_known(server: Server, row: object) -> None:
+    good = {"key": "ARCHIVE", "value": FULL}
+    server.answers[JMX] = beans(BlockStats={"beans": [{"StorageTypeStats": [good, row]}]})
+    with pytest.raises(UnreadableError, match="size of its volumes"):
+        masters.volumes(server.masters(), soon())
+    server.answers[JMX] = beans(BlockStats={"beans": [{"StorageTypeStats": row}]})
+    assert masters.volumes(server.masters(), soon()) == {}
 
 
 def test_live_applications(server: Server) -> None:

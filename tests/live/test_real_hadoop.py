@@ -19,8 +19,8 @@ from fawkes.core.proof import Proof, not_proven, reports
 from fawkes.core.sight import Sight, Stored
 from fawkes.live.blocks import blocks_below, sound
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
-from fawkes.live.data import LOADED, Load, lay_out, mark_active
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call
+from fawkes.live.loading import LOADED, Load, lay_out, mark_active
 from fawkes.live.masters import IN_SERVICE, LEFT, MasterAddresses, all_applications, storage
 from fawkes.live.measure import Sampler, Target, hdfs_ops
 from fawkes.live.rest import Deadline, close_session, get_json

@@ -13,7 +13,7 @@ from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import Clusters
 from fawkes.live.ground import Ground
-from fawkes.live.post import Mailbox
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.timers import Clock
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.playbook import Exit, failure

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.events import PauseAsked, Requested, Submitted
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
-from fawkes.dist.cache import Wanted
+from fawkes.core.effects import Host
+from fawkes.core.events import Condition, NodeObserved, PauseAsked, Requested, Submitted
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.dist import manifest
+from fawkes.dist.cache import Wanted, folder_of, is_there, wanted_manifest
+from fawkes.dist.pins import pin
 from fawkes.errors import FawkesError, UserError
-from fawkes.live.releases import provide_needed, refuse_without_release, releases
+from fawkes.live.clusters import Clusters
+from fawkes.live.mailbox import Mailbox
+from fawkes.live.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
+from fawkes.live.timers import Clock
+from fawkes.live.world import LiveWorld
 from tests.support.desk import Desk
 
 
@@ -73,3 +84,113 @@ def test_after_an_upgrade_releases_are_fetched_once_each() -> None:
     assert fetched == ["Hadoop 3.4.2", "Hadoop 3.5.0"]
     assert "no network. Run `fawkes dist get 3.4.2`" in said[1]
     assert len(said) == 3
+
+
+HADOOP = pin("3.5.0")
+DEADLINE_S = 30.0
+
+
+def make(wanted: Wanted) -> None:
+    """A release in the cache, by the names of its files."""
+    text = wanted_manifest(wanted)
+    for line in text.splitlines():
+        path = folder_of(wanted) / line.partition("  ")[2]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (folder_of(wanted) / manifest.NAME).write_text(text)
+    assert is_there(wanted)
+
+
+class Site:
+    """A site whose Maven answers when the test lets it."""
+
+    def __init__(self) -> None:
+        self.may_end = threading.Event()
+        self.said: list[str] = []
+        self.fetched: list[str] = []
+        self.fails = False
+        self.releases = Releases(self.fetch, self.said.append)
+
+    def fetch(self, wanted: Wanted) -> None:
+        self.fetched.append(wanted.title)
+        assert self.may_end.wait(DEADLINE_S)
+        if self.fails:
+            raise FawkesError("no network")
+        make(wanted)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.may_end.set()
+    site.releases.close()
+
+
+def test_a_release_that_is_there_is_fetched_by_nobody(site: Site) -> None:
+    make(HADOOP)
+    site.releases.need(HADOOP)
+    site.releases.wait_for(HADOOP)
+    assert site.fetched == []
+
+
+def test_a_release_that_was_lost_is_fetched_once_and_nobody_waits_who_does_not_want_to(site: Site) -> None:
+    for _ in range(20):
+        with pytest.raises(MissingReleaseError, match="which is being fetched"):
+            site.releases.need(HADOOP)
+    site.may_end.set()
+    site.releases.wait_for(HADOOP)
+    site.releases.need(HADOOP)
+    assert site.fetched == ["Hadoop 3.5.0"]
+    assert len(site.said) == 1
+
+
+def test_a_release_that_cannot_be_fetched_is_the_administrators_move_until_it_is_there(site: Site) -> None:
+    site.fails = True
+    site.may_end.set()
+    for ask in (site.releases.wait_for, site.releases.need, site.releases.wait_for):
+        with pytest.raises(MissingReleaseError, match="no network") as missing:
+            ask(HADOOP)
+        assert "Run `fawkes dist get 3.5.0`" in missing.value.hint
+    assert site.fetched == ["Hadoop 3.5.0"]
+    assert "`fawkes dist get 3.5.0`" in site.said[1]
+    make(HADOOP)
+    site.releases.need(HADOOP)
+    # It is lost again: that is news, and Fawkes tries again.
+    (folder_of(HADOOP) / manifest.NAME).unlink()
+    with pytest.raises(MissingReleaseError, match="no network"):
+        site.releases.wait_for(HADOOP)
+    assert len(site.fetched) == 2
+
+
+def test_a_controller_that_ends_keeps_nobody_waiting(site: Site) -> None:
+    with pytest.raises(MissingReleaseError):
+        site.releases.need(HADOOP)
+    site.releases.close()
+    with pytest.raises(MissingReleaseError):
+        site.releases.wait_for(HADOOP)
+
+
+def test_the_core_hears_that_it_is_not_the_nodes_fault(site: Site) -> None:
+    class Lacking:
+        def reach(self, effect: Host, current: object) -> Condition:
+            site.releases.need(HADOOP)
+            return Condition.SERVING
+
+    world = LiveWorld(
+        Mailbox(Clock(0)),
+        cast(Any, SimpleNamespace(close=lambda: None)),
+        Clusters(),
+        threads=2,
+        reply=lambda effect: None,
+        ended=lambda by: None,
+        refused=lambda error: None,
+    )
+    world._hands = cast(Any, SimpleNamespace(hosts=Lacking()))
+    try:
+        world.start([Host(NodeId("n"), ClusterId("c-1"), Role.TRANSIENT, 1)])
+        event = world.next_event()
+    finally:
+        world.close()
+    assert isinstance(event, NodeObserved)
+    assert (event.condition, event.facts) == (Condition.FAILED, {"no_release": True})

@@ -81,3 +81,15 @@ def test_one_whose_nodes_hang_holds_up_no_other() -> None:
     assert round_of(sampling) == {"a": 1, "b": 1}
     assert sorted(fakes.asked) == ["a", "b"]
     sampling.close()
+
+
+def test_many_that_hang_keep_no_other_one_from_being_read() -> None:
+    fakes = Fakes()
+    hanging = [f"a{number:02}" for number in range(30)]
+    fakes.hangs = set(hanging)
+    sampling = Sampling(clusters(*hanging, "z"), fakes, fakes, Clock())
+    try:
+        assert round_of(sampling)["z"] == 1
+    finally:
+        fakes.let.set()
+        sampling.close()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fawkes.errors import FawkesError, RefusedError
-from fawkes.live.data import StoppedError
+from fawkes.live.loading import StoppedError
 from fawkes.live.saved import MANIFEST, Stake, UnsavedError
 from fawkes.live.saving import Save, Saved
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused

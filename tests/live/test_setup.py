@@ -42,7 +42,7 @@ def command(details: JobDetails) -> Command:
         seen_from=lambda at: "",
         addresses=lambda nodes: [],
     )
-    setup = Setup(cast(Ground, ground), cast(Any, None))
+    setup = Setup(cast(Ground, ground), cast(Any, None), cast(Any, None))
     setup._releases[MASTER, RELEASE.version] = RELEASE
     setup._javas[MASTER, RELEASE.version] = "/jvm"
     setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())

@@ -18,32 +18,36 @@ from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.errors import ElsewhereError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.data import StoppedError
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
-from fawkes.live.post import Mailbox
+from fawkes.live.loading import StoppedError
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Clock
 from fawkes.live.world import LiveWorld
 from tests.live.fake_hdfs import FakeHdfs, rpc, running
+from tests.support.stub import Stub, stub_master
 
 MASTER = NodeId("node1")
 C = ClusterId("c-1")
 GOAL = SaveGoal(C, 1)
 ORDERS = {"hdfs-freeze": ENTER_SAFE_MODE, "hdfs-thaw": LEAVE_SAFE_MODE}
 FAR = "hdfs://far:8020/saved"
+APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
+ACTIVE = {"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}
+SPARK: dict[str, object] = {"id": "application_1_0001", "user": "alice", "state": "RUNNING"}
 
 
 class FakeSetup:
-    """Knows where the NameNode answers."""
+    """Knows where the masters answer."""
 
-    def __init__(self, server: FakeHdfs, port: int) -> None:
-        self.server, self.port = server, port
+    def __init__(self, server: FakeHdfs, port: int, yarn: Stub) -> None:
+        self.server, self.port, self.yarn = server, port, yarn
 
     def masters(self, cluster: object) -> Any:
-        return self.server.masters()
+        return replace(self.server.masters(), resource_manager=self.yarn.url)
 
     def order(self, cluster: object, which: str) -> Any:
         return "127.0.0.1", self.port, ORDERS[which]
@@ -100,10 +104,11 @@ class FakeCopies:
 class Site:
     """An MR-cluster with outputs, and those who save them."""
 
-    def __init__(self, server: FakeHdfs, port: int, folder: Path) -> None:
+    def __init__(self, server: FakeHdfs, port: int, yarn: Stub, folder: Path) -> None:
         self.server = server
+        self.yarn = yarn
         self.folder = folder
-        self.setup = FakeSetup(server, port)
+        self.setup = FakeSetup(server, port, yarn)
         self.ground = FakeGround(server)
         self.copies = FakeCopies(server)
         self.stopping = threading.Event()
@@ -119,8 +124,14 @@ class Site:
         found._copies = cast(Any, self.copies)
         return found
 
-    def save(self, current: Callable[[], bool] = lambda: True, *, all_declared: bool = True) -> Any:
-        return self.stages().save(replace(GOAL, undeclared=not all_declared), current)
+    def save(
+        self, current: Callable[[], bool] = lambda: True, *, all_declared: bool = True, applications: bool = False
+    ) -> Any:
+        return self.stages().save(replace(GOAL, undeclared=not all_declared, applications=applications), current)
+
+    def run(self, *applications: dict[str, object]) -> None:
+        """What YARN says that it runs."""
+        self.yarn.answers[APPS] = {"apps": {"app": list(applications)}}
 
     def saved(self) -> dict[str, bytes]:
         found = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
@@ -129,11 +140,12 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    with running() as server, rpc(server) as port:
+    with running() as server, rpc(server) as port, stub_master() as yarn:
         server.put("/out/a/1", b"one")
         server.put("/out/a/2", b"two")
         server.put("/out/b/3", b"three")
-        yield Site(server, port, tmp_path / "saved")
+        yarn.answers = {APPS: {"apps": {}}, INFO: ACTIVE}
+        yield Site(server, port, yarn, tmp_path / "saved")
     close_session()
 
 
@@ -349,6 +361,42 @@ def test_what_nobody_declared_and_came_after_the_survey_holds_the_save_and_hdfs_
     assert site.server.orders == ["freeze", "thaw"]
     site.server.on_order = lambda order: None
     assert site.save(all_declared=False)["outputs"][0]["already"]
+
+
+def test_what_users_started_after_the_survey_holds_the_save_before_hdfs_refuses_its_writes(site: Site) -> None:
+    site.run(SPARK)
+    with pytest.raises(RefusedError, match=r"application_1_0001 of alice.*fawkes release c-1 --force"):
+        site.save()
+    assert site.server.orders == ["thaw"]
+    site.run(SPARK | {"state": "FINISHED"})
+    assert site.save()["outputs"]
+    assert site.saved() == ALL
+
+
+def test_what_users_started_at_the_last_moment_holds_the_save_and_hdfs_takes_writes_again(site: Site) -> None:
+    site.server.on_order = lambda order: site.run(SPARK)
+    with pytest.raises(RefusedError, match="application_1_0001"):
+        site.save()
+    assert site.server.orders == ["freeze", "thaw"]
+
+
+@pytest.mark.parametrize("answer", [None, {"clusterInfo": {"state": "STARTED", "haState": "STANDBY"}}])
+def test_applications_that_are_not_known_hold_the_save(site: Site, answer: object) -> None:
+    site.yarn.answers[INFO] = answer
+    with pytest.raises(RefusedError, match=r"not known.*fawkes release c-1 --force"):
+        site.save()
+
+
+def test_applications_that_were_given_up_hold_no_save(site: Site) -> None:
+    site.run(SPARK)
+    assert site.save(applications=True)["outputs"]
+    site.yarn.answers.clear()
+    assert site.save(applications=True)["outputs"]
+
+
+def test_applications_of_fawkes_hold_no_save(site: Site) -> None:
+    site.run(SPARK | {"applicationTags": "fawkes-j1-1"})
+    assert site.save()["outputs"]
 
 
 def test_what_is_at_stake_is_told_of_what_nobody_declared_as_well(site: Site) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.live.data import LOADED
-from fawkes.live.rest import close_session
+from fawkes.live.loading import LOADED
+from fawkes.live.rest import Deadline, close_session
 from fawkes.live.saved import files_below
 from fawkes.live.sources import fingerprint
 from fawkes.live.survey import Bounds, bookkeeping, survey
@@ -213,6 +213,16 @@ def test_each_part_may_be_unknown(site: Site) -> None:
     assert site.survey() == {"undeclared": None, "applications": [], "unsaved_bytes": None}
 
 
+def test_what_hdfs_has_not_answered_in_time_is_not_known(site: Site) -> None:
+    """However often it answers something: the core does not wait for longer."""
+    site.server.put("/user/alice/x", b"1")
+    cluster, setup = cast(Any, SimpleNamespace(details=site.details)), cast(Any, site)
+    found = survey(cluster, setup, deadline=Deadline.after(-1))
+    assert found == {"undeclared": None, "applications": [], "unsaved_bytes": None}
+    found = survey(cluster, setup, deadline=Deadline.after(60))
+    assert len(found["undeclared"]) == 1  # type: ignore[arg-type]
+
+
 def test_a_listing_that_lies_is_not_known(site: Site) -> None:
     site.server.said["/"] = [{"pathSuffix": "../x", "type": "FILE", "length": 1, "modificationTime": 1}]
     assert site.survey()["undeclared"] is None
@@ -260,3 +270,15 @@ def test_no_file_is_nobodys(both: tuple[FakeHdfs, Stub], paths: set[tuple[str, .
     ]
     rows = {path: count for path, (_, count) in site.undeclared().items() if path != "/in/set"}
     assert sum(rows.values()) == len(files) - len(ours)
+
+
+def test_applications_that_begin_while_hdfs_is_listed_are_seen(site: Site) -> None:
+    site.server.put("/out/a/part", b"output")
+
+    def listed() -> object:
+        # HDFS has been asked for everything by now.
+        assert ("GETCONTENTSUMMARY", "/out/a") in site.server.asked
+        return {"apps": {"app": [{"id": "application_1_0001", "user": "alice", "state": "RUNNING"}]}}
+
+    site.yarn.answers[APPS] = listed
+    assert [row["id"] for row in site.survey()["applications"]] == ["application_1_0001"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -15,8 +16,8 @@ from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.proof import Proof, not_proven
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.post import Mailbox
 from fawkes.live.rest import close_session
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
@@ -520,3 +521,27 @@ def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(server: Server) 
     sight = bench.watch.see(cluster, WORKER)
     assert (sight.stored, known(sight).known) == (Stored.NOT_KNOWN, False)
     assert "404" in not_proven(sight, Proof(()), since_us=0)
+
+
+def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> None:
+    let, reached = threading.Event(), threading.Event()
+
+    class Hanging:
+        def masters(self, cluster: LiveCluster) -> MasterAddresses:
+            if cluster.id == "z":
+                reached.set()
+            assert let.wait(60)
+            raise AssertionError("nobody is asked")
+
+    clusters = Clusters()
+    for name in [*(f"a{number:02}" for number in range(30)), "z"]:
+        spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
+        members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
+        clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, True, True))
+    watch = Watch(clusters, cast(Setup, Hanging()), Mailbox(Clock()), heard_us=1, progress_us=1)
+    try:
+        watch.round()
+        assert reached.wait(20)
+    finally:
+        let.set()
+        watch.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.cli import init
 from fawkes.errors import ExitStatus
 from tests.package.running import ROOT
 
@@ -59,8 +60,9 @@ def test_the_page_has_the_paths_of_the_unit() -> None:
     for path in ("/var/lib/fawkes/das4", "/var/cache/fawkes", "/etc/fawkes/NAME.env", "/opt/fawkes"):
         assert path in PAGE
         assert path.replace("das4", "%i").replace("NAME", "%i") in TEXT
-    installed = re.findall(r"^ *cp (\S+)/site-packages/(\S+) ", PAGE, re.MULTILINE)
-    assert [path for _, path in installed] == [str(UNIT.relative_to(ROOT))]
+    (folder,) = re.findall(r"fawkes init --systemd (\S+)$", PAGE, re.MULTILINE)
+    assert re.findall(r"^ *cp (\S+) /etc/systemd/system/$", PAGE, re.MULTILINE) == [f"{folder}/{init.UNIT}"]
+    assert init.EXAMPLES / init.UNIT == UNIT
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")

@@ -165,6 +165,21 @@ def test_files_that_came_along_with_a_job_are_no_logs(lease_of: LeaseOf) -> None
         assert sorted(tar.getnames()) == ["jobs/wc.1/files/pig_1.log", "jobs/wc.1/result", "jobs/wc.1/stderr"]
 
 
+def test_a_name_with_a_line_feed_names_no_file_elsewhere(lease_of: LeaseOf, tmp_path: Path) -> None:
+    """Any task of a job may make such a folder among its logs."""
+    lease = taken(lease_of())
+    secret = tmp_path / "secret"
+    trap = Path(lease.folders.logs, "a\n", str(secret).lstrip("/"))
+    trap.parent.mkdir(parents=True)
+    for path in (secret, trap, Path(lease.folders.logs, "log")):
+        path.write_text("x")
+    ran = subprocess.run(
+        ["/bin/sh", "-s"], input=node.collect_logs(lease.folders).text.encode(), capture_output=True, check=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(ran.stdout)) as tar:
+        assert tar.getnames() == ["logs/log"]
+
+
 def test_logs_of_a_mr_cluster_that_is_not_here(lease_of: LeaseOf) -> None:
     assert sh(node.collect_logs(lease_of("nobody").folders)).exit == Exit.CANNOT_WRITE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from fawkes.policy import MOST_STEPS, compile_policy, policy_text, probe
 from tests.support.desk import Desk
 from tests.support.pools import request, run, settings, sizes, started, submit
 
-DOCUMENTED = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[2] / "docs/policies.md").read_text(), re.S)
+PAGE = (Path(__file__).parents[2] / "docs/policies.md").read_text()
+#: the first example is a step of a list, and so indented
+DOCUMENTED = [textwrap.dedent(example) for example in re.findall(r"```python\n(.*?) *```", PAGE, re.DOTALL)]
 WINDOW = Window(ClusterId("a"), (Sample(at_us=0, tasks_waiting=3),))
 
 

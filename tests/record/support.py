@@ -14,8 +14,8 @@ from fawkes.offline.load import Coming, Demand
 from fawkes.offline.plan import Plan, asked
 from fawkes.offline.scenario import pool_of, simulate
 from fawkes.record.folder import Record, write_record
-from fawkes.record.happened import happened, span_of
 from fawkes.record.scenario import Platform
+from fawkes.record.span import recorded_span, span_of
 from fawkes.sim.constants import DAS4
 from fawkes.store.base import Writer
 from fawkes.store.sqlite import LedgerReader
@@ -83,11 +83,11 @@ def recorded(store: Writer, folder: Path, **more: Any) -> Record:
     site = site_of(store, folder / "site")
     reader = LedgerReader(site / "state")
     try:
-        what = happened(reader, span_of(reader))
+        recorded = recorded_span(reader, span_of(reader))
         histories, platform = more.pop("histories", {}), more.pop("platform", Platform())
-        missing = {str(job.id): "nobody was asked" for job in what.jobs if job.id not in histories}
+        missing = {str(job.id): "nobody was asked" for job in recorded.jobs if job.id not in histories}
         missing = more.pop("missing", missing)
-        return write_record(folder / "record", reader, what, platform, histories, missing, **more)
+        return write_record(folder / "record", reader, recorded, platform, histories, missing, **more)
     finally:
         reader.close()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.record.happened import span_of
 from fawkes.record.measured import job_starts, seen_in
+from fawkes.record.span import span_of
 from fawkes.report import history
 from fawkes.sim.steps import Delays
 from fawkes.units import SECOND_US

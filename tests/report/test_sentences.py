@@ -286,6 +286,10 @@ SAID = [
         "n1 did not come up for c (no Java): it is quarantined until +00:00:00.000",
     ),
     (
+        Reason("no-release", {"node": "n1", "cluster": "c", "error": "Hadoop 3.5.0 is being fetched"}),
+        "n1 cannot join c yet: Hadoop 3.5.0 is being fetched",
+    ),
+    (
         Reason("join-failed", {"node": "n1", "cluster": "c", "error": "no Java"}),
         "n1 did not come up for c (no Java): another attempt follows",
     ),

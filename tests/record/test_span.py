@@ -12,7 +12,7 @@ from fawkes.core.events import PolicyText, ReleaseAsked, Started, Woke
 from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState
 from fawkes.core.settings import Settings
 from fawkes.errors import UserError
-from fawkes.record.happened import happened, span_of
+from fawkes.record.span import recorded_span, span_of
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
 from tests.record.support import run, sleep_job
@@ -54,14 +54,14 @@ def test_only_jobs_that_succeeded_are_kept() -> None:
         woke(2, job("ours", JobLife.CANCELLED, 2), job("long", JobLife.RUNNING, 2, None)),
         woke(99, job("twice", JobLife.SUCCEEDED, 3, attempt=2)),
     )
-    what = happened(store, span_of(store))
-    assert [one.id for one in what.jobs] == ["good", "twice"]
-    assert what.left_out == {
+    recorded = recorded_span(store, span_of(store))
+    assert [one.id for one in recorded.jobs] == ["good", "twice"]
+    assert recorded.left_out == {
         "job bad": "failed: exit 3",
         "job ours": "cancelled",
         "job long": "running: it had not ended",
     }
-    assert "twice was tried 2 times; its last attempt counts" in what.notes
+    assert "twice was tried 2 times; its last attempt counts" in recorded.notes
 
 
 def test_a_span_keeps_what_was_submitted_in_it() -> None:
@@ -71,11 +71,11 @@ def test_a_span_keeps_what_was_submitted_in_it() -> None:
         woke(20, job("late", JobLife.SUCCEEDED, 20)),
         woke(30, job("later", JobLife.SUCCEEDED, 30)),
     )
-    what = happened(store, span_of(store, 15 * SECOND_US, 25 * SECOND_US))
-    assert [one.id for one in what.jobs] == ["late"]
-    assert (what.span.first_seq, what.span.last_seq) == (3, 3)
-    assert "c existed before the span; an offline run requests it when the span begins" in what.notes
-    assert "jobs that were submitted before the span and ran on into it are skipped (1)" in what.notes
+    recorded = recorded_span(store, span_of(store, 15 * SECOND_US, 25 * SECOND_US))
+    assert [one.id for one in recorded.jobs] == ["late"]
+    assert (recorded.span.first_seq, recorded.span.last_seq) == (3, 3)
+    assert "c existed before the span; an offline run requests it when the span begins" in recorded.notes
+    assert "jobs that were submitted before the span and ran on into it are skipped (1)" in recorded.notes
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_cluster_that_is_being_given_back_when_the_span_begins_is_left_out(lif
         woke(20, job("late", JobLife.SUCCEEDED, 20)),
         woke(21, PutCluster(replace(other, life=ClusterLife.GONE, since_us=21 * SECOND_US))),
     )
-    what = happened(store, span_of(store, 15 * SECOND_US))
-    assert [state.id for state in what.clusters] == (["c", "other"] if kept else ["c"])
+    recorded = recorded_span(store, span_of(store, 15 * SECOND_US))
+    assert [state.id for state in recorded.clusters] == (["c", "other"] if kept else ["c"])
     said = {} if kept else {"MR-cluster other": "it was already being released when the span began"}
-    assert what.left_out == said
+    assert recorded.left_out == said
 
 
 def test_the_rules_are_those_that_held_longest() -> None:
@@ -101,15 +101,15 @@ def test_the_rules_are_those_that_held_longest() -> None:
         (started(10, tau=2.0), ()),
         woke(100, job("one", JobLife.SUCCEEDED, 1)),
     )
-    what = happened(store, span_of(store))
-    assert what.rules.settings.tau == 2.0
-    assert "settings or policy changed during the span (other versions: 1)" in what.notes
+    recorded = recorded_span(store, span_of(store))
+    assert recorded.rules.settings.tau == 2.0
+    assert "settings or policy changed during the span (other versions: 1)" in recorded.notes
 
 
 def test_releases_by_hand_are_told() -> None:
     asked = ReleaseAsked(at_us=5 * SECOND_US, cluster=ClusterId("c"))
     store = store_of((started(0), (CLUSTER,)), (asked, ()), woke(9, job("one", JobLife.SUCCEEDED, 1)))
-    assert happened(store, span_of(store)).notes == (
+    assert recorded_span(store, span_of(store)).notes == (
         "c was released by hand; an offline run keeps it until it has been idle",
     )
 
@@ -122,17 +122,17 @@ def test_mr_clusters_that_were_gone_or_failed_are_left_out() -> None:
     store = store_of(
         (started(0), (CLUSTER, PutCluster(gone), PutCluster(failed))), woke(9, job("one", JobLife.SUCCEEDED, 5))
     )
-    what = happened(store, span_of(store, 2 * SECOND_US))
-    assert [one.id for one in what.clusters] == ["c"]
-    assert what.left_out == {"MR-cluster bad": "it failed: no Java"}
+    recorded = recorded_span(store, span_of(store, 2 * SECOND_US))
+    assert [one.id for one in recorded.clusters] == ["c"]
+    assert recorded.left_out == {"MR-cluster bad": "it failed: no Java"}
 
 
 def test_slots_are_those_of_the_readings() -> None:
     store = run()
-    what = happened(store, span_of(store))
-    assert what.node_slots == 4
-    assert {JobId("a-0"), JobId("b-5")} <= set(what.slots)
-    assert all(4 <= slots <= 32 for slots in what.slots.values())
+    recorded = recorded_span(store, span_of(store))
+    assert recorded.node_slots == 4
+    assert {JobId("a-0"), JobId("b-5")} <= set(recorded.slots)
+    assert all(4 <= slots <= 32 for slots in recorded.slots.values())
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_a_span_without_jobs_is_refused(since_s: int | None, until_s: int | None
     store = store_of((started(0), (CLUSTER,)), woke(9, job("one", JobLife.SUCCEEDED, 5)), woke(12), woke(20))
     us = [None if at is None else at * SECOND_US for at in (since_s, until_s)]
     with pytest.raises(UserError, match=says):
-        happened(store, span_of(store, *us))
+        recorded_span(store, span_of(store, *us))
 
 
 def test_jobs_that_all_failed_are_refused() -> None:
     store = store_of((started(0), (CLUSTER,)), woke(9, job("one", JobLife.FAILED, 5)))
     with pytest.raises(UserError, match="none of the 1 jobs succeeded"):
-        happened(store, span_of(store))
+        recorded_span(store, span_of(store))
     with pytest.raises(UserError, match="no step"):
         span_of(MemoryStore())

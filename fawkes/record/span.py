@@ -39,7 +39,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class RecordedSpan:
     """A span of a ledger.
 
     ``rules`` are the start of the engine that was in charge longest: pool, settings, policy. ``jobs`` were submitted in
@@ -70,7 +70,7 @@ def span_of(store: Reader, since_us: int | None = None, until_us: int | None = N
     return Span(since_us, until_us, first, last)
 
 
-def happened(store: Reader, span: Span) -> Happened:
+def recorded_span(store: Reader, span: Span) -> RecordedSpan:
     """What happened in a span; UserError when no job that succeeded was submitted in it."""
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
@@ -90,7 +90,7 @@ def happened(store: Reader, span: Span) -> Happened:
     notes += _carried(store, span)
     notes += [f"{job.id} was tried {job.attempt} times; its last attempt counts" for job in jobs if job.attempt > 1]
     slots, node_slots = _slots(store, span, jobs)
-    return Happened(
+    return RecordedSpan(
         span=span,
         rules=rules,
         clusters=clusters,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fawkes.errors import FawkesError, UserError
-from fawkes.live import data
-from fawkes.live.data import Load, Loaded, StoppedError, lay_out, mark_active, skew_of
+from fawkes.live import loading
+from fawkes.live.loading import Load, Loaded, StoppedError, lay_out, mark_active, skew_of
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.webhdfs import HdfsFailedError, read_mark
@@ -245,7 +245,7 @@ def test_replicas_that_are_still_on_their_way_are_waited_for(server: FakeHdfs, f
 
 
 def test_blocks_that_stay_thin_are_counted(server: FakeHdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "_REPLICAS_S", 0.0)
+    monkeypatch.setattr(loading, "_REPLICAS_S", 0.0)
     (tmp_path / "a").write_bytes(bytes(3 * BLOCK))
     server.thin = 10**9
     assert run(server, tmp_path, replication=2).thin == 3

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fawkes.core.effects import Host
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError, HostError
-from fawkes.live.keep import LIMIT_BYTES, LogKeeper, LogRoom, NoRoomError
+from fawkes.live.log_keeper import LIMIT_BYTES, LogKeeper, LogRoom, NoRoomError
 from fawkes.live.ssh import Result
 from fawkes.playbook import Folders, Script
 

@@ -9,7 +9,7 @@ import pytest
 from fawkes.core.events import Condition, Done, Event, JobObserved, NodeObserved, PauseAsked, Progress, Woke
 from fawkes.core.model import JobId, NodeId
 from fawkes.errors import RefusedError
-from fawkes.live.post import Mailbox
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.timers import Clock, Timers
 from fawkes.units import SECOND_US
 

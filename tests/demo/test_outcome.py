@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.config.workloads import Workload, load_workload
-from fawkes.demo.ending import Outcome, outcome
+from fawkes.demo.outcome import Outcome, outcome
 from fawkes.demo.view import news
 from fawkes.ports import Entry
 from tests.config.support import pool
