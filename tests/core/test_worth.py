@@ -10,14 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Condition, DrainAsked, Sampled
+from fawkes.core.events import Condition, DrainAsked, Event, Sampled
 from fawkes.core.model import ClusterId, NodeId, NodeLife, Reading
-from fawkes.core.picture import picture, restored
-from fawkes.core.record import to_plain
+from fawkes.core.picture import Picture, picture, restored
+from fawkes.core.pool import decide
+from fawkes.core.record import decision_plain, dumps, event_of, from_plain, to_plain
+from fawkes.core.record import loads as read_text
+from fawkes.core.state import State, evolve
 from fawkes.core.worth import Load, Prices, gain_s, loss_s, time_s, weigh
+from fawkes.policy import compile_policy
 from fawkes.report.sentences import sentence
 from tests.support.desk import Desk
-from tests.support.pools import nodes, settings
+from tests.support.pools import nodes, policy, request, run, settings, started, submit
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
 CHEAP = Prices(join_s=5, move_s=10, kills=False)
@@ -303,3 +307,20 @@ def test_short_jobs_count_more_often_than_long_ones() -> None:
         read(desk, a=10, b=0)
         jobs.append(desk.state.last_tick.loads[A]["jobs"])  # type: ignore[index]
     assert jobs[0] > 10 * jobs[1]
+
+
+def test_a_ledger_with_moves_that_pay_is_decided_alike_again_also_from_a_picture() -> None:
+    how = settings(moves_must_pay=True)
+    events: list[Event] = [started(12, how=how), request("a", 1), request("b", 2)]
+    events += [submit("a", n, 4 + n, tasks=60) for n in range(6)] + [submit("b", n, 90 + n, tasks=80) for n in range(6)]
+    entries = list(run(events, 400).store.entries())
+    codes = {reason.code for entry in entries for reason in entry.decision.reasons}
+    assert {"grow", "not-worth"} <= codes
+    measure = compile_policy(policy(), how)
+    state = State()
+    for number, entry in enumerate(entries):
+        decision = decide(state, event_of(read_text(dumps(to_plain(entry.event)))), measure)
+        assert dumps(decision_plain(decision)) == dumps(decision_plain(entry.decision)), entry.seq
+        evolve(state, entry.event.at_us, entry.decision.changes)
+        if number % 9 == 0:
+            state = restored(from_plain(Picture, read_text(dumps(to_plain(picture(state))))))
