@@ -15,6 +15,7 @@ from fawkes.errors import ConfigError, RefusedError
 from fawkes.offline.folder import write_text
 from fawkes.record import toml
 from fawkes.record.folder import Record
+from fawkes.record.scenario import INCLUDED
 
 _RATES = frozenset({"disk"})
 _PLAIN = frozenset({"spread", "cores"})
@@ -48,7 +49,7 @@ def shown(name: str, value: float) -> str:
 
 def model_of(fits: Sequence[Fit]) -> ModelTable:
     """The fitted constants as the table of a scenario."""
-    said = {one.name: _said(one.name, one.value) for one in fits if one.value is not None}
+    said = {**INCLUDED, **{one.name: _said(one.name, one.value) for one in fits if one.value is not None}}
     return check(ModelTable, said, file="the fitted constants", key="model")
 
 
@@ -76,6 +77,8 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
             yield f"# {one.name}: not fitted, {one.n} observations are fewer than {LEAST}; the default stays"
         else:
             yield f"{one.name} = {toml.value(_said(one.name, one.value))}  # {_comment(one)}"
+    for name, value in INCLUDED.items():
+        yield f"{name} = {toml.value(value)}  # within what was measured"
     yield from ("", "# What was used to fit may not be used to judge: --validate refuses it.", "[fitted]")
     yield from toml.table({"fawkes": __version__})
     yield from toml.rows("records", map(use_of, records))

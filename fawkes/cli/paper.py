@@ -18,7 +18,7 @@ from fawkes.extras import needs
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the page, its tables and its pictures.",
 )
-@click.option("--quick", is_flag=True, help="One replay, without tau and the sweep: about a minute.")
+@click.option("--quick", is_flag=True, help="One replay; no tau, refuting models and sweep: about a minute.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Parallel runs, one per core.")
 @click.option(
     "--pictures/--no-pictures", default=True, show_default=True, help="Also write PNG and PDF beside the tables."
@@ -28,11 +28,12 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 
     Runs are kept in DIR/runs: an interrupted command continues where it stopped. Each statement of the paper is
-    shown with our figure and a verdict; the rules of verdicts were fixed beforehand.
+    shown with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand.
     """
     from fawkes.offline.work import in_this_process, on_processes
     from fawkes.paper.pages import publish
-    from fawkes.paper.runs import RunFolder, all_runs, gather, quick_runs
+    from fawkes.paper.runs import RunFolder, gather, quick_runs
+    from fawkes.paper.verdicts import all_runs
 
     wanted, folder = quick_runs() if quick else all_runs(), RunFolder(out / "runs")
     with progress("paper", folder.missing(wanted)) as step:

@@ -21,6 +21,7 @@ from fawkes.config.loader import Strict, check, read_toml
 from fawkes.errors import ConfigError
 
 Slots = Annotated[int, between(0, 10_000, "no node runs more containers at once")]
+Share = Annotated[float, between(0, 100, "a disk would do nothing but seek")]
 Count = Annotated[int, between(1, 1_000_000, "the model computes with 64 bits")]
 
 
@@ -34,12 +35,29 @@ class ModelTable(Strict):
     map_slots: Slots | None = Field(default=None, description="maps at once; 0 is YARN")
     reduce_slots: Slots | None = Field(default=None, description="reduces at once")
     disk_bytes_s: SizeBytes | None = Field(default=None, alias="disk", description="the disks of a node")
+    disk_seek: Share | None = Field(default=None, description="part of a disk's time that a further stream costs")
+    serial: Fraction | None = Field(default=None, description="part of a phase's shorter streams that runs alone")
     network_bytes_s: SizeBytes | None = Field(default=None, alias="network", description="the network of a node")
+    rack_nodes: Annotated[int, between(0, 1_000_000, "a pool has no more nodes")] | None = Field(
+        default=None, description="nodes of a rack; 0 is one rack for all"
+    )
+    oversubscription: Annotated[float, between(1, 1000, "a rack's way out is not wider than its nodes")] | None = Field(
+        default=None, description="what a rack's nodes can send, over what leaves the rack"
+    )
     site_bytes_s: SizeBytes | None = Field(default=None, alias="site", description="the link between two sites")
+    site_stream_bytes_s: SizeBytes | None = Field(
+        default=None, alias="site_stream", description="what one task gets of the link between two sites"
+    )
     storage_bytes_s: SizeBytes | None = Field(default=None, alias="storage", description="the persistent storage")
     cores: Positive | None = Field(default=None, description="of a node, or of all when they are shared")
     remote_read: Positive | None = Field(default=None, description="cost of a byte read from another node")
     output_passes: Positive | None = Field(default=None, description="passes of a byte of output over disks")
+    output_replicas: Annotated[int, between(0, 1000, "no file has more replicas")] | None = Field(
+        default=None, description="of what jobs write; 0 is the MR-cluster's replication"
+    )
+    master_share: Fraction | None = Field(
+        default=None, description="most slots that ApplicationMasters hold; 0 is none, as with map_slots"
+    )
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
     job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
     job_begin_us: DurationUs | None = Field(default=None, alias="job_begin", description="until the first map")
@@ -65,9 +83,19 @@ class ModelTable(Strict):
     spread: Annotated[float, between(0, 2, "more spread is no longer that of equal tasks")] | None = Field(
         default=None, description="deviation of the work of equal tasks; 0 is none"
     )
+    node_spread: Annotated[float, between(0, 2, "nodes of a pool are not so unequal")] | None = Field(
+        default=None, description="deviation of the speeds of nodes; 0 is none"
+    )
     stragglers: Fraction | None = Field(default=None, description="share of tasks that have more work than they look")
     straggle: Annotated[float, between(1, 10_000, "no task has so much more work than others")] | None = Field(
         default=None, description="how many times the work of those"
+    )
+    speculative: bool | None = Field(default=None, description="whether slow tasks are overtaken by a second attempt")
+    idle_cores: Annotated[float, between(0, 1000, "no daemons take more")] | None = Field(
+        default=None, description="cores that a node's daemons take all the time"
+    )
+    task_end_us: DurationUs | None = Field(
+        default=None, alias="task_end", description="until the slot of a task that has ended is free"
     )
     task_start_us: DurationUs | None = Field(
         default=None, alias="task_start", description="until a task begins its work, alone on the machine"

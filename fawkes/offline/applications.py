@@ -39,7 +39,8 @@ def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profi
     if reduces is None:
         reduces = -(-(job.shuffle_bytes or 0) // REDUCER_BYTES)
     if job.map_us is not None:
-        return Profile(maps=maps, map_us=job.map_us, reduces=reduces, reduce_us=job.reduce_us or 0)
+        noted = (job.output_bytes or 0) // (reduces or maps)
+        return Profile(maps=maps, map_us=job.map_us, reduces=reduces, reduce_us=job.reduce_us or 0, noted_bytes=noted)
     map_cpu, reduce_cpu = _cpu_s_per_mb(stages.get(job.application))
     read, shuffled, written = job.input_bytes or 0, job.shuffle_bytes or 0, job.output_bytes or 0
     return Profile(

@@ -17,7 +17,7 @@ from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy import policy_text
-from fawkes.sim.constants import DAS4, Constants
+from fawkes.sim.constants import DAS4, PAPER, Constants
 from fawkes.sim.steps import Delays, Loss
 from fawkes.workload.seeds import rng
 
@@ -110,6 +110,7 @@ def paper_plan(name: str, seed: int | None = None) -> Plan:
         nodes=pool_of(experiment.nodes),
         settings=experiment.settings,
         demands=demands,
+        constants=PAPER,
         seed=seed,
         file=name,
     )

@@ -26,7 +26,7 @@ from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
 from fawkes.workload.arrivals import perturbed
-from fawkes.workload.classes import DEFAULTS, Load, Reconstruction, workload
+from fawkes.workload.classes import Load, Reconstruction, workload
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -54,9 +54,9 @@ class Replay:
 def scenario_of(asked: Replay, model: Model) -> Scenario:
     """The scenario; jobs come when their MR-cluster has loaded its data. Chances of tasks are those of the replay."""
     choice = replace(
-        DEFAULTS,
-        reduces=max(1, round(DEFAULTS.reduces * model.factor("reduces"))),
-        span_us=round(DEFAULTS.span_us * model.factor("span")),
+        model.reconstruction,
+        reduces=max(1, round(model.reconstruction.reduces * model.factor("reduces"))),
+        span_us=round(model.reconstruction.span_us * model.factor("span")),
     )
     return Scenario(
         name=asked.workload,
@@ -90,11 +90,11 @@ def _policy(name: str) -> PolicyText:
 def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
     for load in workload(asked.workload, SEED, choice):
         cluster = ClusterId(load.cluster)
-        details = {"data": [{"size_bytes": load.data_bytes}]}
+        details = {"data": [{"size_bytes": model.data_bytes or load.data_bytes}]}
         yield Wish(
             event=Requested(at_us=load.requested_us, spec=ClusterSpec(id=cluster, min_nodes=MIN_NODES, details=details))
         )
-        for job in _shaken(asked, load):
+        for job in _as_many(_shaken(asked, load), model.jobs.get(load.cluster, 1.0)):
             asks = profile(job, model)
             plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
             details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
@@ -104,6 +104,11 @@ def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wis
                 running=None if job.after else cluster,
                 jobs=tuple(map(JobId, job.after)),
             )
+
+
+def _as_many(jobs: tuple[TraceJob, ...], factor: float) -> tuple[TraceJob, ...]:
+    wanted = round(len(jobs) * factor)
+    return jobs[:wanted] + tuple(replace(job, id=f"{job.id}-again") for job in jobs[: max(0, wanted - len(jobs))])
 
 
 def _shaken(asked: Replay, load: Load) -> tuple[TraceJob, ...]:

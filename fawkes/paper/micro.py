@@ -120,10 +120,21 @@ def chances(once: Callable[[int], float], seeds: Sequence[int] = CHANCES) -> dic
 
 
 def application_s(
-    model: Model, app: str, core: int, role: str, others: int, sites: int = 1, seed: int = CHANCES[0]
+    model: Model,
+    app: str,
+    core: int,
+    role: str,
+    others: int,
+    sites: int = 1,
+    link: float = 1.0,
+    seed: int = CHANCES[0],
 ) -> float:
-    """Seconds that an application takes on so many core nodes, evenly on so many sites, and nodes of another role."""
-    bench = Bench(model.constants, core, others, ROLES.get(role, Role.CORE), sites, seed)
+    """Seconds that an application takes on so many core nodes, evenly on so many sites, and nodes of another role.
+
+    ``link`` is the part that the link between the sites has of its capacity.
+    """
+    constants = replace(model.constants, site_bytes_s=model.constants.site_bytes_s * link)
+    bench = Bench(constants, core, others, ROLES.get(role, Role.CORE), sites, seed)
     return bench.run(jobs_of(app, core + others, model))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
@@ -16,26 +16,42 @@ from fawkes.offline.work import Row
 from fawkes.paper import fixed
 from fawkes.paper.exhibits import Exhibit, exhibits
 from fawkes.paper.rows import Rows
-from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, Verdict
-from fawkes.paper.runs import Run, all_runs, sources
-from fawkes.paper.verdicts import judge, swept
-from fawkes.paper.why import GAPS, WHY
+from fawkes.paper.rules import CANNOT_FAIL, DEPENDS, DIFFERS, HOLDS, NOT_SHOWN, REPRODUCED, Verdict
+from fawkes.paper.runs import Run, sources
+from fawkes.paper.verdicts import all_runs, judge, published_runs, swept
+from fawkes.paper.why import GAPS, why
 
 _TITLE = "The paper's experiments in the simulated world"
 #: a longer table is beside the page alone
 _MOST_ROWS = 60
-_UNEXPLAINED = "Not explained yet."
+_VERDICTS = (REPRODUCED, HOLDS, DEPENDS, CANNOT_FAIL, DIFFERS, NOT_SHOWN)
 _STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
     "td,th{border:1px solid #bbb;padding:.2em .5em;text-align:left;vertical-align:top}img{max-width:100%}"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """``reasons`` by the names of verdicts, ``drawn`` pictures by the names of exhibits, ``failed`` a line for each."""
+
+    made_by: str
+    found: list[Verdict]
+    shown: list[Exhibit]
+    reasons: Mapping[str, str]
+    drawn: Mapping[str, bytes]
+    failed: list[str]
+
+    def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
+        """Of these verdicts, by name."""
+        return [(one.name, self.reasons[one.name]) for one in own if one.name in self.reasons]
+
+
 def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> list[Verdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     hangs_on = swept(rows)
-    found = judge(Rows(rows))
+    found = judge(rows)
     shown = exhibits(Rows(rows), hangs_on)
     write_frame(folder / "verdicts", pd.DataFrame([asdict(one) for one in found]))
     if hangs_on:
@@ -49,16 +65,17 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
             write_picture(folder / one.name, one.draw())
             drawn[one.name] = (folder / f"{one.name}.png").read_bytes()
     failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
-    made_by = _made_by(rows)
-    (folder / "index.md").write_text("\n".join(_markdown(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
-    (folder / "index.html").write_text("\n".join(_html(made_by, found, shown, drawn, failed)) + "\n", "utf-8")
+    page = _Page(_made_by(rows), found, shown, _reasons(found, rows), drawn, failed)
+    (folder / "index.md").write_text("\n".join(_markdown(page)) + "\n", "utf-8")
+    (folder / "index.html").write_text("\n".join(_html(page)) + "\n", "utf-8")
     return found
 
 
 def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
-    """What the verdicts are made of, without the sweep; of the courses WKLD-A's alone is judged."""
+    """What the verdicts and reasons are made of, without the sweep; of the courses WKLD-A's alone is judged."""
+    judged_runs = published_runs()
     for run, row in sorted(rows.items(), key=lambda item: str(item[0])):
-        if not run.constant:
+        if run in judged_runs:
             judged = dict(run.values).get("workload") == "WKLD-A"
             yield run, row if judged else {name: value for name, value in row.items() if name != "course"}
 
@@ -70,39 +87,41 @@ def _made_by(rows: Mapping[Run, Row]) -> str:
     return (
         f"Made by `fawkes paper` of Fawkes {__version__} (sources {sources()}), seed {fixed.SEED}. The constants of "
         "the model (fawkes/sim/constants.py) are fitted on the two Sort figures of 6.1 alone; the rules of the "
-        f"verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run.{partly}"
+        "verdicts (fawkes/paper/fixed.py, docs/decisions/verdicts.md) were fixed before the experiments were run. "
+        "Beside each verdict stands what would refute the statement, and what its rule says of models in which that "
+        f"is so.{partly}"
     )
 
 
 def _counted(found: list[Verdict]) -> str:
-    counts = {each: sum(one.verdict == each for one in found) for each in (REPRODUCED, DIFFERS, NOT_SHOWN)}
-    return ", ".join(f"{count} {each}" for each, count in counts.items())
+    counts = {each: sum(one.verdict.startswith(each) for one in found) for each in _VERDICTS}
+    return ", ".join(
+        f"{count} {each + 'a value' if each == DEPENDS else each}" for each, count in counts.items() if count
+    )
 
 
-def _reasons(found: list[Verdict]) -> list[tuple[str, str]]:
-    """What differs, and why we think so."""
-    return [(one.name, WHY.get(one.name, _UNEXPLAINED)) for one in found if one.verdict == DIFFERS]
+def _reasons(found: list[Verdict], rows: Mapping[Run, Row]) -> dict[str, str]:
+    """What differs, and the reasons whose checks pass."""
+    return {one.name: why(one.name, Rows(rows)) for one in found if one.verdict == DIFFERS}
 
 
 def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(
-        [(one.name, one.published, one.ours, one.verdict) for one in found],
-        columns=["verdict of", "the paper", "here", "verdict"],
+        [(one.name, one.published, one.ours, one.verdict, one.refuted_by) for one in found],
+        columns=["verdict of", "the paper", "here", "verdict", "would be refuted by"],
     )
 
 
-def _markdown(
-    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
-) -> Iterator[str]:
-    yield f"# {_TITLE}\n\n{made_by}\n\n{len(found)} statements: {_counted(found)}.\n"
-    for one in shown:
+def _markdown(page: _Page) -> Iterator[str]:
+    yield f"# {_TITLE}\n\n{page.made_by}\n\n{len(page.found)} statements: {_counted(page.found)}.\n"
+    for one in page.shown:
         yield f"## {one.title}\n\n{one.how}\n"
-        own = one.judged(found)
+        own = one.judged(page.found)
         if own:
             yield _pipes(_verdict_table(own)) + "\n"
-        for name, why in _reasons(own):
-            yield f"Why {name} differs: {why}\n"
-        if one.name in drawn:
+        for name, reasons in page.reasons_of(own):
+            yield f"Why {name} differs: {reasons}\n"
+        if one.name in page.drawn:
             yield f"![{one.title}]({one.name}.png)\n"
         if one.table is None:
             yield f"No table: {one.missing}\n"
@@ -110,24 +129,23 @@ def _markdown(
             yield _pipes(one.table) + "\n"
     yield "## What the model leaves out\n"
     yield from (f"- {gap}" for gap in GAPS)
-    if failed:
+    if page.failed:
         yield "\n## Runs that failed\n"
-        yield from (f"- {line}" for line in failed)
+        yield from (f"- {line}" for line in page.failed)
 
 
-def _html(
-    made_by: str, found: list[Verdict], shown: list[Exhibit], drawn: Mapping[str, bytes], failed: list[str]
-) -> Iterator[str]:
+def _html(page: _Page) -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title><style>{_STYLE}</style>"
-    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(made_by)}</p><p>{len(found)} statements: {_counted(found)}.</p>"
-    for one in shown:
+    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(page.made_by)}</p>"
+    yield f"<p>{len(page.found)} statements: {_counted(page.found)}.</p>"
+    for one in page.shown:
         yield f"<h2>{escape(one.title)}</h2><p>{escape(one.how)}</p>"
-        own = one.judged(found)
+        own = one.judged(page.found)
         if own:
             yield _verdict_table(own).to_html(index=False)
-        yield from (f"<p>Why {escape(name)} differs: {escape(why)}</p>" for name, why in _reasons(own))
-        if one.name in drawn:
-            picture = base64.b64encode(drawn[one.name]).decode()
+        yield from (f"<p>Why {escape(name)} differs: {escape(text)}</p>" for name, text in page.reasons_of(own))
+        if one.name in page.drawn:
+            picture = base64.b64encode(page.drawn[one.name]).decode()
             yield f'<img alt="{escape(one.title)}" src="data:image/png;base64,{picture}">'
         if one.table is None:
             yield f"<p>No table: {escape(one.missing)}</p>"
@@ -136,8 +154,8 @@ def _html(
     yield "<h2>What the model leaves out</h2><ul>"
     yield from (f"<li>{escape(gap)}</li>" for gap in GAPS)
     yield "</ul>"
-    if failed:
-        yield "<h2>Runs that failed</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in failed) + "</ul>"
+    if page.failed:
+        yield "<h2>Runs that failed</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in page.failed) + "</ul>"
     yield "</html>"
 
 

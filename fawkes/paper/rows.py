@@ -9,10 +9,13 @@ from typing import Any, cast
 
 from fawkes.offline.work import Row
 from fawkes.paper import runs
-from fawkes.paper.fixed import MICRO_NODES, REPLAYS
+from fawkes.paper.fixed import MICRO_NODES, REPLAYS, TIE
 from fawkes.paper.runs import Run
 
 CLUSTERS = ("c-1", "c-2", "c-3")
+
+Kind = tuple[str, str]
+"""A policy and the type of node by which it grows MR-clusters."""
 
 
 class NotRunError(LookupError):
@@ -21,15 +24,16 @@ class NotRunError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All rows, of the model as it is or with one constant multiplied."""
+    """All rows, of the model as it is, with one constant multiplied, or of a changed model (``models.MODELS``)."""
 
     all: Mapping[Run, Row]
     constant: str = ""
     factor: float = 1.0
+    model: str = ""
 
     def row(self, run: Run) -> Row:
         """The row of a run; NotRunError when there is none, or when the run failed."""
-        asked = Run(run.kind, run.values, self.constant, self.factor)
+        asked = self._asked(run)
         if asked not in self.all:
             raise NotRunError(f"not run: {asked}")
         if "error" in self.all[asked]:
@@ -38,15 +42,27 @@ class Rows:
 
     def has(self, run: Run) -> bool:
         """Whether a run was made and did not fail."""
-        return "error" not in self.all.get(Run(run.kind, run.values, self.constant, self.factor), {"error": ""})
+        return "error" not in self.all.get(self._asked(run), {"error": ""})
 
-    def seconds(self, app: str, core: int = MICRO_NODES, role: str = "", others: int = 0, sites: int = 1) -> float:
+    def of_model(self, model: str) -> Rows:
+        """The same rows, asked for those of a changed model."""
+        return Rows(self.all, model=model)
+
+    def _asked(self, run: Run) -> Run:
+        return runs.in_model(runs.with_factor(run, self.constant, self.factor), self.model)
+
+    def seconds(self, app: str, core: int = MICRO_NODES, role: str = "", others: int = 0) -> float:
         """An application on one MR-cluster."""
-        return float(self.row(runs.application(app, core, role, others, sites))["seconds"])
+        return float(self.row(runs.application(app, core, role, others))["seconds"])
 
     def half(self, app: str, role: str) -> float:
         """6.1: how much longer it takes when half of the nodes are of that role, as a part."""
         return self.seconds(app, MICRO_NODES // 2, role, MICRO_NODES // 2) / self.seconds(app) - 1
+
+    def speedups_each(self, app: str, role: str, fraction: float) -> list[float]:
+        """6.3 with each seed."""
+        pairs = self._each(runs.application(app, MICRO_NODES), runs.grown(app, role, fraction))
+        return [each + 1 for each in pairs]
 
     def half_each(self, app: str, role: str) -> list[float]:
         """The same with each seed."""
@@ -55,19 +71,24 @@ class Rows:
 
     def sites_each(self, app: str) -> list[float]:
         """6.2 with each seed."""
-        return self._each(runs.application(app, MICRO_NODES, sites=2), runs.application(app, MICRO_NODES))
+        return self._each(runs.on_sites(app), runs.application(app, MICRO_NODES))
 
     def busy_each(self, app: str, removed: int) -> list[float]:
         """6.4 with each seed."""
         return self._each(runs.busy(app, removed), runs.busy(app, 0))
 
     def _each(self, run: Run, base: Run) -> list[float]:
-        pairs = zip(self.row(run)["each_s"], self.row(base)["each_s"], strict=True)
+        pairs = zip(self._seconds_each(run), self._seconds_each(base), strict=True)
         return [changed / plain - 1 for changed, plain in pairs]
 
-    def sites(self, app: str) -> float:
-        """6.2: how much longer it takes on two sites."""
-        return self.seconds(app, sites=2) / self.seconds(app) - 1
+    def _seconds_each(self, run: Run) -> list[float]:
+        """With each seed; rows of the sweep and of tests may have their mean alone."""
+        row = self.row(run)
+        return [float(each) for each in row.get("each_s", (row["seconds"],))]
+
+    def sites(self, app: str, link: float = 1.0) -> float:
+        """6.2: how much longer it takes on two sites, with that part of the link's capacity."""
+        return float(self.row(runs.on_sites(app, link))["seconds"]) / self.seconds(app) - 1
 
     def speedup(self, app: str, role: str, fraction: float) -> float:
         """6.3: how much faster it is with a fraction of nodes more."""
@@ -91,6 +112,12 @@ class Rows:
     ) -> float:
         """The median of a figure over the replays."""
         return median(map(of, self.replays(workload, policy, growth, tau)))
+
+    def ahead(self, of: Callable[[Row], float], workload: str, first: Kind, second: Kind) -> bool:
+        """Whether a figure is less under the first policy, in each replay and by more than a tie in the median."""
+        one, other = self.replays(workload, *first), self.replays(workload, *second)
+        less = self.middle(of, workload, *first) < (1 - TIE) * self.middle(of, workload, *second)
+        return less and all(of(row) < of(against) for row, against in zip(one, other, strict=False))
 
     def spread(
         self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0

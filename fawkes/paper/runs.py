@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -24,12 +24,15 @@ from fawkes.paper.fixed import (
     FACTORS,
     MICRO_NODES,
     NOT_SECTION_6,
+    RANGES,
     REPLAYS,
     SECTION_7,
+    THIN,
     VARIED,
     Model,
     varied,
 )
+from fawkes.paper.models import MODELS
 
 Value = str | int | float | bool
 
@@ -41,11 +44,13 @@ TENTHS = tuple(number / 10 for number in range(1, 11))
 IDLE = (1, 2, 4, 6, 8, 10, 12, 14, 16)
 BUSY_APPS = ("ST", "WC", "TT", "PR")
 TAUS = (5.0, 10.0, 20.0)
+BALANCE = (("None", "TC"), ("EQ", "TC"), ("EQ", "TR"), ("TD", "TC"), ("TD", "TR"))
+"""Policies and growth types of WKLD-B and C."""
 #: what a run depends on beside its own values
 _SOURCES = (
     "core", "sim", "workload", "engine.py", "config/presets.py", "config/settings.py", "offline/applications.py",
     "offline/scenario.py", "report/history.py", "report/steps.py", "report/course.py", "paper/fixed.py",
-    "paper/macro.py", "paper/micro.py",
+    "paper/macro.py", "paper/micro.py", "paper/models.py",
 )  # fmt: skip
 _ERROR_LETTERS = 400
 #: the longest runs begin first, so that the last worker does not begin with one when all others are done; but other
@@ -55,12 +60,17 @@ _LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: the same values give the same row. ``constant`` is the one that is multiplied by ``factor``, if any."""
+    """One run: the same values give the same row.
+
+    ``constant`` is the one that is multiplied by ``factor``, if any. ``model`` is the changed model
+    (``models.MODELS``). A run has no more than one of both.
+    """
 
     kind: str
     values: tuple[tuple[str, Value], ...]
     constant: str = ""
     factor: float = 1.0
+    model: str = ""
 
     @property
     def key(self) -> str:
@@ -69,12 +79,25 @@ class Run:
 
     def __str__(self) -> str:
         changed = f", {self.constant} x {self.factor:g}" if self.constant else ""
+        changed += f", {self.model}" if self.model else ""
         return " ".join([self.kind, *(str(value) for _, value in self.values)]) + changed
 
 
-def application(app: str, core: int, role: str = "", others: int = 0, sites: int = 1) -> Run:
-    """An application on one MR-cluster."""
-    return _run("application", app=app, core=core, role=role if others else "", others=others, sites=sites)
+def application(app: str, core: int, role: str = "", others: int = 0, sites: int = 1, link: float = 1.0) -> Run:
+    """An application on one MR-cluster; ``link`` is the part that the link between sites has of its capacity."""
+    named: dict[str, Value] = {
+        "app": app,
+        "core": core,
+        "role": role if others else "",
+        "others": others,
+        "sites": sites,
+    }
+    return _run("application", **named, **({} if link == 1.0 else {"link": link}))
+
+
+def on_sites(app: str, link: float = 1.0) -> Run:
+    """An application on two sites."""
+    return application(app, MICRO_NODES, sites=2, link=link)
 
 
 def grown(app: str, role: str, fraction: float) -> Run:
@@ -97,6 +120,19 @@ def replay(workload: str, policy: str, growth: str = "TC", tau: float = 10.0, nu
     return _run("replay", workload=workload, policy=policy, growth=growth, tau=tau, replay=number)
 
 
+def in_model(run: Run, model: str) -> Run:
+    """The run that gives the outcome of ``run`` in a changed model; itself when there is no name."""
+    instead = MODELS[model].instead if model else None
+    if instead is not None:
+        return replace(run, values=tuple(instead(dict(run.values)).items()))
+    return replace(run, model=model)
+
+
+def with_factor(run: Run, constant: str, factor: float) -> Run:
+    """The run with a constant multiplied."""
+    return replace(run, constant=constant, factor=factor)
+
+
 def _run(kind: str, **values: Value) -> Run:
     return Run(kind, tuple(values.items()))
 
@@ -113,7 +149,7 @@ def execute(run: Run) -> Row:
 
 
 def _outcome(run: Run) -> Row:
-    model = varied(run.constant, run.factor) if run.constant else Model()
+    model = varied(run.constant, run.factor) if run.constant else MODELS[run.model].model if run.model else Model()
     values: dict[str, Any] = dict(run.values)
     # The sweep is on one seed: most of its time would go into the others.
     seeds = CHANCES[:1] if run.constant else CHANCES
@@ -141,8 +177,10 @@ def half() -> list[Run]:
 
 
 def sites() -> list[Run]:
-    """6.2: 20 nodes on one site and on two."""
-    return [application(app, MICRO_NODES, sites=count) for app in (*APPS, "BT") for count in (1, 2)]
+    """6.2: 20 nodes on one site and on two, with the link and with a thin one."""
+    some = (*APPS, "BT")
+    alone = [application(app, MICRO_NODES) for app in some]
+    return alone + [on_sites(app, link) for app, link in product(some, (1.0, THIN))]
 
 
 def grow(fractions: Sequence[float] = TENTHS) -> list[Run]:
@@ -159,13 +197,12 @@ def remove(counts: Sequence[int] = IDLE, steps: int = 1) -> list[Run]:
 
 def balance(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
     """7.1 and 7.2: WKLD-A, B and C."""
-    kinds = [("None", "TC"), ("EQ", "TC"), ("EQ", "TR"), ("TD", "TC"), ("TD", "TR")]
     return [
         one
         for number in numbers
         for one in (
             replay("WKLD-A", "JD", "TR", number=number),
-            *(replay(name, *kind, number=number) for name in ("WKLD-B", "WKLD-C") for kind in kinds),
+            *(replay(name, *kind, number=number) for name in ("WKLD-B", "WKLD-C") for kind in BALANCE),
         )
     ]
 
@@ -188,12 +225,22 @@ def thresholds(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
     ]
 
 
+def ranges() -> list[Run]:
+    """7.1 and 7.3 again over the ranges of what the paper does not say."""
+    again = {"7.1": [replay("WKLD-A", "JD", "TR")], "7.3": [*policies(), *skewed()]}
+    return [
+        with_factor(run, constant, factor)
+        for section, (constant, _, factors) in RANGES.items()
+        for factor, run in product(factors, again[section])
+    ]
+
+
 def swept_runs() -> tuple[list[Run], list[Run]]:
     """What is run again with a changed constant: section 6 on fewer points, and of section 7 WKLD-A, C and D."""
     six = [*half(), *sites(), *grow((0.1, 0.3, 0.5)), *remove((1, 8, 10, 16), 4)]
     seven = [
         replay("WKLD-A", "JD", "TR"),
-        *(replay("WKLD-C", "TD", role) for role in ROLES),
+        *(replay("WKLD-C", *kind) for kind in BALANCE),
         *policies((0,), ("None", "EQ", "TD")),
     ]
     return list(dict.fromkeys(six)), seven
@@ -222,10 +269,9 @@ def quick_runs() -> list[Run]:
     ]
 
 
-def all_runs() -> list[Run]:
-    """Everything."""
-    full = [*half(), *sites(), *grow(), *remove(), *balance(), *policies(), *skewed(), *thresholds()]
-    return [*full, *sweep()]
+def experiments() -> list[Run]:
+    """All experiments, in the model as it is."""
+    return [*half(), *sites(), *grow(), *remove(), *balance(), *policies(), *skewed(), *thresholds()]
 
 
 # --- rows

@@ -11,6 +11,8 @@ import pandas as pd
 
 from fawkes.paper import fixed
 from fawkes.paper.macro_rules import points_of
+from fawkes.paper.models import MODELS
+from fawkes.paper.refuting import REFUTED, used_models
 from fawkes.paper.rows import (
     CLUSTERS,
     NotRunError,
@@ -61,6 +63,18 @@ def workloads() -> pd.DataFrame:
     )
 
 
+def refuting_models() -> pd.DataFrame:
+    """The models that refute, and the statements that each refutes."""
+    return pd.DataFrame(
+        {
+            "model": model,
+            "all else equal": MODELS[model].meaning,
+            "refutes": ", ".join(name for name, against in REFUTED.items() if model in against.models),
+        }
+        for model in used_models()
+    )
+
+
 def half(rows: Rows) -> pd.DataFrame:
     """6.1: seconds, and how much longer with half TC and half TR, in percent: mean, least and most over the seeds."""
     return pd.DataFrame(
@@ -80,8 +94,9 @@ def sites(rows: Rows) -> pd.DataFrame:
         {
             "application": app,
             "one_site_s": _round(rows.seconds(app)),
-            "two_sites_s": _round(rows.seconds(app, sites=2)),
+            "two_sites_s": _round(rows.seconds(app) * (1 + rows.sites(app))),
             "percent": _round(100 * rows.sites(app)),
+            "thin_link_percent": _round(100 * rows.sites(app, fixed.THIN)),
             "least_most": _percents(rows.sites_each(app)),
         }
         for app in (*APPS, "BT")

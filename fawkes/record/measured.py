@@ -11,7 +11,6 @@ from fawkes.core.model import ClusterState, JobLife, NodeLife
 from fawkes.record.span import Span
 from fawkes.report import history
 from fawkes.report.history import NodeChange
-from fawkes.sim.constants import DAS4
 from fawkes.store.base import JOB, Reader
 from fawkes.units import SECOND_US
 
@@ -111,7 +110,7 @@ def _loads(clusters: list[ClusterState]) -> Iterator[int]:
     for state in clusters:
         count = _data_bytes(state.spec.details)
         if state.load_us and count >= LOAD_BYTES:
-            passed = count * DAS4.output_passes
+            passed = count * min(state.spec.replication, state.spec.min_nodes)
             yield round(passed / (state.load_us / SECOND_US) / state.spec.min_nodes)
 
 

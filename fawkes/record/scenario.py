@@ -20,6 +20,10 @@ from fawkes.units import MOST_DURATION_US, show_time
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
 
+#: what the model has and the measured times of a site contain already: the way of the news of a task's end, streams
+#: that wait for each other, seeks
+INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
@@ -105,6 +109,7 @@ def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: M
     }
     yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
     if calibrated is None:
+        yield from toml.table(INCLUDED, notes=dict.fromkeys(INCLUDED, "within what was measured"))
         yield from _measured(seen)
 
 

@@ -8,8 +8,15 @@ from fawkes.core.model import Role
 from fawkes.sim.tasks import Phase, SimNode, TaskAttempt
 
 
-def far_bytes(task: TaskAttempt, nodes: Collection[SimNode], fetched: float, maps: int, replication: int) -> float:
-    """The bytes of a task's phase that cross the link.
+def far_bytes(
+    task: TaskAttempt,
+    nodes: Collection[SimNode],
+    fetched: float,
+    maps: int,
+    replication: int,
+    output_replicas: int,
+) -> float:
+    """The bytes of a task's phase that cross the link, of input and of output with so many replicas.
 
     A map finds none of a block's replicas in its own site with the probability that all lie on other core nodes. A
     reduce fetches from where the ``maps`` ran. Of what is written, each replica but a first one on the writer's own
@@ -24,7 +31,7 @@ def far_bytes(task: TaskAttempt, nodes: Collection[SimNode], fetched: float, map
         far += fetched * sum(node.kept.get(task.job, 0) for node in nodes if node.site != near) / max(1, maps)
     if task.phase is Phase.REDUCE or (task.is_map and not profile.reduces):
         storing = [node.site for node in nodes if node.role is not Role.TRANSIENT]
-        sent = replication - (task.node.role is not Role.TRANSIENT)
+        sent = min(output_replicas, len(storing)) - (task.node.role is not Role.TRANSIENT)
         far += profile.output_bytes * sent * _other(storing, near)
     return far
 

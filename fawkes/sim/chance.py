@@ -21,11 +21,15 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Factors of work: lognormal with mean 1 and deviation ``spread``; a ``share`` of them ``straggle`` times it."""
+    """Factors of work: lognormal with mean 1 and deviation ``spread``; a ``share`` of them ``straggle`` times it.
+
+    A ``speculative`` second attempt begins when the mean is over, and the one that ends first counts.
+    """
 
     spread: float = 0.0
     share: float = 0.0
     straggle: float = 1.0
+    speculative: bool = False
 
     def factor(self, stream: int, number: int) -> float:
         """The factor of a job's attempt number so and so, maps and reduces counted together."""
@@ -33,7 +37,19 @@ class Chance:
             return 1.0
         bits = mixed((stream + number * 0x9E3779B97F4A7C15) & _MASK)
         factor = quantiles(self.spread)[bits >> (64 - _BITS)]
-        return factor * self.straggle if (bits & 0xFFFFFFFF) < self.share * 2**32 else factor
+        if (bits & 0xFFFFFFFF) < self.share * 2**32:
+            factor *= self.straggle
+        if self.speculative and factor > 1.0:
+            # The second attempt's own chance: the bits below those of the first.
+            factor = min(factor, 1.0 + quantiles(self.spread)[(bits >> (64 - 2 * _BITS)) & (QUANTILES - 1)])
+        return factor
+
+
+def factor_of_node(seed: int, node: str, spread: float) -> float:
+    """The work of tasks on a node over that on one of mean speed; the same for a node's name, always."""
+    if not spread:
+        return 1.0
+    return quantiles(spread)[mixed(stream_of(seed, node, 0)) >> (64 - _BITS)]
 
 
 def stream_of(seed: int, job: str, attempt: int) -> int:

@@ -11,10 +11,10 @@ from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.tags import tag_of
 from fawkes.sim.between import far_bytes
-from fawkes.sim.chance import Chance, stream_of
+from fawkes.sim.chance import Chance, factor_of_node, stream_of
 from fawkes.sim.constants import Constants
 from fawkes.sim.flows import Flow, Flows
-from fawkes.sim.machine import Common, Leg, Machine, Owner, input_of_a_core_node
+from fawkes.sim.machine import Common, Leg, Machine, Owner, daemons_of, input_of_a_core_node, takes_time
 from fawkes.sim.model import TaskEvent
 from fawkes.sim.profile import profile_of
 from fawkes.sim.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
@@ -44,8 +44,9 @@ class SimCluster:
         self._flows = flows
         self._constants = constants
         self._seed = seed
-        self._chance = Chance(constants.spread, constants.stragglers, constants.straggle)
+        self._chance = Chance(constants.spread, constants.stragglers, constants.straggle, constants.speculative)
         self._shared_slots = constants.map_slots == 0
+        self._masters = self._shared_slots and constants.master_share > 0
         self._starts = bool(constants.task_start_us or constants.task_start_cpu_us)
         self._map_slots: deque[SimNode] = deque()
         self._reduce_slots: deque[SimNode] = self._map_slots if self._shared_slots else deque()
@@ -63,6 +64,7 @@ class SimCluster:
         else:
             self.leave(name)
             node = self.nodes[name] = SimNode(name, role, site, *self.slots_of_a_node)
+            node.factor = factor_of_node(self._seed, name, self._constants.node_spread)
             self._offer(node)
             self._resize()
         self.assign()
@@ -99,12 +101,19 @@ class SimCluster:
             self.assign()
 
     def _stop_all(self, node: SimNode) -> None:
+        for job in list(node.masters):
+            self._lose_master(job)
         stopped, kept = list(node.attempts), list(node.kept)
         node.kept.clear()
         for attempt in stopped:
             self._stop(attempt)
         for job in dict.fromkeys([*(attempt.job for attempt in stopped), *kept]):
             self._run_lost_maps(job)
+
+    @property
+    def output_replicas(self) -> int:
+        """How many replicas of what jobs write there shall be."""
+        return self._constants.output_replicas or self.replication
 
     @property
     def slots_of_a_node(self) -> tuple[int, int]:
@@ -120,7 +129,10 @@ class SimCluster:
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
         node = self.nodes.get(name)
-        return max((self._left_us(attempt) for attempt in node.attempts), default=0) if node is not None else 0
+        if node is None:
+            return 0
+        masters = SECOND_US if node.masters else 0
+        return max(masters, max((self._left_us(attempt) for attempt in node.attempts), default=0))
 
     # --- jobs
 
@@ -138,9 +150,9 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
-            self._step(job, self._constants.job_begin_us, self._constants.job_begin_cpu_us)
-            if not job.steps:
-                self._begin(job)
+            if not self._masters:
+                self._prepare(job)
+            self.assign()
         return self.jobs[key].since_us
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
@@ -182,7 +194,7 @@ class SimCluster:
     def load(self, of: object) -> Copy:
         """The input, ``data_bytes``, comes from persistent storage, once."""
         wanted = 0 if self.loaded else self.data_bytes
-        return self._copy(of, self.machine.load(wanted))
+        return self._copy(of, self.machine.load(wanted, self.replication))
 
     def save(self, of: object) -> Copy:
         """All output goes to persistent storage."""
@@ -197,9 +209,13 @@ class SimCluster:
             held += input_of_a_core_node(self.data_bytes, self.replication, core)
         return self._copy(of, self.machine.evacuate(held))
 
-    def start_daemons(self, time_us: int, of: object) -> Copy:
-        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
-        return self._copy(of, self.machine.start(time_us, self._constants.join_cpu_us))
+    def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copy:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes.
+
+        A deployment starts those of so many nodes, and the masters.
+        """
+        count, each_us = daemons_of(self._constants, time_us, deploys)
+        return self._copy(of, self.machine.start(time_us, each_us, count))
 
     def _copy(self, of: object, legs: Iterable[Leg]) -> Copy:
         copy = Copy(of)
@@ -237,6 +253,8 @@ class SimCluster:
         for job in self.jobs.values():
             if not self._map_slots and not self._reduce_slots:
                 return
+            if self._masters and job.master is None and self._may_master():
+                self._give_master(job, self._map_slots.popleft())
             if job.ready:
                 while job.maps_waiting and self._map_slots:
                     job.maps_waiting -= 1
@@ -245,6 +263,36 @@ class SimCluster:
                     job.reduces_waiting -= 1
                     self._start(job, self._reduce_slots.popleft(), Phase.FETCH)
                 self._make_way(job)
+
+    def _may_master(self) -> bool:
+        """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+        held = sum(len(node.masters) for node in self.nodes.values())
+        return held < max(1, int(self._constants.master_share * (self._constants.slots * len(self.nodes))))
+
+    def _give_master(self, job: SimJob, node: SimNode) -> None:
+        node.maps_free -= 1
+        job.master = node
+        node.masters[job] = None
+        self._prepare(job)
+
+    def _take_master(self, job: SimJob) -> None:
+        """The slot of a job's ApplicationMaster is free."""
+        node, job.master = job.master, None
+        if node is not None:
+            del node.masters[job]
+            node.maps_free += 1
+            if not node.draining and node.name in self.nodes:
+                self._map_slots.append(node)
+
+    def _lose_master(self, job: SimJob) -> None:
+        """A job's ApplicationMaster is gone, and its tasks with it: it waits for a slot again, and ended maps count."""
+        self._take_master(job)
+        job.ready = False
+        for flow in job.steps:
+            self._flows.drop(flow)
+        job.steps.clear()
+        for task in list(job.running):
+            self._stop(task)
 
     def _ready(self, job: SimJob) -> int:
         """Tasks that lack nothing but a slot; one of a job that has not begun."""
@@ -274,7 +322,8 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        task = TaskAttempt(job, node, phase, job.attempts, self._chance.factor(job.stream, job.attempts))
+        factor = self._chance.factor(job.stream, job.attempts) * node.factor
+        task = TaskAttempt(job, node, phase, job.attempts, factor)
         task.starts = self._starts
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
@@ -334,14 +383,25 @@ class SimCluster:
         del job.steps[flow]
         if job.steps:
             return None
-        if not job.ready:
-            self._begin(job)
-            return None
-        return self._finish(job)
-
-    def _begin(self, job: SimJob) -> None:
+        if job.ready:
+            return self._finish(job)
         job.ready = True
+        if job.ended:
+            # Its ApplicationMaster was lost after the last task.
+            return self._tasks_ended(job)
         self.assign()
+        return None
+
+    def _prepare(self, job: SimJob) -> None:
+        self._step(job, self._constants.job_begin_us, self._constants.job_begin_cpu_us)
+        job.ready = not job.steps
+
+    def _tasks_ended(self, job: SimJob) -> SimJob | None:
+        self._step(job, self._constants.job_end_us, 0)
+        if not job.steps:
+            return self._finish(job)
+        self.assign()
+        return None
 
     def _finish(self, job: SimJob) -> SimJob:
         self.jobs.pop(job.attempt, None)
@@ -352,6 +412,7 @@ class SimCluster:
         return job
 
     def _forget(self, job: SimJob) -> None:
+        self._take_master(job)
         for node in self.nodes.values():
             node.kept.pop(job, None)
 
@@ -359,6 +420,11 @@ class SimCluster:
         if task.starts:
             task.starts = False
             self._work(task)
+            return None
+        if task.tail_us:
+            tail = self.machine.pause(task.tail_us)
+            task.tail_us = 0.0
+            task.flows.update(self.machine.begin([tail], (self, task)))
             return None
         match task.phase:
             case Phase.MAP | Phase.REDUCE:
@@ -386,9 +452,7 @@ class SimCluster:
             for waiting in [one for one in job.running if one.phase is Phase.WAIT]:
                 self._fetch_rest(waiting)
         if job.ended:
-            self._step(job, self._constants.job_end_us, 0)
-            if not job.steps:
-                return self._finish(job)
+            return self._tasks_ended(job)
         self.assign()
         return None
 
@@ -411,13 +475,27 @@ class SimCluster:
     # --- work
 
     def _work(self, task: TaskAttempt) -> None:
-        """Begin the flows of the task's start, or of its phase."""
+        """Begin the flows of the task's start, or of its phase; a tail follows when these have ended."""
         if task.starts:
             legs = self.machine.start(self._constants.task_start_us, self._constants.task_start_cpu_us)
         else:
             legs = self._legs(task)
-        work = [(pool, amount * task.factor) for pool, amount in legs]
+        work = [(pool, amount * task.factor, width) for pool, amount, width in legs]
+        if not task.starts:
+            task.tail_us = self._tail_us(task, work)
         task.flows.update(self.machine.begin(work, (self, task)))
+
+    def _tail_us(self, task: TaskAttempt, legs: Iterable[Leg]) -> float:
+        """What a phase takes beyond its longest stream: a part of the others, and the way of the news of its end."""
+        together = longest = 0.0
+        for leg in legs:
+            pool, work, _ = leg
+            if takes_time(leg) and pool.alone > 0:
+                alone_us = work / pool.alone
+                together += alone_us
+                longest = max(longest, alone_us)
+        told_us = self._constants.task_end_us if task.phase in (Phase.MAP, Phase.REDUCE) else 0
+        return self._constants.serial * (together - longest) + told_us
 
     def _legs(self, task: TaskAttempt) -> list[Leg]:
         fetched = 0.0
@@ -427,8 +505,10 @@ class SimCluster:
         kept = self._kept(task.job) if fetched else {}
         far = 0.0
         if len(self._sites) > 1:
-            far = far_bytes(task, self.nodes.values(), fetched, sum(kept.values()), self.replication)
-        return [*self.machine.legs(task, fetched, kept), *self.machine.between_sites(far)]
+            maps, replicas = sum(kept.values()), self.output_replicas
+            far = far_bytes(task, self.nodes.values(), fetched, maps, self.replication, replicas)
+        legs = self.machine.legs(task, fetched, kept, self.output_replicas)
+        return [*legs, *self.machine.between_sites(far)]
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
         """How many finished maps have their output on nodes of each role."""

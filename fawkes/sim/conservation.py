@@ -34,7 +34,7 @@ def _slots(cluster: SimCluster) -> Iterator[str]:
         running = (maps, len(node.attempts) - maps) if len(offered) > 1 else (len(node.attempts), 0)
         free = (node.maps_free, node.reduces_free)
         slots = cluster.slots_of_a_node
-        if (running[0] + free[0], running[1] + free[1]) != slots:
+        if (running[0] + free[0] + len(node.masters), running[1] + free[1]) != slots:
             yield f"{node.name} has {running} tasks and {free} free slots of {slots} for maps and reduces"
         there = tuple(count[node.name] for count in offered)
         wanted = (0, 0) if node.draining else free

@@ -1,9 +1,9 @@
 """Rates that are shared: pools of a resource, and the flows in them, who share it equally.
 
-A pool has a virtual clock V in units of work for one flow: it runs at ``min(cap, capacity / flows)`` a microsecond. A
-flow of work W that enters at V0 ends when V reaches V0 + W, whatever the others do meanwhile (processor sharing in
+A pool has a virtual clock V in units of work for one stream: it runs at ``min(cap, capacity / streams)`` a microsecond.
+A flow of work W that enters at V0 ends when V reaches V0 + W, whatever the others do meanwhile (processor sharing in
 virtual time; Parekh and Gallager 1993). So a flow that begins or ends costs the logarithm of the flows, not their
-number.
+number. Disks lose a part of their capacity when more streams than disks make their heads move.
 """
 
 from __future__ import annotations
@@ -16,17 +16,23 @@ from typing import Generic, TypeVar
 
 Owner = TypeVar("Owner")
 
+#: streams are counted in thousandths: of a file's three replicas some lie on average on disks of one role
+MILLI = 1000
 #: a flow that has come as near to its end as this (in units of work) has ended; sums of floats do not meet exactly
 _NEAR = 1e-6
 
 
 @dataclass(eq=False, slots=True)
 class Flow(Generic[Owner]):
-    """Work under way in a pool, for ``owner``; ``ends_at`` is the reading of the pool's virtual clock at its end."""
+    """Work under way in a pool, for ``owner``; ``ends_at`` is the reading of the pool's virtual clock at its end.
+
+    ``width`` is how many equal streams it is, in thousandths; they end together.
+    """
 
     pool: Pool[Owner]
     owner: Owner
     ends_at: float
+    width: int = MILLI
     live: bool = True
 
     def left_us(self, now_us: int) -> int:
@@ -40,12 +46,18 @@ class Flow(Generic[Owner]):
 
 @dataclass(eq=False, slots=True)
 class Pool(Generic[Owner]):
-    """A resource: ``capacity`` and ``cap`` (the most that one flow gets) in units of work a microsecond."""
+    """A resource: ``capacity`` and ``cap`` (the most that one stream gets) in units of work a microsecond.
+
+    Of ``units`` disks each serves one stream at full speed; each further one costs the part ``seek`` of a disk's time.
+    ``streams`` are in thousandths.
+    """
 
     name: str
     capacity: float
     cap: float = inf
-    flows: int = 0
+    seek: float = 0.0
+    units: int = 1
+    streams: int = 0
     version: int = 0
     clock: float = 0.0
     at_us: int = 0
@@ -53,15 +65,26 @@ class Pool(Generic[Owner]):
 
     @property
     def rate(self) -> float:
-        """What each flow gets now, in units of work a microsecond; 0 in a pool without capacity."""
-        return min(self.cap, self.capacity / self.flows) if self.flows else 0.0
+        """What each stream gets now, in units of work a microsecond; 0 in a pool without capacity."""
+        if not self.streams or not self.capacity:
+            return 0.0
+        streams = self.streams / MILLI
+        share = self.capacity / streams
+        if self.seek and streams > self.units:
+            share /= 1.0 + self.seek * (1.0 - self.units / streams)
+        return min(self.cap, share)
+
+    @property
+    def alone(self) -> float:
+        """What a stream gets in a pool of its own."""
+        return min(self.cap, self.capacity)
 
     def pass_until(self, now_us: int) -> None:
         """Let the virtual clock run to a time that is not before the last one.
 
         It stands still at a rate without limit, where all ends at once: no time of such a rate is not a number.
         """
-        if self.flows and self.rate < inf:
+        if self.streams and self.rate < inf:
             self.clock += self.rate * (now_us - self.at_us)
         self.at_us = now_us
 
@@ -76,7 +99,7 @@ class Pool(Generic[Owner]):
     def push(self, flow: Flow[Owner], order: int) -> None:
         """A flow begins."""
         heapq.heappush(self._heap, (flow.ends_at, order, flow))
-        self.flows += 1
+        self.streams += flow.width
 
     def pop_ended(self) -> Iterator[Flow[Owner]]:
         """Take out the flows that have ended, by their ends and then by their beginnings."""
@@ -85,7 +108,7 @@ class Pool(Generic[Owner]):
             _, _, flow = heapq.heappop(self._heap)
             if flow.live:
                 flow.live = False
-                self.flows -= 1
+                self.streams -= flow.width
                 yield flow
 
 
@@ -97,10 +120,10 @@ class Flows(Generic[Owner]):
         self._order = 0
         self._due: list[tuple[int, int, int, Pool[Owner]]] = []
 
-    def begin(self, pool: Pool[Owner], work: float, owner: Owner) -> Flow[Owner]:
-        """So much work begins now."""
+    def begin(self, pool: Pool[Owner], work: float, owner: Owner, width: int = MILLI) -> Flow[Owner]:
+        """So much work begins now, in each of ``width`` thousandths of streams."""
         pool.pass_until(self.now_us)
-        flow = Flow(pool, owner, pool.clock + work)
+        flow = Flow(pool, owner, pool.clock + work, width)
         self._order += 1
         pool.push(flow, self._order)
         self._changed(pool)
@@ -111,14 +134,14 @@ class Flows(Generic[Owner]):
         if flow.live:
             flow.pool.pass_until(self.now_us)
             flow.live = False
-            flow.pool.flows -= 1
+            flow.pool.streams -= flow.width
             self._changed(flow.pool)
 
-    def resize(self, pool: Pool[Owner], capacity: float) -> None:
-        """A pool has another capacity from now on."""
-        if capacity != pool.capacity:
+    def resize(self, pool: Pool[Owner], capacity: float, units: int = 1) -> None:
+        """A pool has another capacity, of so many disks, from now on."""
+        if (capacity, units) != (pool.capacity, pool.units):
             pool.pass_until(self.now_us)
-            pool.capacity = capacity
+            pool.capacity, pool.units = capacity, units
             self._changed(pool)
 
     def next_us(self) -> int | None:

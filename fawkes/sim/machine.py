@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fawkes.core.model import ClusterId, Role
 from fawkes.sim.constants import Constants
-from fawkes.sim.flows import Flow, Flows, Pool
+from fawkes.sim.flows import MILLI, Flow, Flows, Pool
 from fawkes.sim.tasks import Copy, Phase, SimJob, TaskAttempt
 from fawkes.units import SECOND_US
 
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 Owner = tuple["SimCluster", SimJob | TaskAttempt | Copy]
 """Whose a flow is."""
 
-Leg = tuple[Pool[Owner], float]
-"""So much work in a pool."""
+Leg = tuple[Pool[Owner], float, int]
+"""So much work in a pool, in each of so many thousandths of streams."""
+
+#: masters of an MR-cluster that start with it: NameNode, ResourceManager, history server
+MASTERS = 3
 
 
 class Common:
     """What all MR-clusters share: persistent storage, the link between sites, the cores of a machine with all nodes."""
 
     def __init__(self, constants: Constants) -> None:
-        self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US)
-        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US)
+        card = constants.network_bytes_s / SECOND_US
+        self.storage: Pool[Owner] = Pool("storage", constants.storage_bytes_s / SECOND_US, cap=card)
+        stream = constants.site_stream_bytes_s / SECOND_US
+        self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=stream)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
+        self.nodes = 0
 
 
 class Machine:
@@ -38,9 +44,13 @@ class Machine:
         self._flows = flows
         self._constants = constants
         self._common = common
-        self._disks: dict[Role, Pool[Owner]] = {role: Pool(f"disk:{name}:{role}", 0.0) for role in Role}
+        disk, card = constants.disk_bytes_s / SECOND_US, constants.network_bytes_s / SECOND_US
+        self._disks: dict[Role, Pool[Owner]] = {
+            role: Pool(f"disk:{name}:{role}", 0.0, cap=disk, seek=constants.disk_seek) for role in Role
+        }
         self._cores: Pool[Owner] = common.cores or Pool(f"cores:{name}", 0.0, cap=1.0)
-        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0)
+        self._network: Pool[Owner] = Pool(f"network:{name}", 0.0, cap=card)
+        self._counts: Mapping[Role, int] = dict.fromkeys(Role, 0)
         self._time: Pool[Owner] = Pool(f"time:{name}", inf, cap=1.0)
         self._copies: Pool[Owner] = Pool(f"copies:{name}", 0.0, cap=copies_of(constants))
 
@@ -51,82 +61,104 @@ class Machine:
     def resize(self, counts: Mapping[Role, int]) -> None:
         """The MR-cluster has so many nodes of each role from now on."""
         of, nodes = self._constants, sum(counts.values())
+        self._common.nodes += nodes - sum(self._counts.values())
+        self._counts = counts
         for role, pool in self._disks.items():
-            self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US))
+            self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US), max(1, counts[role]))
         if self._common.cores is None:
-            self._flows.resize(self._cores, capacity_of(nodes, of.cores))
-        self._flows.resize(self._network, capacity_of(nodes, of.network_bytes_s / SECOND_US))
+            self._flows.resize(self._cores, capacity_of(nodes, cores_of(of, 1)))
+        else:
+            self._flows.resize(self._common.cores, cores_of(of, self._common.nodes))
+        self._flows.resize(self._network, capacity_of(nodes, network_of(of, nodes)))
         self._flows.resize(self._copies, of.multiplier * nodes * of.block_bytes / of.heartbeat_us)
 
     def begin(self, legs: Iterable[Leg], owner: Owner) -> dict[Flow[Owner], None]:
         """Flows side by side; one of no length when there is nothing to do, or nothing that takes time."""
-        real = [(pool, work) for pool, work in legs if work > 0 and min(pool.capacity, pool.cap) < inf]
-        return {self._flows.begin(pool, work, owner): None for pool, work in real or [(self._time, 0.0)]}
+        real = [leg for leg in legs if takes_time(leg)]
+        return {self._flows.begin(pool, work, owner, width): None for pool, work, width in real or [self.pause(0.0)]}
 
-    def start(self, time_us: int, cpu_us: int) -> list[Leg]:
-        """What starts, of a job, a task or a node: it takes its time, and longer where the cores are shared by many.
+    def pause(self, time_us: float) -> Leg:
+        """Time that passes whatever the machine does."""
+        return self._time, time_us, MILLI
+
+    def start(self, time_us: int, cpu_us: float, count: int = 1) -> list[Leg]:
+        """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
         """
-        return [(self._time, time_us), (self._cores, cpu_us / 2), (self._cores, cpu_us / 2)]
+        width = count * MILLI
+        return [self.pause(time_us), (self._cores, cpu_us / 2, width), (self._cores, cpu_us / 2, width)]
 
-    def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int]) -> Iterator[Leg]:
+    def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int], replication: int) -> Iterator[Leg]:
         """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
-        profile, local = task.job.profile, self._disks[task.node.role]
+        profile, own = task.job.profile, self._disks[task.node.role]
+        writes = task.phase is Phase.REDUCE or not profile.reduces
+        copies = replicas_by_role(self._counts, task.node.role, replication)
+        stored = profile.output_bytes * self._constants.output_passes if writes and copies.own else 0.0
         match task.phase:
             case Phase.MAP:
-                yield self._time, profile.map_us
-                yield self._cores, profile.map_cpu_us
-                yield from self._read_input(task)
-                yield local, profile.map_output_bytes if profile.reduces else 0
-                if not profile.reduces:
-                    yield from self._write_output(task)
+                yield self.pause(profile.map_us)
+                yield self._cores, profile.map_cpu_us, MILLI
+                read = float(profile.map_read_bytes)
+                if task.node.role is not Role.CORE:
+                    yield self._network, read, MILLI
+                    yield self._disks[Role.CORE], read * self._constants.remote_read, MILLI
+                    read = 0.0
+                yield own, read + (profile.map_output_bytes if profile.reduces else stored), MILLI
             case Phase.FETCH | Phase.FETCH_REST:
-                yield self._network, fetched
-                yield local, fetched
+                yield self._network, fetched, MILLI
+                yield own, fetched, MILLI
                 for role, maps in kept.items():
-                    yield self._disks[role], fetched * maps / max(1, sum(kept.values()))
+                    yield self._disks[role], fetched * maps / max(1, sum(kept.values())), MILLI
             case Phase.REDUCE:
-                yield self._time, profile.reduce_us
-                yield self._cores, profile.reduce_cpu_us
-                yield local, profile.shuffle_bytes
-                yield from self._write_output(task)
+                yield self.pause(profile.reduce_us)
+                yield self._cores, profile.reduce_cpu_us, MILLI
+                yield own, profile.shuffle_bytes + stored, MILLI
             case Phase.WAIT:
                 raise AssertionError("a task that waits for maps has no work")
+        if writes:
+            yield from self._send(profile.output_bytes, copies)
 
     def between_sites(self, far_bytes: float) -> list[Leg]:
         """Bytes that come from another site."""
-        return [(self._common.link, far_bytes)]
+        return [(self._common.link, far_bytes, MILLI)]
 
-    def load(self, data_bytes: int) -> list[Leg]:
-        """From persistent storage to core nodes."""
+    def load(self, data_bytes: int, replication: int) -> list[Leg]:
+        """From persistent storage to core nodes, by as many streams as there are."""
+        nodes = max(1, self._counts[Role.CORE])
+        each = data_bytes / nodes
+        copies = max(1, min(replication, nodes))
         return [
-            (self._common.storage, data_bytes),
-            (self._disks[Role.CORE], data_bytes * self._constants.output_passes),
+            (self._common.storage, each, nodes * MILLI),
+            (self._network, each, nodes * copies * MILLI),
+            (self._disks[Role.CORE], each * self._constants.output_passes, nodes * copies * MILLI),
         ]
 
     def save(self, output_bytes: int) -> list[Leg]:
-        """From core nodes to persistent storage."""
-        return [(self._common.storage, output_bytes), (self._disks[Role.CORE], output_bytes)]
+        """From core nodes to persistent storage, by as many streams as there are."""
+        nodes = max(1, self._counts[Role.CORE])
+        each = output_bytes / nodes
+        width = nodes * MILLI
+        return [
+            (self._common.storage, each, width),
+            (self._network, each, width),
+            (self._disks[Role.CORE], each, width),
+        ]
 
     def evacuate(self, held_bytes: int) -> list[Leg]:
         """From a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
-        return [(self._copies, held_bytes), (self._disks[Role.CORE], held_bytes)]
+        return [(self._copies, held_bytes, MILLI), (self._disks[Role.CORE], held_bytes, MILLI)]
 
-    def _read_input(self, task: TaskAttempt) -> Iterator[Leg]:
-        read = float(task.job.profile.map_read_bytes)
-        if task.node.role is not Role.CORE:
-            yield self._network, read
-            read *= self._constants.remote_read
-        yield self._disks[Role.CORE], read
-
-    def _write_output(self, task: TaskAttempt) -> Iterator[Leg]:
-        written = task.job.profile.output_bytes * self._constants.output_passes
-        if task.node.role is Role.TRANSIENT:
-            yield self._network, written
-            yield self._disks[Role.CORE], written
-        else:
-            yield self._disks[task.node.role], written
+    def _send(self, written: int, copies: Replicas) -> Iterator[Leg]:
+        """The replicas on other nodes than the writer's, each a stream."""
+        passed = written * self._constants.output_passes
+        sent = copies.on_core + copies.on_transient_core
+        if sent:
+            yield self._network, written, sent
+        if copies.on_core:
+            yield self._disks[Role.CORE], passed, copies.on_core
+        if copies.on_transient_core:
+            yield self._disks[Role.TRANSIENT_CORE], passed, copies.on_transient_core
 
 
 def copies_of(constants: Constants) -> float:
@@ -138,6 +170,57 @@ def copies_of(constants: Constants) -> float:
 def input_of_a_core_node(data_bytes: int, replication: int, core: int) -> int:
     """Bytes of the input on one of ``core`` core nodes, with all its copies, when they are spread evenly."""
     return data_bytes * min(replication, core) // core
+
+
+def takes_time(leg: Leg) -> bool:
+    """Whether there is work, in a pool that has a limit."""
+    pool, work, _ = leg
+    return work > 0 and pool.alone < inf
+
+
+class Replicas(NamedTuple):
+    """Of what a task writes: on its own node or not, and on others by their role, in thousandths."""
+
+    own: bool
+    on_core: int
+    on_transient_core: int
+
+
+def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> Replicas:
+    """Where the replicas of what a node writes are: the first on its own disk if it stores, the others on any that do.
+
+    No node stores two of them, so that there are at most as many as nodes that store.
+    """
+    core, other = counts[Role.CORE], counts[Role.TRANSIENT_CORE]
+    own = writer is not Role.TRANSIENT
+    sent = (max(1, min(replication, core + other)) - own) * MILLI
+    on_core = sent * core // max(1, core + other)
+    return Replicas(own, on_core, sent - on_core)
+
+
+def cores_of(constants: Constants, nodes: int) -> float:
+    """What the daemons of so many nodes leave of the cores; never less than a twentieth."""
+    return max(constants.cores / 20, constants.cores - constants.idle_cores * nodes)
+
+
+def network_of(constants: Constants, nodes: int) -> float:
+    """Bytes a microsecond that each of an MR-cluster's nodes can send when all do.
+
+    What goes to another rack, (racks - 1) / racks of all, shares the racks' ways out.
+    """
+    of = constants
+    racks = -(-nodes // of.rack_nodes) if of.rack_nodes else 1
+    return of.network_bytes_s / SECOND_US / max(1.0, of.oversubscription * (racks - 1) / max(1, racks))
+
+
+def daemons_of(constants: Constants, time_us: int, deploys: int) -> tuple[int, float]:
+    """How many daemons of nodes start, and the time on one core that each takes.
+
+    A deployment of so many nodes starts its masters as well. All together never take more than the cores can do in the
+    time that they need when they start alone: that was measured.
+    """
+    count = deploys + MASTERS if deploys else 1
+    return count, min(constants.join_cpu_us, constants.cores * time_us / count)
 
 
 def capacity_of(count: int, amount: float) -> float:

@@ -110,8 +110,11 @@ class Cluster(Protocol):
     def evacuate(self, name: NodeId, of: object) -> Copying:
         """What a node stores is copied to those that stay."""
 
-    def start_daemons(self, time_us: int, of: object) -> Copying:
-        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
+    def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copying:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes.
+
+        A deployment starts those of so many nodes, and the masters.
+        """
 
     def read(self) -> Reading:
         """What the masters say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fawkes.core.effects import Goal
+from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Save, StartJob
 from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.units import SECOND_US
 
@@ -29,6 +29,23 @@ class Delays:
     job_cancel_us: int = 1 * SECOND_US
     sample_us: int = 2 * SECOND_US
     detect_us: int = 60 * SECOND_US
+
+    def of(self, effect: Effect) -> int:
+        """How long an effect takes that takes a given time."""
+        match effect:
+            case Host():
+                return self.clean_us if effect.role is None else self.join_us
+            case Deploy():
+                return self.deploy_us
+            case Load():
+                return self.load_us
+            case Save():
+                return self.save_us
+            case StartJob():
+                return self.job_start_us
+            case CancelJob():
+                return self.job_cancel_us
+        return self.membership_us
 
 
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
@@ -62,6 +79,18 @@ class Hosted:
     cluster: ClusterId
     role: Role
     generation: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deploys:
+    """The daemons of an MR-cluster start."""
+
+    effect: Deploy
+
+    @property
+    def cluster(self) -> ClusterId:
+        """Whose."""
+        return self.effect.cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +129,7 @@ class PowerReturns:
 @dataclass(frozen=True, slots=True)
 class Reads:
     """It is time to read all MR-clusters."""
+
+
+#: what takes the time that shared rates give
+Copied = Deploys | Load | Save | Leaves | Host

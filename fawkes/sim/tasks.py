@@ -38,6 +38,10 @@ class SimNode:
     draining: bool = False
     stopped: bool = False
     """Nothing computes on it any more; what it stores is there."""
+    factor: float = 1.0
+    """Work of its tasks over that on a node of mean speed."""
+    masters: dict[SimJob, None] = field(default_factory=dict)
+    """Jobs whose ApplicationMaster runs here."""
     attempts: dict[TaskAttempt, None] = field(default_factory=dict)
     kept: dict[SimJob, int] = field(default_factory=dict)
     """How many finished maps of each job under way have their output here."""
@@ -48,7 +52,7 @@ class SimJob:
     """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again.
 
     ``attempts`` of its tasks have started, whose chances begin at ``stream``. ``steps`` are what is under way
-    before the first and after the last task.
+    before the first and after the last task. ``master`` is where its ApplicationMaster runs, where that takes a slot.
     """
 
     effect: StartJob
@@ -56,6 +60,7 @@ class SimJob:
     since_us: int
     maps_waiting: int
     reduces_waiting: int
+    master: SimNode | None = None
     ready: bool = False
     started: bool = False
     maps_done: int = 0
@@ -112,7 +117,8 @@ class TaskAttempt:
     """A task on a node: attempt ``number`` of its job, maps and reduces counted together.
 
     ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
-    it has fetched of the map output. One that ``starts`` has not come to its work.
+    it has fetched of the map output. One that ``starts`` has not come to its work; ``tail_us`` is what follows when the
+    flows of its phase have ended.
     """
 
     job: SimJob
@@ -123,6 +129,7 @@ class TaskAttempt:
     flows: dict[Flow[Any], None] = field(default_factory=dict)
     share: float = 0.0
     starts: bool = False
+    tail_us: float = 0.0
 
     @property
     def is_map(self) -> bool:

@@ -48,7 +48,9 @@ from fawkes.errors import FullError
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
 from fawkes.sim.steps import (
+    Copied,
     Delays,
+    Deploys,
     Faults,
     Hosted,
     Leaves,
@@ -101,7 +103,8 @@ class SimWorld:
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
     _told: deque[Event] = field(default_factory=deque)
-    _copies: dict[Load | Save | Leaves | Host, Copying] = field(default_factory=dict)
+    _copies: dict[Copied, Copying] = field(default_factory=dict)
+    _coming: dict[ClusterId, Cluster] = field(default_factory=dict)
     _model: Model = field(init=False)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
@@ -165,10 +168,13 @@ class SimWorld:
                     self._begin_copy(self.clusters[effect.cluster], effect)
                 case Host() if self._starts_daemons(effect):
                     self._begin_copy(self.clusters[effect.cluster], effect)
+                case Deploy() if self._daemons_compute and effect.cluster not in self.clusters:
+                    self._coming[effect.cluster] = self._new_cluster(effect)
+                    self._begin_copy(self._coming[effect.cluster], Deploys(effect))
                 case _:
                     if isinstance(effect, Retire):
                         self._stop_stage(effect.cluster)
-                    self._push(self.now_us + self._takes_us(effect), _COMPLETION, effect)
+                    self._push(self.now_us + self.delays.of(effect), _COMPLETION, effect)
 
     def task_events(self) -> list[TaskEvent]:
         """The starts and ends of attempts so far, in order; none without ``keep_events``."""
@@ -223,12 +229,15 @@ class SimWorld:
         """Whether copies take the time that rates give, instead of a given one."""
         return self.constants.storage_bytes_s < inf and cluster in self.clusters
 
-    def _starts_daemons(self, effect: Host) -> bool:
-        """Whether a node that comes takes its part of cores that all share, instead of a given time."""
-        of = self.constants
-        return effect.role is not None and of.shared_cores and of.join_cpu_us > 0 and effect.cluster in self.clusters
+    @property
+    def _daemons_compute(self) -> bool:
+        """Whether daemons that start take their part of cores that all share, instead of a given time."""
+        return self.constants.shared_cores and self.constants.join_cpu_us > 0
 
-    def _begin_copy(self, cluster: Cluster, of: Load | Save | Leaves | Host) -> None:
+    def _starts_daemons(self, effect: Host) -> bool:
+        return effect.role is not None and self._daemons_compute and effect.cluster in self.clusters
+
+    def _begin_copy(self, cluster: Cluster, of: Copied) -> None:
         if of in self._copies:
             return
         match of:
@@ -240,8 +249,11 @@ class SimWorld:
                 self._copies[of] = cluster.evacuate(of.node, of)
             case Host():
                 self._copies[of] = cluster.start_daemons(self.delays.join_us, of)
+            case Deploys():
+                count = len(of.effect.members)
+                self._copies[of] = cluster.start_daemons(self.delays.deploy_us, of, deploys=count)
 
-    def _copied(self, of: Load | Save | Leaves | Host) -> Event | None:
+    def _copied(self, of: Copied) -> Event | None:
         """Bytes have arrived, or daemons run; nothing is told when they are not wanted any more."""
         del self._copies[of]
         if isinstance(of, Leaves):
@@ -249,15 +261,17 @@ class SimWorld:
             return None
         if isinstance(of, Load) and of.cluster in self.clusters:
             self.clusters[of.cluster].loaded = True
-        return self._reach(of) if self._goals.get(of.key) == of else None
+        effect = of.effect if isinstance(of, Deploys) else of
+        return self._reach(effect) if self._goals.get(effect.key) == effect else None
 
     def _stop_stage(self, cluster: ClusterId) -> None:
         """Loads and saves of an MR-cluster end where they are, and nothing of it comes up.
 
         Off the heap as well: a later MR-cluster of the name may have a goal that is equal.
         """
-        for of in [of for of in self._copies if isinstance(of, Load | Save) and of.cluster == cluster]:
+        for of in [of for of in self._copies if isinstance(of, Deploys | Load | Save) and of.cluster == cluster]:
             self._model.drop(self._copies.pop(of))
+        self._coming.pop(cluster, None)
         kept = [e for e in self._heap if not (isinstance(e[3], Deploy | Load | Save) and e[3].cluster == cluster)]
         heapq.heapify(kept)
         self._heap = kept
@@ -273,23 +287,6 @@ class SimWorld:
     def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
         self._count += 1
         heapq.heappush(self._heap, (at_us, priority, self._count, what))
-
-    def _takes_us(self, effect: Effect) -> int:
-        delays = self.delays
-        match effect:
-            case Host():
-                return delays.clean_us if effect.role is None else delays.join_us
-            case Deploy():
-                return delays.deploy_us
-            case Load():
-                return delays.load_us
-            case Save():
-                return delays.save_us
-            case StartJob():
-                return delays.job_start_us
-            case CancelJob():
-                return delays.job_cancel_us
-        return delays.membership_us
 
     def _happen(self, what: Event | Step) -> Event | None:
         match what:
@@ -338,7 +335,9 @@ class SimWorld:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
             if effect.cluster not in self.clusters:
-                self.clusters[effect.cluster] = self._new_cluster(effect)
+                self.clusters[effect.cluster] = (
+                    self._coming.pop(effect.cluster) if effect.cluster in self._coming else self._new_cluster(effect)
+                )
             cluster = self.clusters[effect.cluster]
             self.deployed[effect.cluster] = effect
             for node, member in effect.members.items():
@@ -573,7 +572,7 @@ class SimWorld:
             self._told.append(self._ended(found.attempt, found.end))
             self.script(self.users.job_ended(found.attempt[0], self.now_us))
             return
-        assert isinstance(found.of, Load | Save | Leaves | Host)
+        assert isinstance(found.of, Copied)
         event = self._copied(found.of)
         if event is not None:
             self._told.append(event)

@@ -45,7 +45,7 @@ def test_a_record_shows_the_constants_that_it_was_made_by(store: Writer, tmp_pat
     assert set(found["job_start"]) == {Delays().job_start_us}
     assert len(found["job_start"]) == 9
     assert set(found["deploy"]) == {Delays().deploy_us}
-    assert [round(rate / 1e6) for rate in found["disk"]] == [100]
+    assert [round(rate / 1e6) for rate in found["disk"]] == [200]
     assert found["task_start"] == []
 
 

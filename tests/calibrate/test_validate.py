@@ -9,21 +9,23 @@ import pytest
 
 from fawkes.calibrate.validate import JobError, Validation, validated
 from fawkes.config.model import ModelTable
-from fawkes.record.scenario import Platform
+from fawkes.record.scenario import INCLUDED, Platform
 from tests.record.support import CONSTANTS, recorded, run
 
 
 @pytest.mark.slow
 def test_the_true_constants_predict_a_run_that_is_steady(tmp_path: Path) -> None:
     record = recorded(run(constants=replace(CONSTANTS, spread=0.0)), tmp_path, platform=Platform())
-    true = ModelTable.model_validate({"spread": 0, "disk": "100MB", "deploy": "12s"})
+    true = ModelTable.model_validate({"spread": 0, "deploy": "12s", **INCLUDED})
     found = validated([record], true, lambda name: None)
     assert [row.error for row in found.jobs] == pytest.approx([0] * 9, abs=1e-6)
     assert {row.kind for row in found.jobs} == {"sleeping"}
     assert [one.kind for one in found.summaries()] == ["sleeping", "all jobs", "makespan"]
     assert found.reached
     # What the ledger of the record itself tells of the deployment is not used.
-    wrong = validated([record], ModelTable.model_validate({"spread": 0, "deploy": "90s"}), lambda name: None)
+    wrong = validated(
+        [record], ModelTable.model_validate({"spread": 0, "deploy": "90s", **INCLUDED}), lambda name: None
+    )
     assert wrong.makespans[0][2] > found.makespans[0][2] + 60
 
 

@@ -7,44 +7,42 @@ import pytest
 from fawkes.offline.work import Row
 from fawkes.paper import runs
 from fawkes.paper.curves import Curve, curves
-from fawkes.paper.rows import NotRunError, Rows
+from fawkes.paper.rows import NotRunError, Rows, makespan_s
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
 from fawkes.paper.runs import Run
-from fawkes.paper.verdicts import judge, swept
+from fawkes.paper.verdicts import ruled, swept
+from tests.paper.ideal import ideal_rows, seconds
+
+IDEAL = ideal_rows()
 
 
 def half_rows(sort_by_tr: float) -> dict[Run, Row]:
     """6.1 with a slowdown of Sort on half TR; all else as published."""
-    slower = {("ST", "TR"): sort_by_tr, ("ST", "TC"): 0.23, ("KM", "TR"): 0.2, ("AH", "TR"): 0.2}
-    rows: dict[Run, Row] = {}
-    for app in runs.APPS:
-        rows[runs.application(app, 20)] = {"seconds": 100.0}
-        for role in runs.ROLES:
-            rows[runs.application(app, 10, role, 10)] = {"seconds": 100.0 * (1 + slower.get((app, role), 0.0))}
-    return rows
+    made = {run: IDEAL[run] for run in runs.half()}
+    return made | {runs.application("ST", 10, "TR", 10): seconds(100 * (1 + sort_by_tr))}
 
 
 @pytest.mark.parametrize(("slower", "expected"), [(0.40, REPRODUCED), (0.44, REPRODUCED), (0.30, DIFFERS)])
 def test_sort_is_judged_within_five_points(slower: float, expected: str) -> None:
-    found = {one.name: one for one in judge(Rows(half_rows(slower)))}
+    found = {one.name: one for one in ruled(Rows(half_rows(slower)))}
     assert found["6.1-sort-TR"].verdict == expected
     assert found["6.1-sort-TC"].verdict == REPRODUCED
 
 
 def test_what_was_not_run_is_not_shown() -> None:
-    found = {one.name: one for one in judge(Rows({}))}
+    found = {one.name: one for one in ruled(Rows({}))}
     assert found["6.1-half"].verdict == NOT_SHOWN
     assert found["6.1-half"].ours == "not run: application ST 10 TR 10 1"
 
 
 def test_no_experiment_is_judged_without_its_runs() -> None:
-    shown = [one.name for one in judge(Rows({})) if one.verdict != NOT_SHOWN]
+    shown = [one.name for one in ruled(Rows({})) if one.verdict != NOT_SHOWN]
     assert shown == ["5.3-ratio-D", "5.3-ratio-E"]
 
 
 def test_what_failed_is_not_shown_and_says_why() -> None:
     rows = half_rows(0.4) | {runs.application("ST", 20): {"error": "it never ends"}}
-    found = {one.name: one for one in judge(Rows(rows))}
+    found = {one.name: one for one in ruled(Rows(rows))}
     assert found["6.1-half"].verdict == NOT_SHOWN
     assert "it never ends" in found["6.1-half"].ours
 
@@ -62,6 +60,21 @@ def test_the_sweep_tells_which_constant_turns_a_verdict() -> None:
 def test_a_line_explains_all_of_a_line_and_less_of_a_step() -> None:
     assert line_fit([(0, 1), (1, 2), (2, 3)]) == pytest.approx(1)
     assert line_fit([(0, 0), (1, 0), (2, 0), (3, 9)]) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_ahead"),
+    [((97, 97, 97), (100, 100, 100), True), ((99, 99, 99), (100, 100, 100), False), ((90, 101, 90), (100,) * 3, False)],
+)
+def test_a_policy_is_ahead_when_each_replay_agrees_and_the_medians_are_no_tie(
+    first: tuple[float, ...], second: tuple[float, ...], is_ahead: bool
+) -> None:
+    rows = {
+        runs.replay("WKLD-B", policy, number=number): {"makespan_s": makespan}
+        for policy, each in (("TD", first), ("EQ", second))
+        for number, makespan in enumerate(each)
+    }
+    assert Rows(rows).ahead(makespan_s, "WKLD-B", ("TD", "TC"), ("EQ", "TC")) == is_ahead
 
 
 def test_nodes_over_time_add_up_over_roles() -> None:

@@ -9,6 +9,7 @@ import pytest
 from fawkes.errors import DeadlineError
 from fawkes.offline.work import on_processes
 from fawkes.paper import macro, runs
+from fawkes.paper.verdicts import all_runs
 
 FAST = [runs.idle(1, True), runs.idle(2, True)]
 
@@ -52,5 +53,5 @@ def test_a_run_that_never_ends_is_a_row_that_says_so(monkeypatch: pytest.MonkeyP
 
 
 def test_the_quick_runs_are_among_all_runs() -> None:
-    assert set(runs.quick_runs()) <= set(runs.all_runs())
+    assert set(runs.quick_runs()) <= set(all_runs())
     assert all(not run.constant for run in runs.quick_runs())

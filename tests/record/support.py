@@ -23,7 +23,8 @@ from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG
 
 SETTINGS: Mapping[str, Any] = {"preset": "paper", "period": "20s", "growth": "TR", "policy": "TD", "idle_time": "60s"}
-CONSTANTS = replace(DAS4, map_slots=0, slots=4)
+#: a site as `fawkes calibrate` sees it
+CONSTANTS = replace(DAS4, map_slots=0, slots=4, task_end_us=0, serial=0.0, disk_seek=0.0)
 
 
 def sleep_job(

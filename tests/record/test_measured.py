@@ -29,8 +29,8 @@ def test_the_delays_of_a_run_are_found_in_its_ledger() -> None:
 def test_a_load_shows_the_rate_of_a_core_node() -> None:
     store = run()
     rate = seen_in(store, span_of(store)).load_bytes_s
-    # Only a has data: 1 GB on two nodes of 100 MB a second, each byte 1.02 times.
-    assert [round(one / 1e6) for one in rate] == [100]
+    # Only a has data: two replicas of 1 GB on two nodes of 200 MB a second.
+    assert [round(one / 1e6) for one in rate] == [200]
 
 
 def test_only_the_span_counts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.paper.fixed import Model
+from fawkes.paper.micro import application_s
 from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import DAS4, PLAIN, Constants
+from fawkes.sim.constants import PAPER, PLAIN, Constants
 from fawkes.sim.flows import Flows
 from fawkes.sim.machine import Common, Owner
 from fawkes.sim.tasks import Phase
@@ -54,7 +57,7 @@ class Bench:
         of = self.cluster._constants
         for node in self.cluster.nodes.values():
             slots = of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots
-            assert node.maps_free + node.reduces_free + len(node.attempts) == slots
+            assert node.maps_free + node.reduces_free + len(node.attempts) + len(node.masters) == slots
         for job in self.cluster.jobs.values():
             maps = sum(task.is_map for task in job.running)
             assert job.maps_waiting + maps + job.maps_done == job.profile.maps
@@ -88,6 +91,41 @@ def test_a_job_has_a_beginning_and_an_end() -> None:
     bench.submit(maps=2, map_us=10 * SECOND_US)
     bench.run()
     assert bench.took_s() == 21
+
+
+YARN = replace(PLAIN, slots=2, master_share=0.5, job_begin_us=3 * SECOND_US)
+
+
+def test_an_application_master_holds_a_slot_as_long_as_its_job() -> None:
+    bench = Bench(YARN, core=2)
+    bench.submit(maps=6, map_us=10 * SECOND_US)
+    bench.run()
+    # Three of the four slots are left for six maps.
+    assert bench.took_s() == 3 + 2 * 10
+    assert [node.maps_free for node in bench.cluster.nodes.values()] == [2, 2]
+
+
+def test_application_masters_hold_no_more_than_their_share() -> None:
+    bench = Bench(YARN, core=2)
+    for name in ("a", "b", "c"):
+        bench.submit(name, maps=2, map_us=10 * SECOND_US)
+    assert [job.master is not None for job in bench.cluster.jobs.values()] == [True, True, False]
+    bench.run()
+    assert all(bench.cluster.ended[JobId(name), 1].progress is Progress.SUCCEEDED for name in ("a", "b", "c"))
+
+
+def test_a_job_whose_application_master_is_lost_begins_again_and_keeps_its_maps() -> None:
+    bench = Bench(YARN, core=1, transient=1)
+    bench.submit(maps=4, map_us=10 * SECOND_US)
+    bench.run(until_s=14)
+    (job,) = bench.cluster.jobs.values()
+    assert job.master is not None
+    assert job.maps_done == 3
+    bench.flows.now_us = 14 * SECOND_US
+    bench.cluster.leave(job.master.name)
+    bench.run()
+    # It begins again on the other node for 3 s; the last map runs anew.
+    assert bench.took_s() == 14 + 3 + 10
 
 
 @pytest.mark.parametrize(
@@ -223,33 +261,41 @@ def test_reduces_that_hold_all_containers_make_way_for_maps_that_run_again() -> 
     assert bench.took_s() < 60
 
 
-def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of: Constants = DAS4) -> float:
+def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of: Constants = PAPER) -> float:
     """Sort of 200 GB, as in Table 1 of the paper."""
     bench = Bench(of)
     for at, kind in enumerate([Role.CORE] * core + [role] * others):
         bench.cluster.join(NodeId(f"n{at:03d}"), kind, site=f"site{at % sites}")
     each = 200 * GB // SORT_MAPS
     bench.submit(
-        maps=SORT_MAPS, map_read_bytes=each, map_output_bytes=each, reduces=reduces, output_bytes=200 * GB // reduces
+        maps=SORT_MAPS,
+        map_cpu_us=each // 100,
+        map_read_bytes=each,
+        map_output_bytes=each,
+        reduces=reduces,
+        reduce_cpu_us=2 * GB // reduces,
+        output_bytes=200 * GB // reduces,
     )
     bench.run()
     return bench.took_s()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("role", "published"), [(Role.TRANSIENT, 0.40), (Role.TRANSIENT_CORE, 0.23)])
-def test_sort_on_half_core_nodes_is_as_much_slower_as_in_figure_3(role: Role, published: float) -> None:
-    """The two figures that the constants are derived from: within 2 points."""
-    slower = sort_s(10, role, 10, reduces=40) / sort_s(20, role, 0, reduces=40) - 1
-    assert slower == pytest.approx(published, abs=0.02)
+@pytest.mark.parametrize(("role", "published"), [("TR", 0.40), ("TC", 0.23)])
+def test_sort_on_half_core_nodes_is_as_much_slower_as_in_figure_3(role: str, published: float) -> None:
+    """The two figures that constants are fitted on: the mean over chances comes within 5 points of each."""
+    of = Model(PAPER)
+    whole = fmean(application_s(of, "ST", 20, "", 0, seed=seed) for seed in range(1, 7))
+    half = fmean(application_s(of, "ST", 10, role, 10, seed=seed) for seed in range(1, 7))
+    assert half / whole - 1 == pytest.approx(published, abs=0.05)
 
 
 @pytest.mark.slow
 def test_sort_on_two_sites_is_less_than_a_fifth_slower() -> None:
     """Section 6.2: half of the shuffle crosses a link of 10 Gb/s while disks are busy; one of 1 Gb/s would be felt."""
     alone = sort_s(20, Role.TRANSIENT, 0, reduces=40)
-    assert 0 <= sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2) / alone - 1 < 0.2
-    narrow = replace(DAS4, site_bytes_s=DAS4.site_bytes_s / 10)
+    assert -0.01 <= sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2) / alone - 1 < 0.2
+    narrow = replace(PAPER, site_bytes_s=PAPER.site_bytes_s / 10)
     assert sort_s(20, Role.TRANSIENT, 0, reduces=40, sites=2, of=narrow) / alone - 1 > 0.5
 
 

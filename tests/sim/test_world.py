@@ -128,7 +128,7 @@ def joined_s(found: SimWorld) -> list[float]:
     ("join_cpu_s", "shared", "nodes", "expected"),
     [
         (0, True, 2, [16, 16]),  # after 12 s of deployment
-        (8, True, 1, [16]),  # two threads on two cores
+        (8, True, 1, [16]),  # two threads on two cores; a deployment that is alone takes its 12 s
         (8, True, 2, [20, 20]),
         (8, False, 2, [16, 16]),  # each has cores of its own
     ],
@@ -448,3 +448,20 @@ def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) 
     assert isinstance(done, Done)
     assert done.effect == "cluster:b"
     assert answer(found) is None
+
+
+@pytest.mark.parametrize("engine", ["readable", "compiled"])
+def test_a_deployment_takes_its_part_of_shared_cores(engine: Engine) -> None:
+    of = replace(PLAIN, cores=2.0, shared_cores=True, join_cpu_us=8 * SECOND_US)
+    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    specs = [ClusterSpec(id=name, min_nodes=1) for name in (A, ClusterId("b"))]
+    nodes = (N1, NodeId("n9"))
+    found.start(
+        [
+            Deploy(spec.id, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)
+            for spec, node in zip(specs, nodes, strict=True)
+        ]
+    )
+    done = [answer(found), answer(found)]
+    # Either would take 12 s alone, with both cores.
+    assert [event.at_us / SECOND_US for event in done if event is not None] == [24, 24]

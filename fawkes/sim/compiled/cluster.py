@@ -13,12 +13,12 @@ from fawkes.core.effects import StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.tags import tag_of
-from fawkes.sim.chance import stream_of
+from fawkes.sim.chance import factor_of_node, stream_of
 from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
-from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, JOB, NODE, NONE, POOL, TIME, Array
+from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, HEADER, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
 from fawkes.sim.constants import Constants
-from fawkes.sim.machine import capacity_of, copies_of, input_of_a_core_node
+from fawkes.sim.machine import capacity_of, copies_of, cores_of, daemons_of, input_of_a_core_node, network_of
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -76,11 +76,14 @@ class CompiledCluster:
         words[self._at + CLUSTER.SERIAL], words[self._at + CLUSTER.FIRST_POOL] = serial, first
         words[self._at + CLUSTER.CORES_POOL] = model.cores or first + CORES * POOL.SIZE
         words[self._at + CLUSTER.REPLICATION], words[self._at + CLUSTER.FAR] = self._replication, far
+        words[self._at + CLUSTER.OUTPUT_REPLICAS] = of.output_replicas or self._replication
         self._far_room = model.site_room
-        caps = {CORES: 1.0, TIME: 1.0, COPIES: copies_of(of)}
+        disk, card = of.disk_bytes_s / SECOND_US, of.network_bytes_s / SECOND_US
+        caps = {CORES: 1.0, TIME: 1.0, COPIES: copies_of(of), NETWORK: card}
         for number in range(layout.POOLS):
             capacity = inf if number == TIME else 0.0
-            model.new_pool(capacity, caps.get(number, inf), first + number * POOL.SIZE)
+            seek = of.disk_seek if number < layout.ROLES else 0.0
+            model.new_pool(capacity, caps.get(number, disk), seek, first + number * POOL.SIZE)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -138,6 +141,7 @@ class CompiledCluster:
         words[node + NODE.ROLE], words[node + NODE.SITE] = _ROLES.index(role), site
         maps, reduces = (of.slots, 0) if of.map_slots == 0 else (of.map_slots, of.reduce_slots)
         words[node + NODE.MAPS_FREE], words[node + NODE.REDUCES_FREE] = maps, reduces
+        model.memory.floats[node + NODE.FACTOR] = factor_of_node(model.seed, name, of.node_spread)
         model.node_names.append(name)
         return node
 
@@ -174,12 +178,14 @@ class CompiledCluster:
         role, site = int(memory.words[node + NODE.ROLE]), int(memory.words[node + NODE.SITE])
         self._by_role[role] += count
         nodes = sum(self._by_role)
+        self._model.nodes += count
+        memory.floats[HEADER.CORES_WANTED] = cores_of(of, self._model.nodes)
         memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES] = self._by_role
         # In the order of the pools: a slice costs as much as a word.
         memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME] = (
             *(capacity_of(one, of.disk_bytes_s / SECOND_US) for one in self._by_role),
-            capacity_of(nodes, of.cores),
-            capacity_of(nodes, of.network_bytes_s / SECOND_US),
+            capacity_of(nodes, cores_of(of, 1)),
+            capacity_of(nodes, network_of(of, nodes)),
             of.multiplier * nodes * of.block_bytes / of.heartbeat_us,
         )
         self._stores = None
@@ -278,12 +284,12 @@ class CompiledCluster:
     def load(self, of: object) -> CompiledCopy:
         """The input comes from persistent storage, once."""
         wanted = 0 if self.loaded else self._data_bytes
-        return self._copy(of, self._model.storage, wanted, wanted * self._model.constants.output_passes)
+        return self._begun(of, run.LOAD, wanted)
 
     def save(self, of: object) -> CompiledCopy:
         """All output goes to persistent storage."""
         output = int(self._model.memory.words[self._at + CLUSTER.OUTPUT])
-        return self._copy(of, self._model.storage, output, output)
+        return self._begun(of, run.SAVE, output)
 
     def evacuate(self, name: NodeId, of: object) -> CompiledCopy:
         """What a node stores is copied to those that stay."""
@@ -292,18 +298,19 @@ class CompiledCluster:
         held = 0 if node == NONE else int(words[node + NODE.STORED])
         if node != NONE and words[node + NODE.ROLE] == layout.CORE:
             held += input_of_a_core_node(self._data_bytes, self._replication, self._by_role[layout.CORE])
-        return self._copy(of, self._first + COPIES * POOL.SIZE, held, held)
+        return self._begun(of, run.EVACUATE, held)
 
-    def start_daemons(self, time_us: int, of: object) -> CompiledCopy:
-        """The daemons of a node that comes: so long when they start alone, longer beside what computes."""
-        return self._begun(of, run.DAEMONS, 0, time_us, self._model.constants.join_cpu_us)
+    def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> CompiledCopy:
+        """The daemons of a node that comes: so long when they start alone, longer beside what computes.
 
-    def _copy(self, of: object, pool: int, some_bytes: float, core_bytes: float) -> CompiledCopy:
-        return self._begun(of, run.COPY_BEGINS, pool, some_bytes, core_bytes)
+        A deployment starts those of so many nodes, and the masters.
+        """
+        count, each_us = daemons_of(self._model.constants, time_us, deploys)
+        return self._begun(of, run.DAEMONS, time_us, each_us, count)
 
-    def _begun(self, of: object, what: int, pool: int, x: float, y: float) -> CompiledCopy:
+    def _begun(self, of: object, what: int, x: float, y: float = 0.0, count: int = 0) -> CompiledCopy:
         self._make_room()
-        owner = self._model.call(what, self._at, pool, float(x), float(y))
+        owner = self._model.call(what, self._at, count, float(x), float(y))
         made = self._model.copies[owner] = CompiledCopy(of, owner)
         return made
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 from fawkes.sim.compiled.layout import ENTRY, HEADER, LEG, LEGS, NONE, OWNER, POOL, TIME, Array
+from fawkes.sim.flows import MILLI
 
 _NEAR = 1e-6
 #: no flow ends after so many microseconds: later times do not fit into a word
@@ -29,10 +30,13 @@ def compiled(function: Function) -> Function:
 
 @compiled
 def rate(w: Array, f: Array, p: int) -> float:
-    """What each flow of a pool gets now."""
-    if w[p + POOL.FLOWS] == 0:
+    """What each stream of a pool gets now."""
+    if w[p + POOL.STREAMS] == 0 or f[p + POOL.CAPACITY] == 0.0:
         return 0.0
-    share: float = f[p + POOL.CAPACITY] / w[p + POOL.FLOWS]
+    streams = w[p + POOL.STREAMS] / MILLI
+    share: float = f[p + POOL.CAPACITY] / streams
+    if f[p + POOL.SEEK] > 0.0 and streams > w[p + POOL.UNITS]:
+        share /= 1.0 + f[p + POOL.SEEK] * (1.0 - w[p + POOL.UNITS] / streams)
     cap: float = f[p + POOL.CAP]
     return share if share < cap else cap
 
@@ -42,15 +46,23 @@ def pass_until_now(w: Array, f: Array, p: int) -> None:
     """Let a pool's virtual clock run to the present."""
     now_us = w[HEADER.NOW]
     if w[p + POOL.AT_US] != now_us:
-        speed = rate(w, f, p)
+        speed = rate(w, f, p) if w[p + POOL.IS_DIRTY] else f[p + POOL.RATE]
         if speed < inf:
             f[p + POOL.CLOCK] += speed * (now_us - w[p + POOL.AT_US])
         w[p + POOL.AT_US] = now_us
 
 
 @compiled
-def begin_flow(w: Array, f: Array, o: int, p: int, work: float) -> None:
-    """So much work begins now, for an owner."""
+def alone(w: Array, f: Array, p: int) -> float:
+    """What a stream gets in a pool of its own."""
+    capacity: float = f[p + POOL.CAPACITY]
+    cap: float = f[p + POOL.CAP]
+    return capacity if capacity < cap else cap
+
+
+@compiled
+def begin_flow(w: Array, f: Array, o: int, p: int, work: float, width: int) -> None:
+    """So much work begins now for an owner, in each of so many thousandths of streams."""
     pass_until_now(w, f, p)
     leg = w[o + OWNER.USED]
     at = o + OWNER.LEG + leg * LEG.SIZE
@@ -59,12 +71,13 @@ def begin_flow(w: Array, f: Array, o: int, p: int, work: float) -> None:
     f[at + LEG.ENDS_AT] = ends_at
     w[at + LEG.ORDER] = order
     w[at + LEG.POOL] = p
+    w[at + LEG.WIDTH] = width
     w[o + OWNER.USED] += 1
     w[o + OWNER.LEFT] += 1
     if w[p + POOL.COUNT] == w[p + POOL.ROOM]:
         _tidy(w, f, p)
     w[p + POOL.COUNT] += 1
-    w[p + POOL.FLOWS] += 1
+    w[p + POOL.STREAMS] += width
     _up(w, f, w[p + POOL.HEAP], w[p + POOL.COUNT] - 1, ends_at, order, o * LEGS + leg)
     changed(w, f, p)
 
@@ -75,7 +88,7 @@ def drop_leg(w: Array, f: Array, at: int) -> None:
     p = w[at + LEG.POOL]
     if w[at + LEG.ORDER] > 0:
         pass_until_now(w, f, p)
-        w[p + POOL.FLOWS] -= 1
+        w[p + POOL.STREAMS] -= w[at + LEG.WIDTH]
         changed(w, f, p)
     w[at + LEG.ORDER] = 0
     w[at + LEG.POOL] = NONE
@@ -91,32 +104,38 @@ def drop_legs(w: Array, f: Array, o: int) -> None:
 
 
 @compiled
-def add_leg(w: Array, f: Array, o: int, p: int, work: float) -> None:
-    """Work in a pool, unless it is none or takes no time there."""
-    if work > 0 and (f[p + POOL.CAPACITY] < inf or f[p + POOL.CAP] < inf):
-        begin_flow(w, f, o, p, work)
+def add_leg(w: Array, f: Array, o: int, p: int, work: float, width: int) -> None:
+    """Work in a pool, unless it is none or takes no time there; what it would take alone is noted for the tail."""
+    speed = alone(w, f, p)
+    if work > 0 and speed < inf:
+        if speed > 0:
+            alone_us = work / speed
+            f[HEADER.TOGETHER] += alone_us
+            f[HEADER.LONGEST] = max(f[HEADER.LONGEST], alone_us)
+        begin_flow(w, f, o, p, work, width)
 
 
 @compiled
 def at_least_one(w: Array, f: Array, o: int, first: int) -> None:
     """A flow of no length when there is nothing to do, or nothing that takes time."""
     if w[o + OWNER.LEFT] == 0:
-        begin_flow(w, f, o, first + TIME * POOL.SIZE, 0.0)
+        begin_flow(w, f, o, first + TIME * POOL.SIZE, 0.0, MILLI)
 
 
 @compiled
-def resize(w: Array, f: Array, p: int, capacity: float) -> None:
-    """A pool has another capacity from now on."""
-    if f[p + POOL.CAPACITY] != capacity:
+def resize(w: Array, f: Array, p: int, capacity: float, units: int) -> None:
+    """A pool has another capacity, of so many disks, from now on."""
+    if f[p + POOL.CAPACITY] != capacity or w[p + POOL.UNITS] != units:
         pass_until_now(w, f, p)
         f[p + POOL.CAPACITY] = capacity
+        w[p + POOL.UNITS] = units
         changed(w, f, p)
 
 
 @compiled
 def changed(w: Array, f: Array, p: int) -> None:
     """The next end in a pool is another one; ties of pools go by the order of their changes."""
-    if w[p + POOL.FLOWS] and f[p + POOL.CAPACITY] != 0.0:
+    if w[p + POOL.STREAMS] and f[p + POOL.CAPACITY] != 0.0:
         w[HEADER.ORDER] += 1
         w[p + POOL.DUE_ORDER] = w[HEADER.ORDER]
     if not w[p + POOL.IS_DIRTY]:
@@ -132,6 +151,7 @@ def next_us(w: Array, f: Array) -> int:
         p = w[w[HEADER.DIRTY] + n]
         w[p + POOL.IS_DIRTY] = 0
         speed = rate(w, f, p)
+        f[p + POOL.RATE] = speed
         if speed == 0.0:
             _not_due(w, p)
             continue
@@ -158,16 +178,16 @@ def take_ended(w: Array, f: Array) -> None:
     """Go to the next end of a flow; the batch has all that end there at that time, in order. `next_us` comes before."""
     p = w[w[HEADER.DUE] + 1]
     w[HEADER.NOW] = w[p + POOL.DUE_US]
-    at_once = rate(w, f, p) == inf
+    at_once = f[p + POOL.RATE] == inf
     pass_until_now(w, f, p)
     heap, until, to = w[p + POOL.HEAP], f[p + POOL.CLOCK] + _NEAR, w[HEADER.BATCH]
-    while w[p + POOL.FLOWS] and (at_once or f[heap + ENTRY.ENDS_AT] <= until or not _lives(w, heap)):
+    while w[p + POOL.STREAMS] and (at_once or f[heap + ENTRY.ENDS_AT] <= until or not _lives(w, heap)):
         if _lives(w, heap):
             flow = w[heap + ENTRY.FLOW]
             order = w[heap + ENTRY.ORDER]
             w[to], w[to + 1] = flow, order
             w[leg_of(flow) + LEG.ORDER] = -order
-            w[p + POOL.FLOWS] -= 1
+            w[p + POOL.STREAMS] -= w[leg_of(flow) + LEG.WIDTH]
             to += 2
         _pop(w, f, p)
     w[HEADER.BATCH_COUNT], w[HEADER.BATCH_AT] = to, w[HEADER.BATCH]

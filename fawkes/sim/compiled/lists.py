@@ -56,6 +56,29 @@ def forget_job(w: Array, j: int) -> None:
         free_cell(w, w[j + JOB.CELLS])
 
 
+# --- jobs whose ApplicationMaster runs on a node
+
+
+@compiled
+def add_master(w: Array, j: int, n: int) -> None:
+    """A job's ApplicationMaster is the last one on its node."""
+    before = w[n + NODE.LAST_MASTER]
+    w[j + JOB.MASTER], w[j + JOB.MASTER_PREV], w[j + JOB.MASTER_NEXT] = n, before, NONE
+    w[n + NODE.MASTERS if before == NONE else before + JOB.MASTER_NEXT] = j
+    w[n + NODE.LAST_MASTER] = j
+    w[w[j + JOB.CLUSTER] + CLUSTER.MASTERS] += 1
+
+
+@compiled
+def remove_master(w: Array, j: int) -> None:
+    """A job's ApplicationMaster runs no more."""
+    n, before, after = w[j + JOB.MASTER], w[j + JOB.MASTER_PREV], w[j + JOB.MASTER_NEXT]
+    w[n + NODE.MASTERS if before == NONE else before + JOB.MASTER_NEXT] = after
+    w[n + NODE.LAST_MASTER if after == NONE else after + JOB.MASTER_PREV] = before
+    w[j + JOB.MASTER] = NONE
+    w[w[j + JOB.CLUSTER] + CLUSTER.MASTERS] -= 1
+
+
 # --- owners of flows, and attempts of a job and on a node
 
 

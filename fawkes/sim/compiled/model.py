@@ -33,7 +33,7 @@ class CompiledModel:
         self._keep_events = keep_events
         self.sites: dict[str, int] = {}
         self.site_room = 1
-        self.slots = self.kept_maps = self._reserved = 0
+        self.slots = self.kept_maps = self.nodes = self._reserved = 0
         self.copies: dict[int, CompiledCopy] = {}
         self.jobs: dict[int, tuple[CompiledCluster, JobAttempt]] = {}
         self.node_names: list[NodeId] = []
@@ -44,15 +44,19 @@ class CompiledModel:
 
     def _begin(self, now_us: int) -> None:
         of, memory = self.constants, self.memory
-        self.storage = self.new_pool(of.storage_bytes_s / SECOND_US)
-        self.link = self.new_pool(of.site_bytes_s / SECOND_US)
+        card = of.network_bytes_s / SECOND_US
+        self.storage = self.new_pool(of.storage_bytes_s / SECOND_US, cap=card)
+        self.link = self.new_pool(of.site_bytes_s / SECOND_US, cap=of.site_stream_bytes_s / SECOND_US)
         self.cores = self.new_pool(of.cores, cap=1.0) if of.shared_cores else NONE
         words, floats = memory.words, memory.floats
-        words[HEADER.NOW], words[HEADER.LINK] = now_us, self.link
+        words[HEADER.NOW], words[HEADER.LINK], words[HEADER.STORAGE] = now_us, self.link, self.storage
         words[HEADER.SHARED_SLOTS] = of.map_slots == 0
         words[HEADER.JOB_BEGIN_US], words[HEADER.JOB_END_US] = of.job_begin_us, of.job_end_us
         words[HEADER.JOB_BEGIN_CPU_US] = of.job_begin_cpu_us
         words[HEADER.TASK_START_US], words[HEADER.TASK_START_CPU_US] = of.task_start_us, of.task_start_cpu_us
+        words[HEADER.TASK_END_US], words[HEADER.SPECULATIVE] = of.task_end_us, of.speculative
+        floats[HEADER.SERIAL], floats[HEADER.MASTER_SHARE] = of.serial, of.master_share
+        words[HEADER.SLOTS] = of.slots
         floats[HEADER.SHARE], floats[HEADER.STRAGGLE] = of.stragglers, of.straggle
         floats[HEADER.REMOTE_READ], floats[HEADER.OUTPUT_PASSES] = of.remote_read, of.output_passes
         if self.has_chances:
@@ -61,10 +65,11 @@ class CompiledModel:
             memory.floats[at : at + len(table)] = table
             memory.words[HEADER.QUANTILES] = at
 
-    def new_pool(self, capacity: float, cap: float = inf, address: int = NONE) -> int:
+    def new_pool(self, capacity: float, cap: float = inf, seek: float = 0.0, address: int = NONE) -> int:
         """A pool without flows."""
         pool = address or self.memory.take(POOL.SIZE)
         self.memory.floats[pool + POOL.CAPACITY], self.memory.floats[pool + POOL.CAP] = capacity, cap
+        self.memory.floats[pool + POOL.SEEK], self.memory.words[pool + POOL.UNITS] = seek, 1
         return pool
 
     @property

@@ -9,14 +9,15 @@ import numba
 from numba import njit, types
 from numba.extending import intrinsic
 
-from fawkes.sim.compiled import tasks
+from fawkes.sim.compiled import copies, tasks
 from fawkes.sim.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
 from fawkes.sim.compiled.kept import folder
 from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
 from fawkes.sim.compiled.lists import free_owner
 
 #: what `call` is asked for
-ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_BEGINS, COPY_DROPS, DAEMONS = range(12)
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
+LOAD, SAVE, EVACUATE, DAEMONS = range(10, 14)
 #: answers to ADVANCE
 QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
@@ -91,10 +92,14 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
         return _advance(w, f, a, b)
     if what == BUSY_US:
         return tasks.busy_us(w, f, a)
-    if what == COPY_BEGINS:
-        return tasks.copy(w, f, a, b, x, y)
+    if what == LOAD:
+        return copies.load(w, f, a, x)
+    if what == SAVE:
+        return copies.save(w, f, a, x)
+    if what == EVACUATE:
+        return copies.evacuate(w, f, a, x)
     if what == DAEMONS:
-        return tasks.start_daemons(w, f, a, x, y)
+        return copies.start_daemons(w, f, a, x, y, b)
     return _change(w, f, what, a, b)
 
 

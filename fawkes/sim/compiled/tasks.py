@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from math import ceil, inf
 
-from fawkes.sim.compiled.flows import add_leg, at_least_one, compiled, drop_leg, drop_legs, rate, resize
+from fawkes.sim.compiled.flows import compiled, drop_leg, drop_legs, rate, resize
 from fawkes.sim.compiled.layout import (
     ALL,
     CELL,
     CLUSTER,
     COPIES,
-    COPY,
     CORES,
     ENDED,
     FETCH,
@@ -24,6 +23,7 @@ from fawkes.sim.compiled.layout import (
     LEG,
     MAP,
     MAPS,
+    MASTERS,
     NETWORK,
     NODE,
     NONE,
@@ -42,6 +42,7 @@ from fawkes.sim.compiled.layout import (
 from fawkes.sim.compiled.lists import (
     add_attempt,
     add_cell,
+    add_master,
     count_kept,
     forget_job,
     free_cell,
@@ -53,8 +54,9 @@ from fawkes.sim.compiled.lists import (
     pop_slot,
     push_slot,
     remove_attempt,
+    remove_master,
 )
-from fawkes.sim.compiled.work import chance, start_work, work
+from fawkes.sim.compiled.work import chance, start_work, tail, work
 
 # --- what jobs have to start
 
@@ -101,11 +103,17 @@ def assign(w: Array, f: Array, c: int) -> None:
     maps, reduces = c + CLUSTER.MAP_SLOTS, _ring(w, c, REDUCE)
     while True:
         j = w[c + CLUSTER.HEAD + MAPS] if free_slots(w, maps) else NONE
+        heir = w[c + CLUSTER.HEAD + MASTERS] if free_slots(w, maps) and _may_master(w, f, c) else NONE
+        if j == NONE or (heir != NONE and w[heir + JOB.SEQ] < w[j + JOB.SEQ]):
+            j = heir
         other = w[c + CLUSTER.HEAD + REDUCES] if free_slots(w, reduces) else NONE
         if j == NONE or (other != NONE and w[other + JOB.SEQ] < w[j + JOB.SEQ]):
             j = other
         if j == NONE:
             return
+        if j == heir:
+            _give_master(w, f, j, pop_slot(w, maps))
+            continue
         while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps):
             _waits(w, j, JOB.MAPS_WAITING, -1)
             start(w, f, j, pop_slot(w, maps), MAP)
@@ -115,6 +123,53 @@ def assign(w: Array, f: Array, c: int) -> None:
         if w[HEADER.SHARED_SLOTS]:
             _make_way(w, f, j)
         reconsider(w, f, j)
+
+
+@compiled
+def _may_master(w: Array, f: Array, c: int) -> bool:
+    """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+    nodes = 0
+    for role in range(ROLES):
+        nodes += w[c + CLUSTER.NODES + role]
+    may: bool = w[c + CLUSTER.MASTERS] < max(1, int(f[HEADER.MASTER_SHARE] * (w[HEADER.SLOTS] * nodes)))
+    return may
+
+
+@compiled
+def _give_master(w: Array, f: Array, j: int, n: int) -> None:
+    w[n + NODE.MAPS_FREE] -= 1
+    list_job(w, MASTERS, j, False)
+    add_master(w, j, n)
+    _prepare(w, f, j)
+
+
+@compiled
+def _take_master(w: Array, j: int) -> None:
+    """The slot of a job's ApplicationMaster is free."""
+    n = w[j + JOB.MASTER]
+    if n != NONE:
+        remove_master(w, j)
+        w[n + NODE.MAPS_FREE] += 1
+        if not w[n + NODE.DRAINING]:
+            push_slot(w, w[j + JOB.CLUSTER] + CLUSTER.MAP_SLOTS, n)
+
+
+@compiled
+def _lose_master(w: Array, f: Array, j: int) -> None:
+    """A job's ApplicationMaster is gone, and its tasks with it: it waits for a slot again, and ended maps count."""
+    _take_master(w, j)
+    w[j + JOB.READY] = 0
+    step = w[j + JOB.STEP]
+    if step != NONE:
+        drop_legs(w, f, step)
+        free_owner(w, step)
+        w[j + JOB.STEP] = NONE
+    while w[j + JOB.HEAD] != NONE:
+        stop(w, f, w[j + JOB.HEAD])
+    for which in (MAPS, REDUCES):
+        list_job(w, which, j, False)
+    list_job(w, MASTERS, j, True)
+    reconsider(w, f, j)
 
 
 @compiled
@@ -145,7 +200,8 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
     o = new_owner(w, phase, c, j)
     w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
     w[o + OWNER.STARTS] = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
-    f[o + OWNER.SHARE], f[o + OWNER.FACTOR] = 0.0, chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS])
+    f[o + OWNER.SHARE], f[o + OWNER.TAIL] = 0.0, 0.0
+    f[o + OWNER.FACTOR] = chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS]) * f[n + NODE.FACTOR]
     w[j + JOB.ATTEMPTS] += 1
     if phase != MAP:
         w[j + JOB.FETCHES] += 1
@@ -199,6 +255,9 @@ def phase_ended(w: Array, f: Array, o: int) -> int:
         w[o + OWNER.STARTS] = 0
         work(w, f, o)
         return NONE
+    if f[o + OWNER.TAIL] > 0.0:
+        tail(w, f, o)
+        return NONE
     phase = w[o + OWNER.PHASE]
     if phase in (MAP, REDUCE):
         return _task_ended(w, f, o)
@@ -246,9 +305,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
     if is_map and w[j + JOB.REDUCES_WAITING]:
         reconsider(w, f, j)
     if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
-        if w[HEADER.JOB_END_US] == 0:
-            return _finish(w, f, j)
-        _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
+        return _tasks_ended(w, f, j)
     assign(w, f, c)
     return NONE
 
@@ -265,7 +322,7 @@ def _begin_step(w: Array, f: Array, j: int, time_us: int, cpu_us: int) -> None:
     """A job is being prepared, or is being brought to its end."""
     o = new_owner(w, STEP, w[j + JOB.CLUSTER], j)
     w[j + JOB.STEP] = o
-    start_work(w, f, o, float(time_us), float(cpu_us))
+    start_work(w, f, o, float(time_us), float(cpu_us), 1)
 
 
 @compiled
@@ -276,21 +333,39 @@ def step_ended(w: Array, f: Array, o: int) -> int:
     free_owner(w, o)
     if w[j + JOB.READY]:
         return _finish(w, f, j)
-    _make_ready(w, f, j)
+    w[j + JOB.READY] = 1
+    reconsider(w, f, j)
+    if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
+        return _tasks_ended(w, f, j)
+    assign(w, f, w[j + JOB.CLUSTER])
     return NONE
 
 
 @compiled
-def _make_ready(w: Array, f: Array, j: int) -> None:
-    w[j + JOB.READY] = 1
-    reconsider(w, f, j)
+def _prepare(w: Array, f: Array, j: int) -> None:
+    """A job is prepared, or ready at once."""
+    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
+        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
+    else:
+        w[j + JOB.READY] = 1
+        reconsider(w, f, j)
+
+
+@compiled
+def _tasks_ended(w: Array, f: Array, j: int) -> int:
+    """All tasks of a job have ended; the job when it has ended with them."""
+    if w[HEADER.JOB_END_US] == 0:
+        return _finish(w, f, j)
+    _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
     assign(w, f, w[j + JOB.CLUSTER])
+    return NONE
 
 
 @compiled
 def _finish(w: Array, f: Array, j: int) -> int:
     """A job has succeeded."""
     c = w[j + JOB.CLUSTER]
+    _take_master(w, j)
     forget_job(w, j)
     w[c + CLUSTER.JOBS_DONE] += 1
     assign(w, f, c)
@@ -309,10 +384,11 @@ def submit(w: Array, f: Array, j: int) -> None:
     w[c + CLUSTER.TASKS_WAITING] += w[j + JOB.MAPS_WAITING] + w[j + JOB.REDUCES_WAITING]
     list_job(w, ALL, j, True)
     reconsider(w, f, j)
-    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
-        _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
+    if w[HEADER.SHARED_SLOTS] and f[HEADER.MASTER_SHARE] > 0.0:
+        list_job(w, MASTERS, j, True)
     else:
-        _make_ready(w, f, j)
+        _prepare(w, f, j)
+    assign(w, f, c)
 
 
 @compiled
@@ -324,6 +400,7 @@ def cancel(w: Array, f: Array, j: int) -> None:
         free_owner(w, step)
     while w[j + JOB.HEAD] != NONE:
         stop(w, f, w[j + JOB.HEAD])
+    _take_master(w, j)
     forget_job(w, j)
     assign(w, f, w[j + JOB.CLUSTER])
 
@@ -386,6 +463,8 @@ def stop_tasks(w: Array, f: Array, c: int, n: int) -> None:
 def stop_all(w: Array, f: Array, c: int, n: int) -> None:
     """Its tasks wait again, and so do finished maps whose output was here and is still needed."""
     drain(w, c, n)
+    while w[n + NODE.MASTERS] != NONE:
+        _lose_master(w, f, w[n + NODE.MASTERS])
     while w[n + NODE.HEAD] != NONE:
         j = w[w[n + NODE.HEAD] + OWNER.JOB]
         stop(w, f, w[n + NODE.HEAD])
@@ -414,11 +493,11 @@ def _resize(w: Array, f: Array, c: int) -> None:
     """The pools get what is wanted for the nodes that are there now."""
     first, wanted = w[c + CLUSTER.FIRST_POOL], c + CLUSTER.WANTED
     for role in range(ROLES):
-        resize(w, f, first + role * POOL.SIZE, f[wanted + role])
-    if w[c + CLUSTER.CORES_POOL] == first + CORES * POOL.SIZE:
-        resize(w, f, first + CORES * POOL.SIZE, f[wanted + CORES])
-    resize(w, f, first + NETWORK * POOL.SIZE, f[wanted + NETWORK])
-    resize(w, f, first + COPIES * POOL.SIZE, f[wanted + COPIES])
+        resize(w, f, first + role * POOL.SIZE, f[wanted + role], max(1, w[c + CLUSTER.NODES + role]))
+    own = w[c + CLUSTER.CORES_POOL] == first + CORES * POOL.SIZE
+    resize(w, f, w[c + CLUSTER.CORES_POOL], f[wanted + CORES] if own else f[HEADER.CORES_WANTED], 1)
+    resize(w, f, first + NETWORK * POOL.SIZE, f[wanted + NETWORK], 1)
+    resize(w, f, first + COPIES * POOL.SIZE, f[wanted + COPIES], 1)
     for role in range(ROLES):
         if w[c + CLUSTER.NODES + role] == 0:
             _give_up(w, f, c, first + role * POOL.SIZE)
@@ -453,7 +532,7 @@ def _go_on_without(w: Array, f: Array, o: int, gone: int) -> None:
 @compiled
 def busy_us(w: Array, f: Array, n: int) -> int:
     """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
-    longest, o = 0, w[n + NODE.HEAD]
+    longest, o = 1_000_000 if w[n + NODE.MASTERS] != NONE else 0, w[n + NODE.HEAD]
     while o != NONE:
         left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
         for leg in range(w[o + OWNER.USED]):
@@ -474,26 +553,3 @@ def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
     clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
     left_us: int = ceil((ends_at - clock) / speed)
     return max(1, left_us)
-
-
-# --- copies, from outside
-
-
-@compiled
-def copy(w: Array, f: Array, c: int, p: int, some_bytes: float, core_bytes: float) -> int:
-    """Bytes pass through a pool and through the disks of core nodes, side by side; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, p, some_bytes)
-    add_leg(w, f, o, first, core_bytes)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float) -> int:
-    """The daemons of a node that comes start; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    start_work(w, f, o, time_us, cpu_us)
-    at_least_one(w, f, o, w[c + CLUSTER.FIRST_POOL])
-    return o
