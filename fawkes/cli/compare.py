@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ _MOST_PANELS = 12
     help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
 )
 @click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
+@click.option("--regret", is_flag=True, help="Search for the best fixed division; show how far each policy is from it.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
@@ -78,6 +80,7 @@ def compare(
     jobs: int | None,
     out: Path | None,
     anew: bool,
+    regret: bool,
     dask: str | None,
     output: str,
 ) -> None:
@@ -86,6 +89,9 @@ def compare(
     All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
     runs only what is missing. Shows medians over the replays, and the change of the mean slowdown against the baseline:
     its 95 % interval, Wilcoxon's paired test, and a verdict, which may be that these replays cannot tell.
+
+    With --regret the same workloads also run under fixed divisions of the pool, at most 40 of them on three replays.
+    Regret is the mean slowdown over that of the best division, minus 1.
     """
     from fawkes.catalog import Catalog
     from fawkes.offline.grid import GridFolder, run_cell
@@ -105,7 +111,7 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _warn(grid, rows)
-    _tell(rows, baseline, folder.folder, output)
+    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
         note(f"picture of the nodes under each policy: {picture}")
@@ -161,17 +167,42 @@ def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
         warn(f"note: in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}")
 
 
-def _tell(rows: list[dict[str, Any]], baseline: str, folder: Path, output: str) -> None:
+def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:
+    from fawkes.offline.regret import DIVISIONS, best_of, regrets
+
+    found = {}
+    for label in dict.fromkeys(label for _, label in grid.scenarios):
+        with progress("fixed divisions", DIVISIONS) as step:
+            found[label] = best_of(grid, label, run, step)
+        best = found[label]
+        if best is not None:
+            nodes = ", ".join(f"{c} {count}" for c, count in sorted(best.nodes.items()))
+            said = f" under {label}" if label else ""
+            note(f"best fixed division{said}: {nodes}; mean slowdown {best.slowdown:.2f}, {best.tried} were tried")
+    return regrets(grid, rows, found)
+
+
+def _tell(
+    rows: list[dict[str, Any]],
+    baseline: str,
+    folder: Path,
+    output: str,
+    regrets: Mapping[tuple[str, str], float | None] | None,
+) -> None:
     import pandas as pd
 
     from fawkes.offline.folder import write_frame
     from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
 
     table = table_of(rows, baseline)
+    form = TABLES["compare"]
+    if regrets is not None:
+        table = [{**row, "regret": regrets[row["policy"], row["settings"]]} for row in table]
+        form = replace(form, keys=(*form.keys, "regret"))
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
     _draw(table, baseline, folder)
-    show(plain_texts(table) if output == CSV else table, TABLES["compare"], output)
+    show(plain_texts(table) if output == CSV else table, form, output)
     if output == TABLE:
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")

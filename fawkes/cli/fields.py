@@ -252,6 +252,7 @@ _ALL: Final = (
         "makespan_s_ci_high", "makesp. to", "The high end of the 95 % interval of the median makespan.", WHOLE_SECONDS
     ),
     Field("p", "p", "The p of Wilcoxon's signed-rank test of that change, two-sided.", FIGURE),
+    Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
     # recorded beside simulated
     Field("recorded_at_s", "recorded at", "When, in the recorded run.", WHOLE_SECONDS),
     Field("recorded_nodes", "nodes", "How many nodes, in the recorded run.", COUNT),

@@ -104,7 +104,7 @@ TABLES: Final[Mapping[str, Table]] = {
          "failed_jobs"),
         ("p", "reconfigurations", "replays", "slowdown_mean_low", "slowdown_mean_high", "slowdown_mean_ci_low",
          "slowdown_mean_ci_high", "slowdown_least", "slowdown_middle", "slowdown_most", "makespan_s_ci_low",
-         "makespan_s_ci_high"),
+         "makespan_s_ci_high", "regret"),
         drop=("failed_jobs", "makespan_s"),
     ),
     "whatif": Table(

@@ -36,6 +36,7 @@ STEADY: Preset = {
     "settle_after_shrink": Value("600s", "cluster-autoscaler: 10 min after a removal"),
     "max_moves": Value("20%", "karpenter #2909: a budget for each unit of time, not for each loop"),
     "max_moves_window": Value("10m", "the unit of time of that budget"),
+    "moves_must_pay": Value(True, "decisions/moves-that-pay.md: a move that costs more than it saves helps nobody"),
     "idle_time": Value("4h", "the paper retires after T; a product's users come back after lunch"),
     "stale_samples": Value(3, "EMR warns about missing metrics; one lost sample is no news"),
     "halt_if_unreachable": Value(0.45, "cluster-autoscaler: more than 45 % not ready stops it"),
@@ -76,6 +77,7 @@ PAPER: Preset = {
     "settle_after_grow": Value("0s", "the paper has no damping"),
     "settle_after_shrink": Value("0s", "the paper has no damping"),
     "max_moves": Value("unlimited", "the paper has no damping"),
+    "moves_must_pay": Value(False, "the paper moves whenever the discrimination exceeds tau"),
     "idle_time": Value("period", "paper 3.1: no task execution for at least T"),
 }
 DEMO: Preset = {

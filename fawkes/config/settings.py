@@ -64,6 +64,7 @@ def _budget(value: object) -> float | None:
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
 Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
+Cores = Annotated[float, between(0, 100_000, "no machine has more")]
 Repeats = Annotated[int, between(1, 1_000, "with more nothing would ever happen")]
 Number = Annotated[float, between(-1e15, 1e15, "policies compute with 64 bits")]
 
@@ -137,6 +138,13 @@ class SettingsFile(Strict):
     max_moves_window_us: PositiveDurationUs = Field(alias="max_moves_window", description="that window")
     idle_time: Annotated[int | str, PlainValidator(_idle)] = Field(
         description="how long an MR-cluster may do nothing before it is saved and removed"
+    )
+    moves_must_pay: bool = Field(description="whether a node moves only when that saves more than it costs")
+    shared_cores: Cores = Field(
+        default=0.0, description="cores of the one machine that all nodes are on; 0: each node has its own"
+    )
+    site_link_bytes_s: SizeBytes = Field(
+        default=0, alias="site_link", description="bytes a second between two sites; 0: never the limit"
     )
     stale_samples: Repeats = Field(description="missed samples after which an MR-cluster is frozen")
     halt_if_unreachable: Fraction = Field(description="share of lost nodes above which nothing moves voluntarily")
@@ -288,6 +296,9 @@ def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
         settle_after_shrink_us=table.settle_after_shrink_us,
         max_moves_fraction=table.max_moves,
         max_moves_window_us=table.max_moves_window_us,
+        moves_must_pay=table.moves_must_pay,
+        shared_cores=table.shared_cores,
+        site_link_bytes_s=table.site_link_bytes_s,
         idle_us=_idle_us(table),
         stale_us=table.stale_samples * table.sample_every_us,
         join_us=table.timeouts.join_us,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fawkes.core.effects import Effect
 from fawkes.core.model import Closing, ClusterId, ClusterState, JobState, NodeId, NodeState, Plain, Reason, Sample
@@ -66,7 +66,8 @@ class PutTick:
     """What a tick, or an admission, leaves behind for the following events.
 
     ``targets`` are whole nodes, ``weights`` sum to 1 or are empty (undefined), ``over`` counts the ticks in a row
-    above the threshold, ``moved_us`` are the times at which voluntary moves began within the budget's window.
+    above the threshold, ``moved_us`` are the times at which voluntary moves began within the budget's window. ``loads``
+    are what `core.weighing` keeps of each MR-cluster; none unless moves must pay.
     """
 
     tick: int
@@ -78,6 +79,7 @@ class PutTick:
     moved_us: tuple[int, ...]
     memory: Mapping[ClusterId, Plain]
     measured: bool
+    loads: Mapping[ClusterId, Plain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutWake
-from fawkes.core.model import ClusterId
+from fawkes.core.model import ClusterId, NodeLife
 from fawkes.core.state import State, evolve
 
 
@@ -23,7 +23,8 @@ class Interval:
 class Picture:
     """The changes that lead to a state from nothing, and what no change says.
 
-    ``versions`` are the last versions of MR-clusters that are gone; pictures of earlier versions of Fawkes lack them.
+    ``versions`` are the last versions of MR-clusters that are gone, ``stages`` how long the stages of a move take;
+    pictures of earlier versions of Fawkes lack them.
     """
 
     at_us: int
@@ -34,6 +35,7 @@ class Picture:
     grown_us: int
     shrunk_us: int
     versions: Mapping[ClusterId, int] = field(default_factory=dict)
+    stages: Mapping[NodeLife, int] = field(default_factory=dict)
 
 
 def picture(state: State) -> Picture:
@@ -60,6 +62,7 @@ def picture(state: State) -> Picture:
         grown_us=state.grown_us,
         shrunk_us=state.shrunk_us,
         versions=dict(state.versions()),
+        stages=dict(state.stages()),
     )
 
 
@@ -73,5 +76,6 @@ def restored(seen: Picture) -> State:
         job_ids=seen.job_ids,
         versions=seen.versions,
         moved_us=(seen.grown_us, seen.shrunk_us),
+        stages=seen.stages,
     )
     return state

@@ -42,6 +42,7 @@ from fawkes.core.model import (
 )
 from fawkes.core.view import View
 from fawkes.core.window import Window
+from fawkes.units import SECOND_US
 
 __all__ = ["NO_TICK", "State", "View", "evolve"]
 
@@ -61,6 +62,18 @@ _NOTHING_HELD = Held()
 _NO_JOBS = Backlog()
 #: when something happened that never did: a simulated run begins at 0, and nothing has to settle then
 _LONG_AGO_US = -(10**18)
+#: the stages of a move that are timed, each by how it ends when all goes well
+_STAGES = frozenset(
+    {
+        (NodeLife.JOINING, NodeLife.SERVING),
+        (NodeLife.DRAINING, NodeLife.EVACUATING),
+        (NodeLife.DRAINING, NodeLife.CLEANING),
+        (NodeLife.EVACUATING, NodeLife.CLEANING),
+        (NodeLife.CLEANING, NodeLife.FREE),
+    }
+)
+#: the latest of so many counts as much as all before
+_RECENT = 8
 
 
 @dataclass(slots=True)
@@ -116,6 +129,7 @@ class State:
         self._latest: dict[ClusterId, AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
         self._unranked: dict[ClusterId, None] = {}
+        self._took_us: dict[NodeLife, int] = {}
 
     def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
         """The nodes that an MR-cluster holds physically."""
@@ -169,6 +183,11 @@ class State:
         """The latest reading; None before the first."""
         return self._latest.get(cluster)
 
+    def took_s(self, life: NodeLife) -> float | None:
+        """How long nodes are in a stage of a move, a mean in which late ones count more; None before the first."""
+        took_us = self._took_us.get(life)
+        return None if took_us is None else took_us / SECOND_US
+
     def due(self, at_us: int) -> list[PutPending]:
         """What is pending with a deadline not after ``at_us``, earliest first."""
         found: dict[str, PutPending] = {}
@@ -214,8 +233,21 @@ class State:
                 self.grown_us = self.now_us
             if old.life is NodeLife.CLEANING and new.life is NodeLife.FREE:
                 self.shrunk_us = self.now_us
+            self._time(old, new)
         self.nodes[new.node.id] = new
         self._count(new, +1)
+
+    def _time(self, old: NodeState, new: NodeState) -> None:
+        """Note how long a stage of a move took, when moves must pay."""
+        if (old.life, new.life) not in _STAGES or self.rules is None or not self.rules.settings.moves_must_pay:
+            return
+        took_us = self.now_us - old.since_us
+        known_us = self._took_us.get(old.life)
+        self._took_us[old.life] = took_us if known_us is None else known_us + (took_us - known_us) // _RECENT
+
+    def stages(self) -> Mapping[NodeLife, int]:
+        """How long the stages of a move take, in microseconds."""
+        return self._took_us
 
     def _count(self, state: NodeState, sign: int) -> None:
         self.counts.add(state, sign)
@@ -334,12 +366,14 @@ class State:
         job_ids: Mapping[ClusterId, Iterable[str]],
         versions: Mapping[ClusterId, int],
         moved_us: tuple[int, int],
+        stages: Mapping[NodeLife, int],
     ) -> None:
         """Put back what no change says (`core.picture`)."""
         self.queue = dict.fromkeys(queue)
         self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
         self._versions = dict(versions)
         self.grown_us, self.shrunk_us = moved_us
+        self._took_us = dict(stages)
         for cluster, (since_us, at_us, area) in intervals.items():
             holding = self._holding(cluster)
             holding.since_us, holding.at_us, holding.area = since_us, at_us, area

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -14,8 +14,10 @@ from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Plain
 from fawkes.core.plan import Allowance, hand_out, in_need, lacks, rebalance
 from fawkes.core.settings import Discrimination
 from fawkes.core.targets import Bounds, whole_nodes
+from fawkes.core.weighing import kept, loads_of, weigh_moves
 from fawkes.core.weights import Measure, Measured, measure_all, weights
 from fawkes.core.window import Window
+from fawkes.core.worth import Load, Refusal, Weighed
 from fawkes.units import SECOND_US
 
 #: the reasons that make a tick a reconfiguration (facts, section 3)
@@ -51,29 +53,33 @@ def tick(draft: Draft, measure: Measure) -> None:
     measured = measure_all(measure, readable, last.memory)
     weight = weights(measured.values)
     balance = _balance(draft, active, measured, weight)
-    verdict, moves = _verdict(draft, measured, balance)
+    loads = loads_of(draft, readable, last.loads) if settings.moves_must_pay else {}
+    verdict, moves, weighed = _verdict(draft, measured, balance, loads)
+    targets = weighed.targets
     over = last.over + 1 if _unbalanced(draft, measured, balance) else 0
     begun = tuple(t for t in last.moved_us if t > draft.at_us - settings.max_moves_window_us)
     allowance = _allowance(draft, len(begun))
     this = PutTick(
         tick=last.tick + 1,
         at_us=draft.at_us,
-        targets=balance.targets if moves else {c: n for c, n in last.targets.items() if draft.cluster(c)},
+        targets=targets if moves else {c: n for c, n in last.targets.items() if draft.cluster(c)},
         weights=weight,
         over=over,
         reconfigurations=last.reconfigurations,
         moved_us=begun,
         memory=last.memory if measured.failed else {**_unasked(windows, readable, last), **measured.memory},
         measured=True,
+        loads=kept(loads, last.loads),
     )
     _report(draft, this, measured, balance, verdict)
+    _report_refused(draft, weighed.refused)
     draft.change(this)
     if not moves:
         return
     order = sorted(balance.values, key=lambda c: (-balance.values[c], c))
-    order += sorted(c for c in balance.targets if c not in balance.values)
+    order += sorted(c for c in targets if c not in balance.values)
     said = len(draft.reasons)
-    rebalance(draft, balance.targets, order, allowance)
+    rebalance(draft, targets, order, allowance)
     hand_out(draft, admit(draft))
     if any(reason.code in MOVES for reason in draft.reasons[said:]):
         moved_us = begun + (draft.at_us,) * allowance.used
@@ -164,8 +170,11 @@ def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
     return pinned or _exceeds(draft, balance)
 
 
-def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, bool]:
-    """Why nodes move or not, as the code of a reason, and whether they do."""
+def _verdict(
+    draft: Draft, measured: Measured, balance: Balance, loads: Mapping[ClusterId, Load]
+) -> tuple[str, bool, Weighed]:
+    """Why nodes move or not, as the code of a reason, whether they do, and to which targets."""
+    weighed = Weighed(balance.targets)
     moved = any(target != balance.planned[c] for c, target in balance.targets.items())
     settings = draft.settings
     checks = (
@@ -180,8 +189,12 @@ def _verdict(draft: Draft, measured: Measured, balance: Balance) -> tuple[str, b
     )
     for code, holds in checks:
         if holds:
-            return code, False
-    return "unbalanced", True
+            return code, False, weighed
+    if settings.moves_must_pay:
+        weighed = weigh_moves(draft, loads, draft.tick.loads, balance.planned, balance.targets, measured.pinned)
+        if all(weighed.targets[c] == balance.planned[c] for c in balance.targets):
+            return "not-worth", False, weighed
+    return "unbalanced", True, weighed
 
 
 def _halted(draft: Draft) -> bool:
@@ -240,6 +253,18 @@ def _report(draft: Draft, this: PutTick, measured: Measured, balance: Balance, v
         paused=draft.paused,
         clusters=rows,
     )
+
+
+def _report_refused(draft: Draft, refused: Iterable[Refusal]) -> None:
+    for one in refused:
+        draft.say(
+            "not-worth",
+            cluster=one.taker,
+            giver=one.giver,
+            count=one.nodes,
+            saves_us=round(one.saves_s * SECOND_US),
+            costs_us=round(one.costs_s * SECOND_US),
+        )
 
 
 def retire_idle(draft: Draft) -> list[ClusterState]:

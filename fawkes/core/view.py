@@ -8,7 +8,7 @@ from typing import Protocol
 from fawkes.core.backlog import Backlog
 from fawkes.core.counts import Counts, FreeIds, Held, Place
 from fawkes.core.decision import AddSample, PutPending, PutRules, PutTick
-from fawkes.core.model import Closing, ClusterId, ClusterState, JobId, JobState, NodeId, NodeState
+from fawkes.core.model import Closing, ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState
 from fawkes.core.window import Window
 
 
@@ -144,6 +144,13 @@ class View(Protocol):
 
     def latest(self, cluster: ClusterId) -> AddSample | None:
         """The latest reading; None before the first."""
+        ...
+
+    def took_s(self, life: NodeLife) -> float | None:
+        """How long nodes are in a stage of a move, a mean in which late ones count more; None before the first.
+
+        Measured only while moves must pay.
+        """
         ...
 
     def due(self, at_us: int) -> list[PutPending]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fawkes.config.clusters import cluster_spec
 from fawkes.config.scenarios import scenario_of
 from fawkes.config.settings import settings_of
 from fawkes.core.model import Node
+from fawkes.core.settings import Settings
 from fawkes.offline.asking import USUAL, Bounds
 from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
@@ -63,7 +65,7 @@ class Plan:
         return Scenario(
             name=self.name,
             nodes=self.nodes,
-            settings=found.core,
+            settings=self._known(found.core),
             policy=text,
             wishes=(),
             constants=self.constants,
@@ -72,6 +74,17 @@ class Plan:
             limit_us=self.limit_us,
             seed=self.seed,
             bounds=self.bounds,
+        )
+
+    def _known(self, settings: Settings) -> Settings:
+        """Where moves must pay, the settings with what the model says of shared cores and the link between sites."""
+        of = self.constants
+        if not settings.moves_must_pay:
+            return settings
+        return replace(
+            settings,
+            shared_cores=settings.shared_cores or (of.cores if of.shared_cores else 0.0),
+            site_link_bytes_s=settings.site_link_bytes_s or (int(of.site_bytes_s) if isfinite(of.site_bytes_s) else 0),
         )
 
     def with_references(self, scenario: Scenario) -> Plan:

@@ -76,6 +76,16 @@ CLUSTERS: Mapping[str, Template] = {
     "readable": "The masters of {cluster} can be read again",
 }
 
+
+def _not_worth(facts: Facts) -> str:
+    one = facts["count"] == 1
+    whose = " of {giver}" if facts.get("giver") else ""
+    return (
+        f"Not moved: {{count}} {'' if facts.get('giver') else 'free '}node{'' if one else 's'}{whose} would save the "
+        "jobs of {cluster} {saves_us} of waiting and cost {costs_us}"
+    )
+
+
 BALANCE: Mapping[str, Template] = {
     "grow": "{node} join{s} {cluster} as {role}: {cluster} held {held} nodes and should have {target}",
     "shrink": _shrink,
@@ -83,6 +93,7 @@ BALANCE: Mapping[str, Template] = {
     "shrink-to-replace": _shrink_to_replace,
     "undrain": "{node} stay{s} with {cluster} after all: {cluster} held {held} nodes and should have {target}; "
     "nodes that are still leaving come back first",
+    "not-worth": _not_worth,
     "budget": "{cluster} gives {granted} of {wanted} nodes for now: the move budget allows no more",
     "nothing-to-give": "{cluster} should give {wanted} nodes, but only {given} of them may leave: core nodes stay",
 }

@@ -131,6 +131,7 @@ VERDICTS: Mapping[str, Template] = {
     "unbalanced": "The discrimination exceeds the threshold: nodes will move",
     "balanced": "The discrimination is within the threshold: balanced, so no node moves",
     "as-balanced-as-possible": "Minimums and whole nodes allow no better balance: no node moves",
+    "not-worth": "The threshold is exceeded, but no move would save more than it costs: no node moves",
     "confirming": "The threshold is exceeded, but not for enough ticks in a row ({over} so far): no node moves for a "
     "single peak",
     "settling": "The threshold is exceeded, but the latest moves have not taken effect yet: no node moves before they "

@@ -203,3 +203,14 @@ def test_a_scenario_from_standard_input_is_compared_over_its_model(scenario: Pat
     assert piped.exit_code == 0, piped.stderr
     slow, quick = json.loads(piped.stdout)["rows"]
     assert slow["makespan_s"] > quick["makespan_s"]
+
+
+@pytest.mark.slow
+def test_regret_is_a_column_only_when_asked_for(scenario: Path) -> None:
+    plain = compare(scenario)
+    assert "regret" not in plain.stdout
+    said = compare(scenario, "--regret")
+    assert "regret" in said.stdout
+    assert re.search(r"best fixed division: .+; mean slowdown [0-9.]+, [0-9]+ were tried", said.stderr)
+    rows = rows_of(compare(scenario, "--regret", "-o", "json"))
+    assert min(row["regret"] for row in rows) > -1

@@ -30,6 +30,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
     assert found.core == Settings(
         preset="steady",
         policy="TD",
+        moves_must_pay=True,
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,

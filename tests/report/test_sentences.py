@@ -165,6 +165,14 @@ SAID = [
         "c gives 2 of 5 nodes for now: the move budget allows no more",
     ),
     (
+        Reason("not-worth", {"cluster": "c", "giver": "d", "count": 3, "saves_us": 40_000_000, "costs_us": 95_000_000}),
+        "Not moved: 3 nodes of d would save the jobs of c 40s of waiting and cost 1m35s",
+    ),
+    (
+        Reason("not-worth", {"cluster": "c", "giver": None, "count": 1, "saves_us": 0, "costs_us": 5_000_000}),
+        "Not moved: 1 free node would save the jobs of c 0s of waiting and cost 5s",
+    ),
+    (
         Reason("nothing-to-give", {"cluster": "c", "wanted": 5, "given": 2}),
         "c should give 5 nodes, but only 2 of them may leave: core nodes stay",
     ),

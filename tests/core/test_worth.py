@@ -1,0 +1,326 @@
+"""Moves that pay: the laws of gains and costs, and what a tick does and says with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.core.events import Condition, DrainAsked, Event, Sampled
+from fawkes.core.model import ClusterId, NodeId, NodeLife, Reading
+from fawkes.core.picture import Picture, picture, restored
+from fawkes.core.pool import decide
+from fawkes.core.record import decision_plain, dumps, event_of, from_plain, to_plain
+from fawkes.core.record import loads as read_text
+from fawkes.core.state import State, evolve
+from fawkes.core.worth import Load, Prices, gain_s, loss_s, time_s, weigh
+from fawkes.policy import compile_policy
+from fawkes.report.sentences import sentence
+from tests.support.desk import Desk
+from tests.support.pools import nodes, policy, request, run, settings, started, submit
+
+A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
+CHEAP = Prices(join_s=5, move_s=10, kills=False)
+
+some = st.floats(0, 1000)
+loads = st.builds(
+    Load, jobs=some, tasks=some, running=st.floats(0, 100), task_s=st.floats(1, 500), slots=st.floats(1, 16)
+)
+prices = st.builds(
+    Prices,
+    join_s=st.floats(0, 100),
+    move_s=st.floats(0, 500),
+    kills=st.booleans(),
+    shared_cores=st.sampled_from([0.0, 2.0, 8.0]),
+    join_cpu_s=st.floats(0, 30),
+)
+
+
+def load(jobs: float = 10, tasks: float = 100, task_s: float = 20, running: float = 0, slots: float = 2) -> Load:
+    return Load(jobs=jobs, tasks=tasks, running=running, task_s=task_s, slots=slots)
+
+
+@given(load=loads, nodes=st.integers(1, 50), more=st.integers(1, 20), prices=prices)
+def test_more_nodes_never_make_jobs_wait_and_fewer_never_help(
+    load: Load, nodes: int, more: int, prices: Prices
+) -> None:
+    assert gain_s(load, nodes, more, prices.move_s, prices) >= -1e-6
+    assert loss_s(load, nodes, min(more, nodes), prices) >= -1e-6
+    assert time_s(load, nodes, prices) >= (load.task_s if load.tasks else 0)
+
+
+@given(load=loads, nodes=st.integers(1, 50), prices=prices, late=st.floats(1, 1000))
+def test_a_node_that_comes_later_saves_no_more(load: Load, nodes: int, prices: Prices, late: float) -> None:
+    soon = gain_s(load, nodes, 1, prices.move_s, prices)
+    assert gain_s(load, nodes, 1, prices.move_s + late, prices) <= soon + 1e-6 * (1 + soon)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> dict[str, Any]:
+    names = [A, B, C]
+    have = {c: draw(st.integers(1, 12)) for c in names}
+    free = draw(st.integers(0, 8))
+    total = sum(have.values()) + free
+    first = draw(st.integers(1, total - 2))
+    second = draw(st.integers(1, total - first - 1))
+    wanted = {A: first, B: second, C: total - first - second}
+    return {
+        "have": have,
+        "wanted": wanted,
+        "most": {c: max(have[c], draw(st.integers(1, total))) for c in names},
+        "now": {c: draw(loads) for c in names},
+        "expected": {c: draw(loads) for c in names},
+        "free": free,
+        "prices": draw(prices),
+    }
+
+
+@given(pool=pools())
+def test_nodes_are_neither_made_nor_lost_and_nobody_gives_more_than_is_wanted(pool: dict[str, Any]) -> None:
+    found = weigh(**pool)
+    have, wanted = pool["have"], pool["wanted"]
+    assert sum(found.targets.values()) <= sum(have.values()) + pool["free"]
+    assert sum(found.targets.values()) >= sum(have.values())
+    for c, target in found.targets.items():
+        assert target >= min(have[c], wanted[c])
+    assert all(one.nodes > 0 and one.saves_s <= one.costs_s + 1e-6 * (1 + one.costs_s) for one in found.refused)
+    assert found == weigh(**{**pool, "have": dict(reversed(have.items()))})
+
+
+@given(pool=pools())
+def test_what_was_weighed_is_not_weighed_differently_right_after(pool: dict[str, Any]) -> None:
+    """No oscillation: the same loads move nothing back."""
+    first = weigh(**pool)
+    back = weigh(**{**pool, "have": first.targets, "wanted": pool["have"], "free": 0, "expected": pool["now"]})
+    again = weigh(**{**pool, "have": first.targets, "free": 0})
+    assert sum(again.targets.values()) == sum(back.targets.values()) == sum(first.targets.values())
+    for c, target in again.targets.items():
+        towards = sorted((first.targets[c], pool["wanted"][c]))
+        assert towards[0] <= target <= towards[1]
+
+
+def test_nodes_go_from_those_with_nothing_to_do() -> None:
+    idle, busy = load(jobs=0, tasks=0), load()
+    found = weigh({A: 5, B: 5}, {A: 9, B: 1}, {A: 10, B: 10}, {A: busy, B: idle}, {A: busy, B: idle}, 0, CHEAP)
+    assert found.targets == {A: 9, B: 1}
+    assert not found.refused
+
+
+def test_a_giver_with_as_much_to_do_keeps_its_nodes() -> None:
+    same = {A: load(), B: load()}
+    found = weigh({A: 5, B: 5}, {A: 8, B: 2}, {A: 10, B: 10}, same, same, 0, CHEAP)
+    assert found.targets == {A: 5, B: 5}
+    [refused] = found.refused
+    assert (refused.giver, refused.taker, refused.nodes) == (B, A, 3)
+    assert refused.saves_s < refused.costs_s
+
+
+def test_only_those_nodes_move_that_pay() -> None:
+    found = weigh(
+        {A: 2, B: 10}, {A: 11, B: 1}, {A: 12, B: 12}, {A: load(), B: load()}, {A: load(), B: load()}, 0, CHEAP
+    )
+    assert 2 < found.targets[A] < 11
+    assert found.refused
+
+
+def test_a_move_that_comes_after_the_work_is_done_saves_nothing() -> None:
+    slow = Prices(join_s=5, move_s=10_000, kills=False)
+    busy, idle = load(), load(jobs=0.01, tasks=1)
+    found = weigh({A: 5, B: 5}, {A: 9, B: 1}, {A: 10, B: 10}, {A: busy, B: idle}, {A: busy, B: idle}, 0, slow)
+    assert found.targets == {A: 5, B: 5}
+
+
+@pytest.mark.parametrize(("cores", "target"), [(0.0, 6), (2.0, 2), (8.0, 4)])
+def test_where_cores_are_shared_only_as_many_nodes_join_as_use_them(cores: float, target: int) -> None:
+    lab = Prices(join_s=5, move_s=10, kills=False, shared_cores=cores, join_cpu_s=1)
+    found = weigh({A: 2}, {A: 6}, {A: 6}, {A: load()}, {A: load()}, 4, lab)
+    assert found.targets == {A: target}
+    assert bool(found.refused) == (target < 6)
+
+
+def test_killed_tasks_are_a_cost() -> None:
+    busy = load(tasks=40, running=20)
+    kept = loss_s(busy, 10, 1, CHEAP)
+    assert loss_s(busy, 10, 1, Prices(join_s=5, move_s=10, kills=True)) > kept
+
+
+def test_free_nodes_are_not_piled_up_with_the_first_who_asks() -> None:
+    first, later = load(), load(jobs=5, tasks=50)
+    found = weigh({A: 2, B: 2}, {A: 14, B: 2}, {A: 16, B: 16}, {A: first, B: later}, {A: first, B: later}, 12, CHEAP)
+    assert sum(found.targets.values()) == 16
+    assert found.targets[A] > found.targets[B] > 2
+
+
+def test_nobody_gets_more_than_its_most() -> None:
+    found = weigh({A: 2}, {A: 3}, {A: 3}, {A: load()}, {A: load()}, 5, CHEAP)
+    assert found.targets == {A: 3}
+
+
+# --- ticks
+
+
+def two(count: int = 12, **changes: Any) -> Desk:
+    desk = Desk(count, how=settings(moves_must_pay=True, **changes))
+    desk.up("a")
+    desk.up("b")
+    return desk
+
+
+def read(desk: Desk, **waiting: int) -> Mapping[str, Any]:
+    """A tick after readings of so many tasks that wait in as many jobs, and of a slot in use on each node."""
+    desk.now_s += 20
+    readings = []
+    for name, tasks in sorted(waiting.items()):
+        held = desk.state.held(ClusterId(name)).counted
+        readings.append(
+            Reading(
+                cluster=ClusterId(name),
+                jobs_waiting=tasks,
+                jobs_running=0,
+                tasks_waiting=tasks,
+                tasks_running=0,
+                slots_used=0,
+                slots_total=2 * held,
+                tasks_done=0,
+            )
+        )
+    desk.tell(Sampled(at_us=desk.now_us, readings=tuple(readings)))
+    desk.wake()
+    return next(reason.facts for reason in desk.last.reasons if reason.code == "tick")
+
+
+def settle(desk: Desk) -> None:
+    for state in list(desk.state.nodes.values()):
+        if state.life is NodeLife.DRAINING:
+            desk.see(state.node.id, Condition.DRAINED)
+            desk.see(state.node.id, Condition.CLEAN)
+    for name in list(desk.state.clusters):
+        desk.settle(name)
+
+
+def test_a_tick_says_which_moves_would_not_pay() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    assert desk.sizes() == {"a": 6, "b": 6}
+    facts = read(desk, a=90, b=60)
+    assert facts["verdict"] == "not-worth"
+    assert desk.sizes() == {"a": 6, "b": 6}
+    [reason] = [reason for reason in desk.last.reasons if reason.code == "not-worth"]
+    assert (reason.facts["giver"], reason.facts["cluster"], reason.facts["count"]) == ("b", "a", 1)
+    assert sentence(reason).startswith("Not moved: 1 node of b would save the jobs of a ")
+
+
+def test_the_same_tick_moves_without_the_setting() -> None:
+    desk = Desk(12, how=settings())
+    desk.up("a")
+    desk.up("b")
+    read(desk, a=60, b=60)
+    settle(desk)
+    assert read(desk, a=90, b=60)["verdict"] == "unbalanced"
+    settle(desk)
+    assert desk.sizes() == {"a": 7, "b": 5}
+    assert desk.state.last_tick.loads == {}
+    assert desk.state.stages() == {}
+
+
+def test_a_drain_that_somebody_asked_for_is_never_held_back() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node12"), by="test", ask="", reason="repair"))
+    assert desk.node("node12").life is NodeLife.DRAINING
+
+
+def test_an_admission_is_never_held_back() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    desk.request("c", 2)
+    assert sum(state.life is NodeLife.DRAINING for state in desk.state.nodes.values()) == 2
+
+
+def test_the_stages_of_moves_are_timed_and_survive_a_picture() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    desk.now_s += 7
+    settle(desk)
+    assert desk.state.took_s(NodeLife.JOINING) == pytest.approx(7, abs=7)
+    again = restored(picture(desk.state))
+    assert again.stages() == desk.state.stages() != {}
+    assert to_plain(picture(again)) == to_plain(picture(desk.state))
+
+
+def test_a_load_is_forgotten_slowly() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    read(desk, a=300, b=0)
+    settle(desk)
+    assert 0 < desk.state.last_tick.loads[B]["jobs"] < 60  # type: ignore[index]
+
+
+def test_one_whose_load_is_not_known_keeps_what_it_has() -> None:
+    desk = two()
+    facts = desk.tick(a=30, b=10)
+    assert facts["verdict"] == "not-worth"
+    assert desk.sizes() == {"a": 2, "b": 2}
+
+
+def test_times_are_seconds() -> None:
+    assert time_s(load(tasks=10, task_s=20, slots=2), 5, CHEAP) == pytest.approx(20)
+    assert time_s(load(tasks=100, task_s=20, slots=2), 5, CHEAP) == pytest.approx(200)
+    assert time_s(load(tasks=100, task_s=20, slots=2), 5, CHEAP, 5, 50) == pytest.approx(125)
+
+
+def test_one_without_load_keeps_half_of_its_equal_part() -> None:
+    desk = two()
+    read(desk, a=60, b=60)
+    settle(desk)
+    for _ in range(30):
+        read(desk, a=2000, b=0)
+        settle(desk)
+    assert desk.sizes() == {"a": 9, "b": 3}
+
+
+@pytest.mark.parametrize(("link", "far"), [(0, 4), (1_000_000, 0)])
+def test_nodes_of_another_site_join_only_as_far_as_the_link_feeds_them(link: int, far: int) -> None:
+    pool = (*nodes(4), *(replace(node, id=NodeId(f"far-{node.id}"), site="far") for node in nodes(4)))
+    desk = Desk(pool=pool, how=settings(moves_must_pay=True, site_link_bytes_s=link))
+    desk.up("a")
+    read(desk, a=200)
+    settle(desk)
+    held = [state for state in desk.state.nodes.values() if state.owner == A]
+    assert sum(state.node.site == "far" for state in held) == far
+    assert len(held) == 4 + far
+
+
+def test_short_jobs_count_more_often_than_long_ones() -> None:
+    jobs = []
+    for tasks in (1, 400):
+        desk = two()
+        desk.submit("a", 1, tasks=tasks)
+        read(desk, a=10, b=0)
+        jobs.append(desk.state.last_tick.loads[A]["jobs"])  # type: ignore[index]
+    assert jobs[0] > 10 * jobs[1]
+
+
+def test_a_ledger_with_moves_that_pay_is_decided_alike_again_also_from_a_picture() -> None:
+    how = settings(moves_must_pay=True)
+    events: list[Event] = [started(12, how=how), request("a", 1), request("b", 2)]
+    events += [submit("a", n, 4 + n, tasks=60) for n in range(6)] + [submit("b", n, 90 + n, tasks=80) for n in range(6)]
+    entries = list(run(events, 400).store.entries())
+    codes = {reason.code for entry in entries for reason in entry.decision.reasons}
+    assert {"grow", "not-worth"} <= codes
+    measure = compile_policy(policy(), how)
+    state = State()
+    for number, entry in enumerate(entries):
+        decision = decide(state, event_of(read_text(dumps(to_plain(entry.event)))), measure)
+        assert dumps(decision_plain(decision)) == dumps(decision_plain(entry.decision)), entry.seq
+        evolve(state, entry.event.at_us, entry.decision.changes)
+        if number % 9 == 0:
+            state = restored(from_plain(Picture, read_text(dumps(to_plain(picture(state))))))
