@@ -178,22 +178,23 @@ def slowdown_of(
     return None if outcome.failed_jobs else outcome.slowdown_mean
 
 
-def _replay(grid: Grid, scenario: Scenario, division: Division, replay: int) -> Row:
+def _replay(grid: Grid, scenario: Scenario, demands: Sequence[Demand], division: Division, replay: int) -> Row:
     more = {"seed": grid.seed, "replay": replay, "spread_us": grid.spread_us}
-    return {"slowdown": slowdown_of(scenario, grid.own.get(label, grid.demands), division, **more)}
+    return {"slowdown": slowdown_of(scenario, demands, division, **more)}
 
 
 def best_of(grid: Grid, settings: str, run: Runner, step: Callable[[str], None]) -> Best | None:
     """The best division for the first replays of a grid under one label of settings; ``step`` hears of each tried."""
     scenario = next(one for (_, label), one in grid.scenarios.items() if label == settings)
+    demands = grid.own.get(settings, grid.demands)
     replays = tuple(range(1, min(grid.replays, REPLAYS) + 1))
 
     def slowdown(division: Division) -> float | None:
-        values = [row["slowdown"] for _, row in run(partial(_replay, grid, scenario, division), replays)]
+        values = [row["slowdown"] for _, row in run(partial(_replay, grid, scenario, demands, division), replays)]
         step(", ".join(f"{c} {count}" for c, count in sorted(division.items())))
         return None if None in values else fmean(values)
 
-    return search(slowdown, *bounds(scenario, grid.own.get(label, grid.demands)))
+    return search(slowdown, *bounds(scenario, demands))
 
 
 def regrets(

@@ -15,6 +15,7 @@ from fawkes.offline.notes import Copies, copies_note
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.offline.scenario import Scenario, simulate
+from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Loss
 from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
@@ -150,7 +151,7 @@ def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None
 
 def test_rigid_jobs_that_the_pool_cannot_hold_are_refused(tmp_path: Path) -> None:
     made = traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20]))
-    assert {one.spec.details["profile"]["gang"] for demand in made.demands for one in demand.all_jobs} == {1}
+    assert {profile_of(one.spec).gang for demand in made.demands for one in demand.all_jobs} == {1}
     with pytest.raises(ConfigError, match="3 of 3 rigid jobs need more slots than the") as caught:
         traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20], processors=10_000))
     assert "[pool] more nodes" in caught.value.hint
