@@ -38,11 +38,6 @@ AGAIN = [
 ]
 
 
-#: the page is made anew after the new physics; then these marks go
-OLD_ROWS = pytest.mark.xfail(reason="docs/paper was made before the new physics")
-OLD = pytest.mark.xfail(strict=True, reason="docs/paper was made with the rules before docs/decisions/verdicts.md")
-
-
 def published() -> dict[Run, Row]:
     stored = json.loads((DOCS / "rows.json").read_text(encoding="utf-8"))
     return {
@@ -51,14 +46,12 @@ def published() -> dict[Run, Row]:
     }
 
 
-@OLD
 def test_the_verdicts_of_the_published_rows_are_the_published_ones() -> None:
     with (DOCS / "verdicts.csv").open(encoding="utf-8", newline="") as file:
         said = list(csv.DictReader(file))
     assert [asdict(one) for one in judge(published())] == said
 
 
-@OLD
 def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() -> None:
     page = (DOCS / "index.md").read_text(encoding="utf-8")
     for one in judge(published()):
@@ -67,7 +60,6 @@ def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() ->
             assert f"Why {one.name} differs: {why(one.name, Rows(published()))}" in page
 
 
-@OLD_ROWS
 @pytest.mark.slow
 @pytest.mark.parametrize("run", list(dict.fromkeys(AGAIN)), ids=str)
 def test_a_run_gives_the_published_row_again(run: Run) -> None:
