@@ -87,7 +87,7 @@ def _made_by(rows: Mapping[Run, Row]) -> str:
     return (
         f"Made by `fawkes paper` of Fawkes {__version__} (sources {sources()}), seed {fixed.SEED}. The constants of "
         "the model (fawkes/sim/constants.py) are fitted on the two Sort figures of 6.1 alone; the rules of the "
-        "verdicts (fawkes/paper/fixed.py, docs/decisions/verdicts.md) were fixed before the experiments were run. "
+        "verdicts (fawkes/paper/fixed.py) were fixed before the experiments were run. "
         "Beside each verdict stands what would refute the statement, and what its rule says of models in which that "
         f"is so.{partly}"
     )

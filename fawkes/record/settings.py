@@ -7,7 +7,7 @@ from typing import Any
 from fawkes.config.settings import GROWTH
 from fawkes.core.model import Role
 from fawkes.core.settings import Settings
-from fawkes.record.toml import duration
+from fawkes.record.toml import duration, size
 
 CODES = {role: code for code, role in GROWTH.items()}
 
@@ -33,6 +33,10 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
         "settle_after_shrink": duration(settings.settle_after_shrink_us),
         "max_moves": "unlimited" if settings.max_moves_fraction is None else settings.max_moves_fraction,
         "max_moves_window": duration(settings.max_moves_window_us),
+        "moves_must_pay": settings.moves_must_pay,
+        "shared_cores": settings.shared_cores,
+        # 0 is no limit, and no size that the key takes.
+        **({"site_link": size(settings.site_link_bytes_s)} if settings.site_link_bytes_s else {}),
         "idle_time": "never" if settings.idle_us is None else duration(settings.idle_us),
         "stale_samples": max(1, settings.stale_us // settings.sample_every_us),
         "halt_if_unreachable": settings.halt_lost_fraction,

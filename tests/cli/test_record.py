@@ -159,10 +159,10 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
 
 def test_few_replays_cannot_tell_and_the_scenario_can_be_changed(record: Path) -> None:
     words = ("whatif", record, "--policies", "TD,None", "--replays", "2", "--jobs", "1", "-o", "json")
-    rows = json.loads(fawkes(*words, "--set", "model.disk=10MB,200MB").stdout)["rows"]
+    rows = json.loads(fawkes(*words, "--set", "model.job_begin=90s,5s").stdout)["rows"]
     by_key = {(row["policy"], row["settings"]): row for row in rows}
     assert {row["verdict"] for row in rows} == {"cannot tell", None}
-    assert by_key["TD", "model.disk=10MB"]["makespan_s"] > by_key["TD", "model.disk=200MB"]["makespan_s"]
+    assert by_key["TD", "model.job_begin=90s"]["makespan_s"] > by_key["TD", "model.job_begin=5s"]["makespan_s"]
     wrong = fawkes(*words, "--set", "cluster.zz.min_nodes=3")
     assert (wrong.exit_code, wrong.stdout) == (2, "")
     assert "--set: cluster.zz.min_nodes: there is no MR-cluster 'zz'" in wrong.stderr

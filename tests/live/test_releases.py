@@ -106,6 +106,7 @@ class Site:
 
     def __init__(self) -> None:
         self.may_end = threading.Event()
+        self.ended = threading.Semaphore(0)
         self.said: list[str] = []
         self.fetched: list[str] = []
         self.fails = False
@@ -113,10 +114,13 @@ class Site:
 
     def fetch(self, wanted: Wanted) -> None:
         self.fetched.append(wanted.title)
-        assert self.may_end.wait(DEADLINE_S)
-        if self.fails:
-            raise FawkesError("no network")
-        make(wanted)
+        try:
+            assert self.may_end.wait(DEADLINE_S)
+            if self.fails:
+                raise FawkesError("no network")
+            make(wanted)
+        finally:
+            self.ended.release()
 
 
 @pytest.fixture
@@ -125,6 +129,9 @@ def site() -> Iterator[Site]:
     yield site
     site.may_end.set()
     site.releases.close()
+    # A fetch that goes on would write into the cache of another test.
+    for _ in site.fetched:
+        assert site.ended.acquire(timeout=DEADLINE_S)
 
 
 def test_a_release_that_is_there_is_fetched_by_nobody(site: Site) -> None:

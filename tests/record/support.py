@@ -24,7 +24,7 @@ from tests.offline.support import CATALOG
 
 SETTINGS: Mapping[str, Any] = {"preset": "paper", "period": "20s", "growth": "TR", "policy": "TD", "idle_time": "60s"}
 #: a site as `fawkes calibrate` sees it
-CONSTANTS = replace(DAS4, map_slots=0, slots=4, task_end_us=0, serial=0.0, disk_seek=0.0)
+CONSTANTS = replace(DAS4, map_slots=0, slots=4, task_end_us=0, serial=0.0, disk_seek=0.0, master_share=0.5)
 
 
 def sleep_job(

@@ -63,6 +63,9 @@ def any_settings(draw: st.DrawFn) -> Settings:
         retry_first_us=first_us,
         retry_max_us=longest_us,
         retire_undeclared=draw(st.booleans()),
+        moves_must_pay=draw(st.booleans()),
+        shared_cores=draw(st.floats(0, 100)),
+        site_link_bytes_s=draw(st.integers(0, 10**12)),
         halt_lost_fraction=draw(st.floats(0, 1)),
     )
 
