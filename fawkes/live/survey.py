@@ -149,6 +149,8 @@ def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
         (_place(mapred, "mapreduce.jobhistory.done-dir"), ()),
         (logs, ("*", suffix)),
         (logs, ("*", f"bucket-{suffix}*")),
+        # A NodeManager writes this when it starts, and it stays if the NodeManager ends in that moment.
+        (logs, ("*.permission_check",)),
     ]
     return [(*place, *rest) for place, rest in found if place]
 

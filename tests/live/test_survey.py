@@ -94,6 +94,7 @@ def test_nothing_is_undeclared(site: Site) -> None:
     site.server.put("/history/new/alice/job_1.jhist", b"x")
     site.server.put("/history/done/2026/11/job_1.jhist", b"x")
     site.server.put("/logs/alice/bucket-logs-tfile/0001/application_1/n1", b"x")
+    site.server.put("/logs/zaXW3nBl.permission_check", b"")
     site.server.put("/logs/alice/logs/application_1/n1", b"x")
     site.server.make_folder("/user/alice")
     assert site.survey() == {"undeclared": [], "applications": [], "unsaved_bytes": 6}
