@@ -36,6 +36,8 @@ _ANSWER_S = 10.0
 _NEVER = Deadline(math.inf)
 #: HDFS keeps the folders of users here: each of them is a row of its own.
 _HOMES = "/user"
+#: a NodeManager that starts writes an empty file of such a name, which stays if it ends in that moment
+_PROBE = "*.permission_check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,7 @@ def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
         (_place(mapred, "mapreduce.jobhistory.done-dir"), ()),
         (logs, ("*", suffix)),
         (logs, ("*", f"bucket-{suffix}*")),
-        # A NodeManager writes this when it starts, and it stays if the NodeManager ends in that moment.
-        (logs, ("*.permission_check",)),
+        (logs, (_PROBE,)),
     ]
     return [(*place, *rest) for place, rest in found if place]
 
@@ -212,13 +213,20 @@ def _units(hdfs: Hdfs, entry: HdfsFile, skipped: Sequence[Parts]) -> Iterator[Hd
     """The largest folders, and the files, at or below an entry that hold nothing to be skipped."""
     parts = _parts(entry.path)
     same = [pattern for pattern in skipped if all(map(fnmatchcase, parts, pattern))]
-    if any(len(pattern) <= len(parts) for pattern in same):
+    if any(_skips(pattern, parts, entry) for pattern in same):
         return
     if not entry.folder or not same:
         yield entry
         return
     for child in _children(hdfs, entry.path):
         yield from _units(hdfs, child, skipped)
+
+
+def _skips(pattern: Parts, parts: Parts, entry: HdfsFile) -> bool:
+    """Whether a pattern that an entry matches covers it; a file with something in it is no probe, whatever its name."""
+    if pattern[-1] == _PROBE:
+        return len(pattern) == len(parts) and not entry.folder and not entry.size
+    return len(pattern) <= len(parts)
 
 
 def _children(hdfs: Hdfs, path: str) -> Iterator[HdfsFile]:

@@ -100,6 +100,13 @@ def test_nothing_is_undeclared(site: Site) -> None:
     assert site.survey() == {"undeclared": [], "applications": [], "unsaved_bytes": 6}
 
 
+@pytest.mark.parametrize("path", ["/logs/mine.permission_check", "/logs/mine.permission_check/deep/file"])
+def test_what_has_something_in_it_is_no_probe_of_a_node_manager(site: Site, path: str) -> None:
+    site.server.put(path, b"somebody's")
+    (row,) = site.survey()["undeclared"]
+    assert (row["bytes"], row["files"]) == (10, 1)
+
+
 def test_a_folder_of_a_user(site: Site) -> None:
     site.server.put("/user/alice/deep/old", b"12345")
     site.server.put("/user/alice/new", b"123")
