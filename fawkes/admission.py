@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fawkes.core.admitting import Admission, Done, Job, Queue, Verdict
+from fawkes.core.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain
 from fawkes.errors import ConfigError
@@ -35,16 +35,16 @@ class _Loaded:
     needs_work: bool
     given: Mapping[str, Mapping[str, Plain]]
 
-    def admit(self, queue: Queue, memory: Plain) -> Sequence[Verdict]:
+    def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
         return self._call("admit", queue, memory, more_steps=_STEPS_A_JOB * len(queue.jobs))  # type: ignore[no-any-return]
 
-    def learn(self, done: Done, memory: Plain) -> Plain:
+    def learn(self, done: Done, memory: Memory) -> Memory:
         return self._call("learn", done, memory)
 
-    def late(self, job: Job, memory: Plain) -> bool:
+    def late(self, job: Job, memory: Memory) -> bool:
         return bool(self._call("late", job, memory))
 
-    def _call(self, function: str, what: object, memory: Plain, more_steps: int = 0) -> Any:
+    def _call(self, function: str, what: object, memory: Memory, more_steps: int = 0) -> Any:
         return self.module.call(function, (what, memory), self.given[function], more_steps=more_steps)
 
 
@@ -83,7 +83,7 @@ def _probe(found: Admission, origin: str) -> None:
     """Ask about a small queue before the policy is trusted."""
     waiting = Job("probe-1", 4, 60.0, 0.0, work_s=100.0)
     running = Job("probe-2", 4, 60.0, 5.0, granted=2, work_s=100.0)
-    memory: Plain = None
+    memory: Memory = None
     try:
         for _ in range(3):
             found.admit(Queue((waiting, running), total=8, free=6), memory)

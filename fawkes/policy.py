@@ -23,7 +23,19 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
-from fawkes.core.admitting import Ask, Done, Job, Queue, Verdict, by_request, fill, max_cpus, queue_factor, whole_cpus
+from fawkes.core.admitting import (
+    Ask,
+    Done,
+    Job,
+    Memory,
+    Queue,
+    Verdict,
+    by_request,
+    fill,
+    max_cpus,
+    queue_factor,
+    whole_cpus,
+)
 from fawkes.core.events import PolicyText
 from fawkes.core.model import ClusterId, Plain, Sample
 from fawkes.core.settings import Settings
@@ -37,8 +49,8 @@ __all__ = [
     "Done",
     "Job",
     "Loaded",
+    "Memory",
     "Minimum",
-    "Plain",
     "Queue",
     "Sample",
     "Verdict",
@@ -73,7 +85,7 @@ _MODULES = {
         Done=Done,
         Job=Job,
         Minimum=Minimum,
-        Plain=Plain,
+        Memory=Memory,
         Queue=Queue,
         Sample=Sample,
         Verdict=Verdict,

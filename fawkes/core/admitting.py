@@ -7,18 +7,18 @@ Sources: Dimopoulos 2018, chapters 4 (PYTHIA) and 5 (Justice).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
-from typing import Literal, Protocol
-
-from fawkes.core.model import Facts, Plain
+from math import ceil, isfinite
+from typing import Any, Protocol
 
 #: f * maxCPUs of a tight job is a hair above a whole number; rounded up, it would ask for more than there is
 _TOLERANCE = 1e-9
 
-Priority = Literal["req/ttd", "ttd", "fifo"]
-"""Who is served first: few CPUs and a long time left (the printed one), the shortest time left, or who came first."""
+Why = Mapping[str, float]
+"""The numbers behind a verdict, by name."""
+Memory = Any
+"""What a policy remembers: None at first, then plain data (`Plain`) of a form that the policy alone knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Done:
     total: int
     met: bool
     killed: bool = False
-    why: Facts = field(default_factory=dict)
+    why: Why = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Verdict:
     cpus: int = 0
     drop: bool = False
     asked: int = 0
-    why: Facts = field(default_factory=dict)
+    why: Why = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Ask:
 
     cpus: int
     partial: bool = False
-    why: Facts = field(default_factory=dict)
+    why: Why = field(default_factory=dict)
 
 
 class Admission(Protocol):
@@ -93,13 +93,13 @@ class Admission(Protocol):
     def needs_work(self) -> bool:
         """Whether it must know the work of a job beforehand, as only an oracle does."""
 
-    def admit(self, queue: Queue, memory: Plain) -> Sequence[Verdict]:
+    def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
         """What becomes of the jobs; one without a verdict stays as it is."""
 
-    def learn(self, done: Done, memory: Plain) -> Plain:
+    def learn(self, done: Done, memory: Memory) -> Memory:
         """What is remembered after a job has ended."""
 
-    def late(self, job: Job, memory: Plain) -> bool:
+    def late(self, job: Job, memory: Memory) -> bool:
         """Whether a job is ended at the moment when its deadline passes."""
 
 
@@ -127,7 +127,8 @@ def by_request(queue: Queue, request: Callable[[Job], Ask], priority: str = "req
     """PYTHIA's admission control and offers (algorithm 1): all that a job asks for, or nothing yet.
 
     A waiting job whose deadline has passed, or that asks for more than could work for it, is dropped. The others are
-    served by ``priority``; who does not fit is passed over. Jobs without a deadline come last and take what is free.
+    served by ``priority``: "req/ttd" (few CPUs and a long time left, as printed), "ttd" (the shortest time left) or
+    "fifo" (who came first); who does not fit is passed over. Jobs without a deadline come last and take what is free.
     Without any capacity nothing can be said of what a job asks for, so that only late ones are dropped.
     """
     verdicts: list[Verdict] = []
@@ -203,7 +204,8 @@ def fill(queue: Queue, *, top_up: bool) -> list[Verdict]:
 def checked(queue: Queue, verdicts: object) -> list[Verdict]:
     """The verdicts of a policy, in their order; ValueError says what is wrong with them.
 
-    A grant is a whole number of CPUs, no more than could work for the job, and all of them fit into what is free.
+    A grant is a whole number of CPUs, no more than could work for the job, and all of them fit into what is free. What
+    is behind a verdict is finite numbers: the ledger could not hold others.
     """
     if not isinstance(verdicts, (list, tuple)):
         raise ValueError(f"{verdicts!r} is no list of verdicts")
@@ -226,8 +228,12 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
 def _taken(queue: Queue, job: Job, verdict: Verdict) -> int:
     """How many free CPUs a verdict takes."""
     cpus = verdict.cpus
-    if isinstance(cpus, bool) or not isinstance(cpus, int) or cpus < 0:
-        raise ValueError(f"{job.id} is granted {cpus!r}, which is no number of CPUs")
+    for said, number in (("is granted", cpus), ("asks for", verdict.asked)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ValueError(f"{job.id} {said} {number!r}, which is no number of CPUs")
+    for name, value in verdict.why.items():
+        if not isinstance(name, str) or not isinstance(value, (int, float)) or not isfinite(value):
+            raise ValueError(f"the reason for {job.id} has {name} = {value!r}, which is no finite number")
     if verdict.drop:
         if job.granted or cpus:
             raise ValueError(f"{job.id} is dropped, but {'runs' if job.granted else 'is granted CPUs'}")

@@ -1,11 +1,11 @@
 """FIFO: first come, first served, whatever the deadlines are. Fawkes's own queue does this, and asks no policy."""
 
-from fawkes.policy import Done, Job, Plain, Queue, Verdict, max_cpus
+from fawkes.policy import Done, Job, Memory, Queue, Verdict, max_cpus
 
 NAME = "FIFO"
 
 
-def admit(queue: Queue, memory: Plain) -> list[Verdict]:
+def admit(queue: Queue, memory: Memory) -> list[Verdict]:
     """All that could work for the first job; the second comes when the first leaves something."""
     verdicts, free = [], queue.free
     for job in queue.jobs:
@@ -16,11 +16,11 @@ def admit(queue: Queue, memory: Plain) -> list[Verdict]:
     return verdicts
 
 
-def learn(done: Done, memory: Plain) -> Plain:
+def learn(done: Done, memory: Memory) -> Memory:
     """Nothing is remembered."""
     return None
 
 
-def late(job: Job, memory: Plain) -> bool:
+def late(job: Job, memory: Memory) -> bool:
     """A job runs on after its deadline."""
     return False

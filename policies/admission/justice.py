@@ -8,7 +8,7 @@ was ended after its deadline: "flag", that it failed; "work", also its rate, whe
 n jobs, 0 the whole history. The printed algorithms: rounding = "literal", learn_killed = "none".
 """
 
-from fawkes.policy import Ask, Done, Job, Plain, Queue, Verdict, by_request, max_cpus, queue_factor, whole_cpus
+from fawkes.policy import Ask, Done, Job, Memory, Queue, Verdict, by_request, max_cpus, queue_factor, whole_cpus
 
 NAME = "JUSTICE"
 #: of what is remembered of single jobs
@@ -17,7 +17,7 @@ _MOST_JOBS = 10_000
 
 def admit(
     queue: Queue,
-    memory: Plain,
+    memory: Memory,
     bootstrap: int = 2,
     correction: str = "mean",
     fraction: str = "last",
@@ -38,7 +38,7 @@ def admit(
     return by_request(queue, request, priority)
 
 
-def _share(known: Plain, correction: str, fraction: str) -> tuple[float, float]:
+def _share(known: Memory, correction: str, fraction: str) -> tuple[float, float]:
     """Algorithms 4 and 5: the fraction, corrected and held between the least that any job needed and 1."""
     least = known["min"]
     if fraction == "average":
@@ -55,12 +55,12 @@ def _share(known: Plain, correction: str, fraction: str) -> tuple[float, float]:
 
 def learn(
     done: Done,
-    memory: Plain,
+    memory: Memory,
     rounding: str = "unrounded",
     learn_killed: str = "flag",
     alpha: float = 0.1,
     window: int = 0,
-) -> Plain:
+) -> Memory:
     """Algorithm 3: what the job would have needed, what it had, and whether that was enough."""
     if rounding not in ("literal", "unrounded"):
         raise ValueError(f"rounding is {rounding!r}, not literal or unrounded")
@@ -79,7 +79,7 @@ def learn(
     return _remembered(memory, rate, error, last, done.met, alpha, min(window, _MOST_JOBS))
 
 
-def _remembered(memory: Plain, rate: float, error: float, last: float, met: bool, alpha: float, window: int) -> Plain:
+def _remembered(memory: Memory, rate: float, error: float, last: float, met: bool, alpha: float, window: int) -> Memory:
     known = memory or {"completed": 0, "counted": 0, "rates": 0.0, "errors": 0.0, "ema": error, "recent": []}
     recent = [*known["recent"], [rate, error]][-window:] if window else []
     rates = [each[0] for each in recent] or [known.get("min", rate), known.get("max", rate), rate]
@@ -97,6 +97,6 @@ def _remembered(memory: Plain, rate: float, error: float, last: float, met: bool
     }
 
 
-def late(job: Job, memory: Plain, kill_threshold: int = 10) -> bool:
+def late(job: Job, memory: Memory, kill_threshold: int = 10) -> bool:
     """One that waits is ended; of those that run the ones with more tasks than the threshold (section 5.1.2)."""
     return not job.granted or 0 <= kill_threshold < job.tasks

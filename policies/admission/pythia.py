@@ -1,11 +1,11 @@
 """PYTHIA: as many CPUs as the tightest job so far would have needed, or no entry (Dimopoulos 4.1, algorithms 1, 2)."""
 
-from fawkes.policy import Ask, Done, Job, Plain, Queue, Verdict, by_request, max_cpus, queue_factor, whole_cpus
+from fawkes.policy import Ask, Done, Job, Memory, Queue, Verdict, by_request, max_cpus, queue_factor, whole_cpus
 
 NAME = "PYTHIA"
 
 
-def admit(queue: Queue, memory: Plain, bootstrap: int = 2, priority: str = "req/ttd") -> list[Verdict]:
+def admit(queue: Queue, memory: Memory, bootstrap: int = 2, priority: str = "req/ttd") -> list[Verdict]:
     """Until ``bootstrap`` jobs have ended every job is let in and asks for all that could work for it."""
     completed, fraction = memory or (0, 0.0)
 
@@ -20,7 +20,7 @@ def admit(queue: Queue, memory: Plain, bootstrap: int = 2, priority: str = "req/
     return by_request(queue, request, priority)
 
 
-def learn(done: Done, memory: Plain, clamp: int = 1) -> Plain:
+def learn(done: Done, memory: Memory, clamp: int = 1) -> Memory:
     """The largest fraction that any job needed; with ``clamp`` at most 1, and hopeless jobs teach nothing."""
     completed, fraction = memory or (0, 0.0)
     if done.work_s is None or done.deadline_s is None:
@@ -30,6 +30,6 @@ def learn(done: Done, memory: Plain, clamp: int = 1) -> Plain:
     return [completed + 1, min(1.0, known) if clamp else known]
 
 
-def late(job: Job, memory: Plain, kill_threshold: int = -1) -> bool:
+def late(job: Job, memory: Memory, kill_threshold: int = -1) -> bool:
     """One that waits is ended; one that runs goes on, but with more tasks than a ``kill_threshold`` of 0 or more."""
     return not job.granted or 0 <= kill_threshold < job.tasks

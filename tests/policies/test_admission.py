@@ -31,9 +31,11 @@ def learned(by: Admission, *jobs: Done) -> Plain:
     return memory
 
 
-def ended(rate: float, *, granted: int = 100, met: bool = True, killed: bool = False, why: object = None) -> Done:
+def ended(
+    rate: float, *, granted: int = 100, met: bool = True, killed: bool = False, share: float | None = None
+) -> Done:
     """A job of 100 tasks on 2,250 CPUs that needed this fraction of them."""
-    given = {} if why is None else {"share": why}
+    given = {} if share is None else {"share": share}
     return Done(100, 100.0, rate * 100 * 100, granted, 2250, met, killed, given)
 
 
@@ -327,6 +329,8 @@ _QUEUE = Queue([Job("a", 4, 10.0, 0.0), Job("b", 4, 10.0, 0.0, granted=2)], tota
         ([Verdict("a", -1)], "no number of CPUs"),
         ([Verdict("a", 1.5)], "no number of CPUs"),  # type: ignore[arg-type]
         ([Verdict("a", True)], "no number of CPUs"),
+        ([Verdict("a", 1, asked=-1)], "asks for -1"),
+        ([Verdict("a", 1, why={"f": float("nan")})], "no finite number"),
         ([Verdict("a", 5)], "5 CPUs for 4 tasks"),
         ([Verdict("b", 3)], "cannot change"),
         ([Verdict("b", drop=True)], "dropped, but runs"),
