@@ -124,7 +124,7 @@ def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog(user=ROOT / "nobody")
     policies = {one.title for one in catalog.all(Kind.POLICY)}
-    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
+    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD"}
     assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
     assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
 
