@@ -96,6 +96,8 @@ def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, as
     verdicts = () if found is None else found.verdicts
     room, running = 0 if found is None else found.room, len(draft.busy_of(cluster.id))
     for verdict in verdicts:
+        if not (verdict.cpus or verdict.drop or verdict.job == asks):
+            continue
         job = draft.job(JobId(verdict.job))
         if found is None or job is None or job.life is not JobLife.QUEUED:
             continue
