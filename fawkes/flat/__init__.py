@@ -1,1 +1,1 @@
-"""The trace-driven study of deadlines: jobs on a flat pool of CPUs, shared by the admission policies that share live pools."""
+"""The trace-driven study of deadlines: jobs share a flat pool of CPUs by the same admission policies as live."""

@@ -78,7 +78,9 @@ def parsed(text: str) -> Allocator:
     for part in filter(None, rest.removesuffix("]").split(",")):
         key, equals, value = part.partition("=")
         if not equals or not value.strip():
-            raise UserError(f"{part!r} is not key=value", where=f"--allocators {name}", hint="Write NAME[key=value,...]")
+            raise UserError(
+                f"{part!r} is not key=value", where=f"--allocators {name}", hint="Write NAME[key=value,...]"
+            )
         options[key.strip()] = _value(value.strip())
     return Allocator(name.strip(), options)
 

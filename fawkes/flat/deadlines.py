@@ -39,7 +39,7 @@ TYPES: Mapping[str, Draw] = {
 VARIABLE = ("Jockey1x2x", "Jockey2x4x", "90loose", "Aria1x3x", "Aria2x4x")
 
 CAPACITY, PEAK, TRACE = "capacity", "peak", "trace"
-#: what T is: work over the CPUs that the simulated pool, or that the trace's own cluster, could give; or the trace's runtime
+#: what T is: work over the CPUs that the simulated pool or the trace's own cluster could give, or the trace's runtime
 BASES = (CAPACITY, PEAK, TRACE)
 
 

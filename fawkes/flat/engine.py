@@ -16,7 +16,7 @@ import fawkes
 from fawkes.flat.allocators import Allocator, settings_of
 from fawkes.flat.compiled import layout, meter
 from fawkes.flat.jobs import Floats, Ints, Jobs
-from fawkes.flat.metrics import EDGES_S, GROUPS, BATCH_S, IdleGroups, Mean, Outcome
+from fawkes.flat.metrics import BATCH_S, EDGES_S, GROUPS, IdleGroups, Mean, Outcome
 from fawkes.offline.code import digest_of
 from fawkes.paths import cache_dir
 
@@ -47,7 +47,8 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
     pool = _kept().pool(
         submit=jobs.submit_s, work=jobs.work_s, deadline=jobs.deadline_s, most=most, tasks=jobs.tasks,
         by_deadline=np.argsort(jobs.submit_s + jobs.deadline_s, kind="stable"),
-        s=settings, n=counters, known=np.zeros(layout.MEMORY), recent=np.zeros((max(1, int(settings[layout.WINDOW])), 2)),
+        s=settings, n=counters, known=np.zeros(layout.MEMORY),
+        recent=np.zeros((max(1, int(settings[layout.WINDOW])), 2)),
         ends=ends, finish=finish, start=start, granted=granted, consumed=consumed,
         since=np.zeros(count), left=np.zeros(count), share=np.ones(count),
         waiting=whole(), running=whole(), running_at=whole() - 1, filling=whole(), filling_at=whole() - 1,

@@ -29,7 +29,9 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     DEADLINE: ("deadline",),
     JOB: ("id", "job_id"),
 }
-_HINT = "A table of jobs needs the columns submit_s, tasks (or maps) and work_s (or map_time_s: CPU seconds of all tasks)"
+_HINT = (
+    "A table of jobs needs the columns submit_s, tasks (or maps) and work_s (or map_time_s: CPU seconds of all tasks)"
+)
 MOST_TASKS = 10**9
 _MOST_SECONDS = 1e15
 

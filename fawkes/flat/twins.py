@@ -77,6 +77,11 @@ def twin(name: str, seed: int, *, jobs: int | None = None) -> Jobs:
     recipe = TWINS.get(name.upper())
     if recipe is None:
         raise UserError(f"there is no trace {name!r}", hint=f"Known: {', '.join(TWINS)}; or give the path of a table")
+    return made(recipe, seed, jobs=jobs)
+
+
+def made(recipe: Recipe, seed: int, *, jobs: int | None = None) -> Jobs:
+    """The jobs of a recipe, as `twin` has them."""
     count = recipe.jobs if jobs is None else jobs
     scale = count / recipe.jobs
     chance = np.random.default_rng([seed, list(TWINS).index(recipe.name)])

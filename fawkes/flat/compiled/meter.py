@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from fawkes.flat.compiled.heaps import compiled
 from fawkes.flat.jobs import Floats, Ints
 from fawkes.flat.metrics import BATCH_S, EDGES_S, GROUPS, SAMPLE_S
 
-
 #: places in the floats of a meter: times, the integral of busy CPUs, and the next sample
 NOW, HORIZON, NEXT_SAMPLE, BUSY = range(4)
-#: over active jobs: the sums of F and of F^2; over classes of demand the sum of (sum A)^2 / sum A^2; jobs; those with CPUs
+#: over active jobs: the sums of F and of F^2; over classes of demand the sum of (sum A)^2 / sum A^2; jobs; running jobs
 PARTS, SQUARES, CLASSES, ACTIVE, HOLDING = range(4, 9)
 #: samples; mean and sum of squared differences of fairness and of equality; seconds with an idle group of each size
 SAMPLES, MEAN, SPREAD, EXISTS = 9, 10, 12, 14

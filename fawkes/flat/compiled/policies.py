@@ -40,7 +40,7 @@ _TOLERANCE = 1e-9
 @compiled
 def whole_cpus(amount: float) -> int:
     """The amount rounded up to whole CPUs, at least one."""
-    return max(1, int(ceil(amount - _TOLERANCE)))
+    return max(1, ceil(amount - _TOLERANCE))
 
 
 @compiled

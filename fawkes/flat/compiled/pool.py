@@ -160,7 +160,7 @@ def _kill(p: Pool, now: float, count: int) -> bool:
 @compiled
 def _late(p: Pool, job: int) -> bool:
     kind = p.s[KIND]
-    if kind == FAIR or kind == FIRST:
+    if kind in (FAIR, FIRST):
         return bool(p.s[KILLS])
     if not p.granted[job]:
         return True
