@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fawkes.errors import UserError
 from fawkes.flat.jobs import Floats, Ints, Jobs
@@ -117,9 +118,8 @@ def statistics(jobs: Jobs) -> dict[str, float]:
     """What the tables report of a trace: counts, hours, and parts in percent."""
     tasks, work = jobs.tasks, jobs.work_s
 
-    def part(which: np.ndarray[tuple[int], np.dtype[np.bool_]], among: object = slice(None)) -> float:
-        chosen = which[among]  # type: ignore[index]
-        return 100.0 * float(chosen.mean()) if chosen.size else 0.0
+    def part(which: NDArray[np.bool_]) -> float:
+        return 100.0 * float(which.mean()) if which.size else 0.0
 
     small = (tasks >= 2) & (tasks <= 10)
     return {
@@ -132,8 +132,8 @@ def statistics(jobs: Jobs) -> dict[str, float]:
         "below_100_tasks_percent": part(tasks < 100),
         "above_1000_tasks_percent": part(tasks > 1000),
         "above_1000_tasks_work_percent": 100.0 * float(work[tasks > 1000].sum() / work.sum()),
-        "one_task_below_100_s_percent": part(work < 100, tasks == 1),
-        "few_tasks_below_100_s_percent": part(work < 100, small),
+        "one_task_below_100_s_percent": part(work[tasks == 1] < 100),
+        "few_tasks_below_100_s_percent": part(work[small] < 100),
         "below_100_s_percent": part(work < 100),
         "below_500_s_percent": part(work < 500),
         "below_1000_s_percent": part(work < 1000),

@@ -65,8 +65,8 @@ class Study:
         rows = self.rows(kind, capacity, allocator)
         groups = [row["idle"][str(size)] for row in rows]
         if not longer_s:
-            return mean(one["existence"] for one in groups)
-        return mean(one["longer"][EDGES_S.index(longer_s)] if one["longer"] else 0.0 for one in groups)
+            return float(mean(one["existence"] for one in groups))
+        return float(mean(one["longer"][EDGES_S.index(longer_s)] if one["longer"] else 0.0 for one in groups))
 
     def gain(self, metric: str, kind: str, capacity: int, one: str, other: str, trace: str = "TR1") -> float:
         """How much larger a metric is under one allocator than under another, as a part; infinite over 0."""

@@ -79,7 +79,7 @@ def _over(rule: Rule, reads: list[Read]) -> Verdict:
 
 def _refuted(rule: Rule, study: Study, plain: Verdict) -> Verdict:
     """The verdict with what would refute it: never "reproduced" unless the rule fails on each refuting model."""
-    shown, passed = [], []
+    shown, passed = list[str](), list[bool | None]()
     for model in rule.models:
         instead = {name: study.instead.get(other, other) for name, other in MODELS[model].items()}
         try:

@@ -259,7 +259,7 @@ def _fill(p: Pool, now: float) -> None:
     for at in range(changed):
         job = p.asks[at]
         p.asked[job] = 0
-        _grant(p, job, np.int64(p.held[job]), now)
+        _grant(p, job, int(p.held[job]), now)
         if not p.s[TOP_UP] and p.filling_at[job] >= 0:
             p.n[FILLING] = remove(p.filling, p.filling_at, p.held, p.n[FILLING], job)
 
