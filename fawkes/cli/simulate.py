@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fawkes.offline.beside import Beside
     from fawkes.offline.outcome import Outcome
     from fawkes.offline.plan import Plan
+    from fawkes.sim.model import TaskEvent
 
 ALL = "all"
 
@@ -108,7 +109,6 @@ def simulate(
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
     from fawkes.offline.settings import values_of
-    from fawkes.sim.model import TaskEvent
 
     if out is not None:
         refuse_present(out)

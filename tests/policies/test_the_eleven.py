@@ -1,4 +1,4 @@
-"""The eleven policies of the paper and CD: y on small windows (facts, section 4), zero and missing readings included."""
+"""The eleven policies of the paper and CD: y on small windows (facts, section 4), also for missing readings."""
 
 from __future__ import annotations
 
