@@ -1,4 +1,4 @@
-"""`fawkes explain`: why a node moved, or why nothing did."""
+"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job."""
 
 from __future__ import annotations
 
@@ -38,25 +38,36 @@ class _TickNumber(click.ParamType[int]):
 @click.option(
     "--cluster", help="The state of this MR-cluster and its latest events.", shell_complete=completion.clusters
 )
+@click.option("--job", help="Every step of this job, with the numbers behind it.", shell_complete=completion.jobs)
 @click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
 @output_option
 @click.pass_obj
-def explain(site: Site, tick: int | None, node: str | None, cluster: str | None, last: bool, output: str) -> None:
+def explain(
+    site: Site, tick: int | None, node: str | None, cluster: str | None, job: str | None, last: bool, output: str
+) -> None:
     """Explain TICK, by default the latest one: what was measured, the weights, the discrimination against
     the threshold, the verdict, and which nodes moved or were refused.
+
+    --job shows why a job was let in, waits, or was dropped: the fraction, the correction, the factor for its time in
+    the queue, the CPUs that it asks for and those that are free.
     """
     from fawkes.cli.ledger import ledger_of
 
-    given = sum((tick is not None, node is not None, cluster is not None, last))
+    given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
     if given > 1:
-        raise click.UsageError("Give one of TICK, --node, --cluster and --last.")
+        raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
-        _write(_explained(ledger, tick, node, cluster, last), output)
+        _write(_explained(ledger, tick, node, cluster, job, last), output)
 
 
-def _explained(ledger: Reader, tick: int | None, node: str | None, cluster: str | None, last: bool) -> Explanation:
+def _explained(
+    ledger: Reader, tick: int | None, node: str | None, cluster: str | None, job: str | None, last: bool
+) -> Explanation:
     from fawkes.report import explain as why
+    from fawkes.report.explain_job import explain_job
 
+    if job is not None:
+        return explain_job(ledger, job)
     if node is not None:
         return why.explain_node(ledger, node)
     if cluster is not None:

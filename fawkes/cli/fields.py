@@ -87,7 +87,7 @@ _ALL: Final = (
     Field("node", "node", "The node.", NAME),
     Field("node_set", "nodes", "Several nodes, written as a node set.", NAME),
     Field("job", "job", "The job.", NAME),
-    Field("policy", "policy", "The weighting policy.", NAME),
+    Field("policy", "policy", "The policy.", NAME),
     Field("role", "role", "What the node is for its MR-cluster: core, transient-core or transient.", NAME),
     Field("from_cluster", "from", "The MR-cluster that gives nodes; none when they were free.", NAME),
     Field("to_cluster", "to", "The MR-cluster that gets nodes; none when they become free.", NAME),
@@ -132,6 +132,13 @@ _ALL: Final = (
     Field("submitted_s", "submitted", "When the job was submitted, from the start of the run.", TENTHS),
     Field("time_limit_us", "time limit", "When the job is stopped.", MICROSECONDS),
     Field("reference_us", "reference time", "The job's time on a static MR-cluster of minimum size.", MICROSECONDS),
+    Field("deadline_s", "deadline", "By when the job must have ended, from its submission.", DURATION),
+    Field("deadline_us", "deadline", "By when the job must have ended, from its submission.", MICROSECONDS),
+    Field(
+        "left_s", "left", "The time until the deadline of a job that has not ended; below 0 it has passed.", DURATION
+    ),
+    Field("cpus", "CPUs", "How many CPUs the admission policy granted the job.", COUNT),
+    Field("outcome", "outcome", "What became of the deadline: met, missed, dropped or killed.", NAME),
     Field("slowdown", "slowdown", "The job's response time divided by its reference time.", RATIO),
     # nodes and shares of an MR-cluster
     Field("nodes", "nodes", "How many nodes the MR-cluster holds.", COUNT),
@@ -169,7 +176,7 @@ _ALL: Final = (
     Field("attempt", "attempt", "The number of the job's latest attempt.", COUNT),
     Field("tried", "attempts", "How many attempts were made at once.", COUNT),
     Field("retries", "retries", "How often a job is tried again after a failure.", COUNT),
-    Field("kind", "kind", "The kind of the event, job or measurement.", NAME),
+    Field("kind", "kind", "The kind of the event, job, measurement or policy.", NAME),
     # a node
     Field("master", "masters", "Whether the masters of the MR-cluster run on the node.", HERE),
     Field("capacity", "capacity", "Its capacity, where an ordinary node has 1.", FIGURE),
@@ -208,7 +215,7 @@ _ALL: Final = (
     Field("saved", "saved", "Whether the folder is saved already.", YES),
     Field("fate", "what happens", "What a release does with the folder.", TEXT),
     # policies, files, releases
-    Field("summary", "what it measures", "The first line of the policy's own text.", TEXT),
+    Field("summary", "what it does", "The first line of the policy's own text.", TEXT),
     Field("origin", "comes from", "The site's own folder, or Fawkes.", NAME),
     Field("file", "file", "The path of the file.", NAME),
     Field("written", "written", "Whether the file was written; not in a dry run.", YES),

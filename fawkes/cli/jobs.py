@@ -43,6 +43,9 @@ def jobs(
     Jobs stand in the order of their submission. In JSON, "total" says how many rows there are in all. With --follow,
     there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
     `-o wide` has every log.
+
+    When a job has a deadline, columns show the deadline, the time that is left, the CPUs that the admission policy
+    granted, and the outcome: met, missed, dropped or killed.
     """
     from fawkes.cli.ledger import known, ledger_of
     from fawkes.report import history
@@ -57,7 +60,9 @@ def jobs(
         rows = _rows(ledger, cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
-    show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
+    with_deadlines = any(row["deadline_s"] is not None for row in rows)
+    table = TABLES["jobs, deadlines"] if with_deadlines else TABLES["jobs"]
+    show(newest, table, output, envelope={"total": len(rows)})
     if output == TABLE and not isinstance(output, Wide):
         for row in [row for row in newest if row["log"]][-_LOGS:]:
             say(f"log of {row['job']}: {row['log']}", "  ")
@@ -66,9 +71,11 @@ def jobs(
 
 def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
     from fawkes.report import history
-    from fawkes.report.rows import job_row
+    from fawkes.report.explain_job import left_us
+    from fawkes.report.rows import job_row, seconds
 
-    rows = [job_row(state) for state in history.jobs(ledger)]
+    now_us = history.last_us(ledger) if history.simulated(ledger) else time.time_ns() // 1000
+    rows = [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(ledger)]
     return [row for row in rows if (not states or row["state"] in states) and cluster in (None, row["cluster"])]
 
 

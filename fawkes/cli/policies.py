@@ -1,4 +1,4 @@
-"""`fawkes policies`: the weighting policies and where each comes from."""
+"""`fawkes policies`: the weighting and admission policies, and where each comes from."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ if TYPE_CHECKING:
 @output_option
 @click.pass_obj
 def policies(site: Site, output: str) -> None:
-    """List the weighting policies: a name, what it measures, and where it comes from.
+    """List the policies: a name, the kind, what it does, and where it comes from.
 
-    A policy in the site's policies/ folder hides one of the same name that came with Fawkes. No policy is run.
+    A weighting policy (`policy` in fawkes.toml) says how many nodes each MR-cluster gets. An admission policy
+    (`admission`) says which jobs begin, and with how many CPUs. A policy in the site's policies/ folder, or in its
+    policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
     """
     from fawkes.catalog import Catalog, Kind
     from fawkes.cli.show import show
 
-    show([_row(found) for found in Catalog(site=site.root).all(Kind.POLICY)], TABLES["policies"], output)
+    catalog = Catalog(site=site.root)
+    kinds = {"weighting": Kind.POLICY, "admission": Kind.ADMISSION}
+    rows = [_row(found, name) for name, kind in kinds.items() for found in catalog.all(kind)]
+    show(rows, TABLES["policies"], output)
 
 
-def _row(found: Found) -> dict[str, Any]:
+def _row(found: Found, kind: str) -> dict[str, Any]:
     return {
         "policy": found.name,
+        "kind": kind,
         "summary": _summary(found),
         "origin": found.origin.value,
         "file": str(found.path),

@@ -92,6 +92,11 @@ def headlines(pool: Row) -> list[str]:
         lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
+    if pool["deadlines"] is not None:
+        of = pool["deadlines"]
+        ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
+        jobs = f"{of['waiting']} jobs wait and {of['running']} run"
+        lines.append(f"admission policy {pool['admission']}, deadlines: {ended}; {jobs}")
     if pool["tick"] is not None:
         lines.append(f"tick {pool['tick']}, {clock(pool['tick_at'])}, policy {pool['policy']}: {pool['verdict']}")
     return lines

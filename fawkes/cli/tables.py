@@ -60,6 +60,11 @@ TABLES: Final[Mapping[str, Table]] = {
         ("attempt", "submitted", "application", "log"),
         drop=("slowdown", "wait_s", "run_s"),
     ),
+    "jobs, deadlines": Table(
+        ("job", "cluster", "state", "deadline_s", "left_s", "cpus", "outcome"),
+        ("why", "wait_s", "run_s", "slowdown", "attempt", "submitted", "application", "log"),
+        drop=("cluster", "outcome"),
+    ),
     "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
     "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
     "explain": Table(
@@ -69,7 +74,7 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "explain, lines": Table(("step", "time", "text"), ("code",)),
     "verify": Table(("step", "time", "kind", "decided_by", "differs")),
-    "policies": Table(("policy", "origin", "summary"), ("file",)),
+    "policies": Table(("policy", "kind", "origin", "summary"), ("file",)),
     "init": Table(("file", "written")),
     "request --dry-run": Table(
         ("cluster", "min_nodes", "max_nodes", "growth", "replication", "hadoop", "deploy"), drop=("replication",)
@@ -80,7 +85,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "submit": Table(
         ("job", "cluster", "state", "wait_s", "run_s", "why"), ("attempt", "log"), drop=("cluster", "wait_s", "run_s")
     ),
-    "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us")),
+    "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us"), ("deadline_us",)),
     "cancel": Table(("job", "cluster", "state"), ("attempt",)),
     "drain": Table(("node", "state", "cluster", "role", "keep_out")),
     "retry": Table(("subject", "tried")),

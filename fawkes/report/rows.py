@@ -8,6 +8,7 @@ from typing import Any
 
 from fawkes.core import alerts
 from fawkes.core.decision import PutTick
+from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
@@ -30,7 +31,10 @@ def seconds(us: int | None) -> float | None:
 
 
 def job_row(state: JobState) -> Row:
-    """A job: state, attempt, the paper's w^J and s^J, slowdown, and why and where to look when it failed."""
+    """A job: state, attempt, the paper's w^J and s^J, slowdown, its deadline, and why and where to look if it failed.
+
+    ``cpus`` is what an admission policy granted it, ``outcome`` what became of its deadline; None where there is none.
+    """
     return {
         "job": state.id,
         "cluster": state.cluster,
@@ -40,9 +44,36 @@ def job_row(state: JobState) -> Row:
         "wait_s": seconds(state.wait_us),
         "run_s": seconds(state.run_us),
         "slowdown": state.slowdown,
+        "deadline_s": seconds(state.spec.deadline_us),
+        "cpus": state.granted or None,
+        "outcome": outcome(state),
         "application": state.application,
         "why": state.why,
         "log": state.log,
+    }
+
+
+def outcome(state: JobState) -> str | None:
+    """What became of a job's deadline: met, missed, dropped or killed.
+
+    None for a job without one, before the job has ended, and for one that was cancelled.
+    """
+    if state.met is None or state.life is JobLife.CANCELLED:
+        return None
+    if state.life in (JobLife.DROPPED, JobLife.KILLED):
+        return state.life.value
+    return "met" if state.met else "missed"
+
+
+def _deadlines(store: Reader) -> dict[str, int]:
+    """How many jobs with deadlines wait, run, and ended in which way."""
+    jobs = [job for job in history.jobs(store) if job.spec.deadline_us is not None]
+    counts = Counter(outcome(job) for job in jobs)
+    there = Counter(job.life is JobLife.QUEUED for job in jobs if job.life not in ENDED_JOBS)
+    return {
+        "waiting": there[True],
+        "running": there[False],
+        **{name: counts[name] for name in ("met", "missed", "dropped", "killed")},
     }
 
 
@@ -157,7 +188,10 @@ def in_service(node: NodeState) -> bool:
 
 
 def pool_row(store: Reader) -> Row:
-    """The pool as a whole: who is or was in charge, nodes by how they stand, the latest tick and its verdict."""
+    """The pool as a whole: who is or was in charge, nodes by how they stand, the latest tick and its verdict.
+
+    Jobs with deadlines are counted where an admission policy is in force.
+    """
     rules, tick = history.rules(store), history.last_tick(store)
     lives = Counter(node.life.value for node in history.nodes(store))
     held = sum(count for life, count in lives.items() if life not in ("free", "out"))
@@ -169,6 +203,8 @@ def pool_row(store: Reader) -> Row:
         "fawkes": None if rules is None else rules.version,
         "shadow": rules is not None and rules.shadow,
         "policy": None if rules is None else rules.settings.policy,
+        "admission": None if rules is None else rules.settings.admission or None,
+        "deadlines": _deadlines(store) if rules is not None and rules.settings.admission else None,
         "as_of": show_time(history.last_us(store)),
         "nodes": sum(lives.values()),
         "held": held,

@@ -1,0 +1,63 @@
+"""What became of a job, step by step: why it was let in, waited, was dropped or killed, and by which numbers."""
+
+from __future__ import annotations
+
+from fawkes.core.decision import PutJob
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import JobLife, JobState, Reason
+from fawkes.errors import UserError
+from fawkes.report import history
+from fawkes.report.explain import Explanation, Line, lines_of
+from fawkes.store.base import JOB, Reader
+from fawkes.units import show_duration, show_time
+
+
+def explain_job(store: Reader, name: str) -> Explanation:
+    """How a job stands, its deadline, and every step that names it; UserError when no step does."""
+    state: JobState | None = None
+    lines: list[Line] = []
+    for entry in history.steps(store, store.mentions(JOB, name)):
+        for change in entry.decision.changes:
+            if isinstance(change, PutJob) and change.state.id == name:
+                state = change.state
+        mine = [reason for reason in entry.decision.reasons if _names(reason, name)]
+        lines += lines_of(mine, entry.event.at_us, entry.seq)
+    if state is None and not lines:
+        raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
+    about = [] if state is None else [Line(text) for text in job_in_words(state)]
+    return Explanation(f"Job {name}", (*about, *lines))
+
+
+def _names(reason: Reason, name: str) -> bool:
+    jobs = reason.facts.get("jobs")
+    return reason.facts.get("job") == name or (isinstance(jobs, list | tuple) and name in jobs)
+
+
+def job_in_words(state: JobState) -> list[str]:
+    """How a job stands, its deadline, and the CPUs that it was granted, in sentences."""
+    why = f": {state.why}" if state.why not in ("", state.life) else ""
+    attempt = f" (attempt {state.attempt})" if state.attempt > 1 else ""
+    lines = [f"{state.id} of {state.cluster} is {state.life}{attempt}{why}"]
+    lines += [_deadline_in_words(state)] if state.due_us is not None else []
+    if state.granted:
+        lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")
+    return lines
+
+
+def _deadline_in_words(state: JobState) -> str:
+    due_us = state.due_us or 0
+    text = f"Its deadline was set to {show_duration(due_us - state.submitted_us)} after its submission"
+    text += f", which is {show_time(due_us)}"
+    if state.finished_us is None or state.life in (JobLife.DROPPED, JobLife.CANCELLED):
+        return text
+    if state.life is not JobLife.SUCCEEDED:
+        return f"{text}; the job did not meet it"
+    away = show_duration(abs(due_us - state.finished_us))
+    return f"{text}; the job met it {away} early" if state.met else f"{text}; the job missed it by {away}"
+
+
+def left_us(state: JobState, now_us: int) -> int | None:
+    """The time until the deadline of a job that has not ended, below 0 once it has passed; None without one."""
+    if state.due_us is None or state.life in ENDED_JOBS:
+        return None
+    return state.due_us - now_us

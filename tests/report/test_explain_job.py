@@ -1,0 +1,109 @@
+"""What became of a job, with the numbers behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.events import CancelAsked, Progress
+from fawkes.core.model import JobId
+from fawkes.errors import UserError
+from fawkes.report import history
+from fawkes.report.explain_job import explain_job, left_us
+from fawkes.report.rows import job_row, pool_row
+from fawkes.units import SECOND_US
+from tests.core.test_deadlines import desk_with, job, runs, submit, succeeds, taught, to_deadline
+from tests.support.desk import Desk
+
+
+def texts(desk: Desk, name: str) -> list[str]:
+    return [line.text for line in explain_job(desk.store, name).lines]
+
+
+def test_a_job_that_is_let_in_shows_what_it_asked_for_and_got() -> None:
+    desk = taught()
+    submit(desk, 0)
+    found = texts(desk, "a-0")
+    assert found[0] == "a-0 of a is starting"
+    assert found[1].startswith("Its deadline was set to 1m40s after its submission, which is ")
+    assert found[2:5] == [
+        "It was granted 5 of 20 CPUs",
+        "Job a-0 waits in the queue of a",
+        "Job a-0 is let in with 5 CPUs: it asks for 5 of 20 (fraction 0.5, queue factor 1)",
+    ]
+    assert all(line.at_us and line.seq for line in explain_job(desk.store, "a-0").lines[3:])
+
+
+def test_a_job_that_waits_and_is_dropped_shows_both() -> None:
+    desk = taught()
+    for number in range(5):
+        submit(desk, number)
+    to_deadline(desk, "a-4")
+    found = texts(desk, "a-4")
+    assert found[0] == "a-4 of a is dropped: its deadline has passed"
+    assert [text for text in found if text.startswith("Job a-4 waits: it asks for 5 CPUs of 20")]
+    assert [text for text in found if text.startswith("Job a-4 is dropped: its deadline has passed")]
+    assert not [text for text in found if "a-3" in text]
+
+
+@pytest.mark.parametrize(("after_s", "ends"), [(40, "the job met it 1m00s early"), (130, "the job missed it by 30s")])
+def test_how_a_deadline_ended(after_s: float, ends: str) -> None:
+    desk = desk_with("baseline")
+    submit(desk, 0)
+    runs(desk, "a-0")
+    desk.now_s += after_s
+    succeeds(desk, "a-0")
+    assert texts(desk, "a-0")[1].endswith(ends)
+
+
+def test_a_job_that_never_was_is_told() -> None:
+    with pytest.raises(UserError, match=r"there is no job 'b-7'.*fawkes jobs"):
+        explain_job(desk_with().store, "b-7")
+
+
+def rows(desk: Desk) -> dict[str, tuple[object, ...]]:
+    found = [job_row(state) for state in history.jobs(desk.store)]
+    return {row["job"]: (row["state"], row["deadline_s"], row["cpus"], row["outcome"]) for row in found}
+
+
+def test_rows_have_deadline_grant_and_outcome() -> None:
+    desk = desk_with("reactive")
+    submit(desk, 0)
+    runs(desk, "a-0")
+    submit(desk, 1, deadline_s=None)
+    assert rows(desk) == {"a-0": ("running", 100.0, 10, None), "a-1": ("starting", None, 10, None)}
+    runs(desk, "a-1")
+    submit(desk, 2, deadline_s=20)
+    to_deadline(desk, "a-2")
+    desk.now_s += 5
+    succeeds(desk, "a-0")
+    assert rows(desk)["a-0"] == ("succeeded", 100.0, 10, "met")
+    assert rows(desk)["a-2"] == ("dropped", 20.0, None, "dropped")
+
+
+def test_a_killed_job_and_one_that_was_cancelled() -> None:
+    desk = desk_with("reactive")
+    for number in (0, 1):
+        submit(desk, number)
+        runs(desk, f"a-{number}")
+    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
+    desk.job("a-1", Progress.CANCELLED, finished_us=desk.now_us)
+    to_deadline(desk, "a-0")
+    desk.job("a-0", Progress.CANCELLED, finished_us=desk.now_us)
+    assert rows(desk)["a-0"][3] == "killed"
+    assert rows(desk)["a-1"][3] is None
+    assert pool_row(desk.store)["deadlines"] == {
+        "waiting": 0, "running": 0, "met": 0, "missed": 0, "dropped": 0, "killed": 1,
+    }  # fmt: skip
+
+
+def test_the_pool_counts_no_deadlines_without_an_admission_policy() -> None:
+    desk = Desk(4)
+    assert (pool_row(desk.store)["admission"], pool_row(desk.store)["deadlines"]) == (None, None)
+
+
+def test_the_time_that_is_left_counts_on_after_the_deadline() -> None:
+    desk = desk_with("baseline")
+    submit(desk, 0)
+    state = job(desk, "a-0")
+    assert left_us(state, state.submitted_us + 30 * SECOND_US) == 70 * SECOND_US
+    assert left_us(state, state.submitted_us + 130 * SECOND_US) == -30 * SECOND_US
