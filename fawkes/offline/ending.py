@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
 from fawkes.core.events import Condition, Event, NodeObserved, PolicyText, Requested, Sampled, Submitted, Woke
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeLife
+from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
 from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
@@ -122,6 +122,8 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     hint = "Give the pool more nodes than all minimums together, or a longer limit if the run was only slow"
+    if any(_kept_out(view, view.jobs.get(JobId(name))) for name in left):
+        hint = "Change the admission policy so that each job is let in or dropped at last, or choose another one"
     waiting = [wish.event.spec.cluster for wish in wishes if isinstance(wish.event, Submitted)]
     if lost := sorted(filter(None, {_lost_master(view, cluster) for cluster in waiting})):
         idle = sum(node.owner is None for node in view.nodes.values())
@@ -136,6 +138,13 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
         where=name,
         hint=hint,
     )
+
+
+def _kept_out(view: View, job: JobState | None) -> str:
+    """The admission policy for which a job of a running MR-cluster waits; else nothing."""
+    cluster = None if job is None else view.clusters.get(job.spec.cluster)
+    waits = job is not None and job.life is JobLife.QUEUED and cluster is not None and cluster.active
+    return view.rules.settings.admission if waits and view.rules is not None else ""
 
 
 def too_many(name: str, steps: int, now_us: int) -> FawkesError:
@@ -156,6 +165,8 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
             return f"{spec.id} was never submitted: it waits for MR-cluster {wish.running} to run"
         return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its submit time'}"
     cluster = view.clusters.get(job.spec.cluster)
+    if by := _kept_out(view, job):
+        return f"{spec.id} waits in {job.spec.cluster}: the admission policy {by} neither lets it in nor drops it"
     life = "does not exist" if cluster is None else f"is {cluster.life}"
     if lost_node := _lost_master(view, job.spec.cluster):
         life = f"has lost {lost_node} with its masters"

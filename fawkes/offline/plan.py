@@ -16,6 +16,7 @@ from fawkes.config.settings import settings_of
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Node
 from fawkes.core.settings import Settings
+from fawkes.errors import ConfigError
 from fawkes.offline.asking import USUAL, Bounds, bounded_admission
 from fawkes.offline.load import Coming, Demand, paper, referenced, shaken, wishes
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
@@ -66,8 +67,7 @@ class Plan:
         place = "--set" if changes else self.file
         found = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
         text = policy_text(found.policy.title, str(found.policy.path), found.policy.text())
-        admission = found.admission
-        let_in = None if admission is None else policy_text(admission.title, str(admission.path), admission.text())
+        let_in = None if found.admission is None else self._admission(found.admission, found.core, place)
         return Scenario(
             name=self.name,
             nodes=self.nodes,
@@ -82,6 +82,17 @@ class Plan:
             seed=self.seed,
             bounds=self.bounds,
         )
+
+    def _admission(self, found: Found, settings: Settings, place: str) -> PolicyText:
+        """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
+        text = policy_text(found.title, str(found.path), found.text())
+        try:
+            bounded_admission(self.bounds)(text, settings.admission_parameters)
+        except ConfigError as error:
+            if not error.key.startswith("admission_parameters"):
+                raise
+            raise ConfigError(error.what, file=place, key=error.key, hint=error.hint) from None
+        return text
 
     def _known(self, settings: Settings) -> Settings:
         """Where moves must pay, the settings with what the model says of shared cores and the link between sites."""

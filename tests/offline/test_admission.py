@@ -11,7 +11,7 @@ import pytest
 from fawkes.catalog import Kind
 from fawkes.core.events import Submitted
 from fawkes.core.model import ClusterId, JobId, JobSpec
-from fawkes.errors import ConfigError, UserError
+from fawkes.errors import ConfigError, DeadlineError, UserError
 from fawkes.offline.asking import Bounds
 from fawkes.offline.grid import grid_of, run_cell
 from fawkes.offline.load import Coming
@@ -201,3 +201,15 @@ def test_reference_times_are_those_without_an_admission_policy() -> None:
         [spec.reference_us for spec in specs(ready(mixed(name, *come)))] for name in ("fifo", "justice", "reactive")
     ]
     assert times[0] == times[1] == times[2]
+
+
+def test_a_job_that_a_policy_never_lets_in_ends_the_run_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(DeadlineError, match="a-5 waits in a: the admission policy MINE neither lets it in") as caught:
+        simulate(ready(mine(tmp_path, "return [Verdict(job.id, drop=True) for job in queue.jobs if job.deadline_s]")))
+    assert "Change the admission policy" in caught.value.hint
+
+
+def test_a_wrong_parameter_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ConfigError, match="no parameter 'spare'") as caught:
+        mixed("justice", admission_parameters={"spare": 2}).scenario(CATALOG)
+    assert (caught.value.file, caught.value.key) == ("small", "admission_parameters.spare")
