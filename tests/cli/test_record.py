@@ -168,6 +168,16 @@ def test_few_replays_cannot_tell_and_the_scenario_can_be_changed(record: Path) -
     assert "--set: cluster.zz.min_nodes: there is no MR-cluster 'zz'" in wrong.stderr
 
 
+@pytest.mark.slow
+def test_a_record_can_be_seen_under_admission_policies(record: Path) -> None:
+    words = ("whatif", record, "--policies", "TD", "--admission", "fifo,baseline", "--replays", "1", "--jobs", "1")
+    rows = json.loads(fawkes(*words, "-o", "json").stdout)["rows"]
+    assert {row["settings"] for row in rows} == {"admission=fifo", "admission=baseline"}
+    wrong = fawkes(*words[:5], "basline")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "Did you mean 'baseline'" in wrong.stderr
+
+
 def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None:
     words = ("whatif", record, "--policies", "TD", "--jobs", "1", "--out", tmp_path / "rows", "-o", "json")
     first = json.loads(fawkes(*words, "--replays", "1").stdout)
