@@ -42,11 +42,11 @@ class Span:
 class RecordedSpan:
     """A span of a ledger.
 
-    ``rules`` are the start of the engine that was in charge longest: pool, settings, policy. ``jobs`` were submitted in
-    the span and succeeded, or were dropped or killed because of their deadline and say themselves what their tasks do:
-    another admission policy may let them in. ``left_out`` says why other jobs and MR-clusters are not there, ``notes`` what an offline
-    run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job ran, ``node_slots`` those
-    of one node; None where no reading says it.
+    ``rules`` are the start of the engine that was in charge longest: pool, settings, policies. ``jobs`` were submitted
+    in the span and succeeded, or were dropped or killed because of their deadline and say themselves what their tasks
+    do: another admission policy may let them in. ``left_out`` says why other jobs and MR-clusters are not there,
+    ``notes`` what an offline run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job
+    ran, ``node_slots`` those of one node; None where no reading says it.
     """
 
     span: Span
