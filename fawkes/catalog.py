@@ -111,6 +111,11 @@ class Catalog:
         hint = f"{advice}Known: {names}; or give the path of a {_SUFFIX[kind]} file"
         raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
 
+    def came_with_fawkes(self, found: Found) -> bool:
+        """Whether a file is the one that came with Fawkes, as in a checkout that is a site as well."""
+        ours = (self.bundled or bundled_dir(found.kind)) / found.kind.value / found.path.name
+        return ours.is_file() and found.path.samefile(ours)
+
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
         path = base / os.path.expanduser(name)
         if is_file(path) and path.suffix == _SUFFIX[kind]:

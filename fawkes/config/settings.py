@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from fawkes.catalog import Catalog, Found, Kind, Origin
+from fawkes.catalog import Catalog, Found, Kind
 from fawkes.config.fields import (
     Attempts,
     DurationUs,
@@ -261,7 +261,7 @@ def _admission(
     """The admission policy; None for the queue of Fawkes itself, which a file ``fifo`` of the site replaces."""
     place = faults.place("admission")
     found = catalog.find(Kind.ADMISSION, table.admission, base=base, file=faults.file, key=place)
-    if found.name.casefold() != _FIFO or found.origin is not Origin.BUNDLED:
+    if found.name.casefold() != _FIFO or not catalog.came_with_fawkes(found):
         return found
     for key in ("admission_parameters", "learn_from_pool", "admit_unkept"):
         if said.get(key):

@@ -50,15 +50,18 @@ def finish(
     folder: RowFolder[Item],
     run: Runner,
     step: Callable[[str], None],
+    *,
+    prepare: Callable[[], None] = compile_now,
 ) -> list[Row]:
     """Do what the folder does not have yet; the rows of all items in their order.
 
-    Each row is stored before the next one is waited for. ``step`` hears of each item that is done.
+    Each row is stored before the next one is waited for. ``step`` hears of each item that is done. ``prepare`` is
+    called once before many items, for what each process would have to do for itself.
     """
     left = [item for item in items if folder.row(item) is None]
     if len(left) >= _MANY:
         # Half a minute once on a machine, that so many runs win back; else each process would do it for itself.
-        compile_now()
+        prepare()
     for item, row in run(task, left) if left else ():
         folder.keep(item, row)
         step(str(item))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -14,6 +14,7 @@ from fawkes import __version__
 from fawkes.offline.folder import write_frame, write_json, write_picture
 from fawkes.offline.work import Row
 from fawkes.paper import fixed
+from fawkes.paper.chapters import CHAPTERS
 from fawkes.paper.exhibits import Exhibit, exhibits
 from fawkes.paper.rows import Rows
 from fawkes.paper.rules import CANNOT_FAIL, DEPENDS, DIFFERS, HOLDS, NOT_SHOWN, REPRODUCED, Verdict
@@ -32,15 +33,21 @@ _STYLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """``reasons`` by the names of verdicts, ``drawn`` pictures by the names of exhibits, ``failed`` a line for each."""
+class Page:
+    """``reasons`` by the names of verdicts, ``drawn`` pictures by the names of exhibits, ``failed`` a line for each.
 
+    ``gaps`` are what the model leaves out, ``links`` titles and places of further pages.
+    """
+
+    title: str
     made_by: str
     found: list[Verdict]
     shown: list[Exhibit]
     reasons: Mapping[str, str]
     drawn: Mapping[str, bytes]
     failed: list[str]
+    gaps: Sequence[str]
+    links: Mapping[str, str]
 
     def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
         """Of these verdicts, by name."""
@@ -57,6 +64,16 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
     if hangs_on:
         write_frame(folder / "sweep-all", pd.DataFrame(hangs_on))
     write_json(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
+    drawn = write_exhibits(shown, folder, pictures=pictures)
+    failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
+    links = {name: f"{name}/index.md" for name in CHAPTERS if (folder / name / "index.md").exists()}
+    page = Page(_TITLE, _made_by(rows), found, shown, _reasons(found, rows), drawn, failed, GAPS, links)
+    write_page(page, folder)
+    return found
+
+
+def write_exhibits(shown: Sequence[Exhibit], folder: Path, *, pictures: bool) -> dict[str, bytes]:
+    """Write tables as CSV and Parquet, and pictures as PNG and PDF; the PNGs by the names of their exhibits."""
     drawn: dict[str, bytes] = {}
     for one in shown:
         if one.table is not None:
@@ -64,11 +81,13 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
         if pictures and one.draw is not None:
             write_picture(folder / one.name, one.draw())
             drawn[one.name] = (folder / f"{one.name}.png").read_bytes()
-    failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
-    page = _Page(_made_by(rows), found, shown, _reasons(found, rows), drawn, failed)
+    return drawn
+
+
+def write_page(page: Page, folder: Path) -> None:
+    """Write index.md and the self-contained index.html."""
     (folder / "index.md").write_text("\n".join(_markdown(page)) + "\n", "utf-8")
     (folder / "index.html").write_text("\n".join(_html(page)) + "\n", "utf-8")
-    return found
 
 
 def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
@@ -112,8 +131,10 @@ def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
     )
 
 
-def _markdown(page: _Page) -> Iterator[str]:
-    yield f"# {_TITLE}\n\n{page.made_by}\n\n{len(page.found)} statements: {_counted(page.found)}.\n"
+def _markdown(page: Page) -> Iterator[str]:
+    yield f"# {page.title}\n\n{page.made_by}\n\n{len(page.found)} statements: {_counted(page.found)}.\n"
+    if page.links:
+        yield "Further chapters: " + ", ".join(f"[{name}]({place})" for name, place in page.links.items()) + ".\n"
     for one in page.shown:
         yield f"## {one.title}\n\n{one.how}\n"
         own = one.judged(page.found)
@@ -128,15 +149,15 @@ def _markdown(page: _Page) -> Iterator[str]:
         elif len(one.table) <= _MOST_ROWS:
             yield _pipes(one.table) + "\n"
     yield "## What the model leaves out\n"
-    yield from (f"- {gap}" for gap in GAPS)
+    yield from (f"- {gap}" for gap in page.gaps)
     if page.failed:
         yield "\n## Runs that failed\n"
         yield from (f"- {line}" for line in page.failed)
 
 
-def _html(page: _Page) -> Iterator[str]:
-    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title><style>{_STYLE}</style>"
-    yield f"<h1>{escape(_TITLE)}</h1><p>{escape(page.made_by)}</p>"
+def _html(page: Page) -> Iterator[str]:
+    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(page.title)}</title><style>{_STYLE}</style>"
+    yield f"<h1>{escape(page.title)}</h1><p>{escape(page.made_by)}</p>"
     yield f"<p>{len(page.found)} statements: {_counted(page.found)}.</p>"
     for one in page.shown:
         yield f"<h2>{escape(one.title)}</h2><p>{escape(one.how)}</p>"
@@ -152,7 +173,7 @@ def _html(page: _Page) -> Iterator[str]:
         elif len(one.table) <= _MOST_ROWS:
             yield one.table.to_html(index=False)
     yield "<h2>What the model leaves out</h2><ul>"
-    yield from (f"<li>{escape(gap)}</li>" for gap in GAPS)
+    yield from (f"<li>{escape(gap)}</li>" for gap in page.gaps)
     yield "</ul>"
     if page.failed:
         yield "<h2>Runs that failed</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in page.failed) + "</ul>"

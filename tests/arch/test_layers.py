@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,3 +57,11 @@ def test_help_imports_nothing_heavy() -> None:
 def test_modules_are_short(folder: str) -> None:
     long = {str(p.relative_to(ROOT)): n for p in files(folder) if (n := len(p.read_text().splitlines())) > MOST_LINES}
     assert long == {}
+
+
+def test_live_and_offline_runs_and_the_flat_pool_let_jobs_in_by_the_same_code() -> None:
+    users = {path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.admitting" in imports(path)}
+    assert {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/offline/asking.py"} <= users
+    assert not {name for name in users if name.startswith(("fawkes/sim/", "fawkes/live/"))}
+    deciding = {name for name in users if re.search(r"\bchecked\(", (ROOT / name).read_text())}
+    assert deciding == {"fawkes/core/deadlines.py", "fawkes/flat/pool.py"}

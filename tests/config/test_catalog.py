@@ -121,10 +121,17 @@ def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
     assert (found.origin, found.hides) == (Origin.SITE, ())
 
 
+def test_a_checkout_that_is_a_site_has_what_came_with_fawkes(tmp_path: Path) -> None:
+    checkout = Catalog(site=ROOT, user=ROOT / "nobody", bundled=ROOT)
+    assert checkout.came_with_fawkes(checkout.find(Kind.ADMISSION, "fifo"))
+    own = write(tmp_path, "policies/admission/fifo.py", (ROOT / "policies/admission/fifo.py").read_text())
+    assert not checkout.came_with_fawkes(checkout.find(Kind.ADMISSION, str(own)))
+
+
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog(user=ROOT / "nobody")
     policies = {one.title for one in catalog.all(Kind.POLICY)}
-    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
+    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD"}
     assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
     assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
 

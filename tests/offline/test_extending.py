@@ -1,4 +1,4 @@
-"""The worked example of an application in docs/policies.md, as a reader would try it."""
+"""The worked example of an application in docs/applications.md, as a reader would try it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fawkes.workload.applications import load_application
 from tests.config.support import Bad, assert_refused, cases, write
 
 DOCUMENTED = re.findall(
-    r"```toml\n# (\S+\.toml)\n(.*?)```", (Path(__file__).parents[2] / "docs/policies.md").read_text(), re.S
+    r"```toml\n# (\S+\.toml)\n(.*?)```", (Path(__file__).parents[2] / "docs/applications.md").read_text(), re.S
 )
 
 

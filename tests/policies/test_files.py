@@ -20,7 +20,11 @@ from tests.support.pools import request, run, settings, sizes, started, submit
 
 PAGE = (Path(__file__).parents[2] / "docs/policies.md").read_text()
 #: the first example is a step of a list, and so indented
-DOCUMENTED = [textwrap.dedent(example) for example in re.findall(r"```python\n(.*?) *```", PAGE, re.DOTALL)]
+DOCUMENTED = [
+    textwrap.dedent(example)
+    for example in re.findall(r"```python\n(.*?) *```", PAGE, re.DOTALL)
+    if "def measure" in example
+]
 WINDOW = Window(ClusterId("a"), (Sample(at_us=0, tasks_waiting=3),))
 
 

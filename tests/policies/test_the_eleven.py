@@ -1,4 +1,4 @@
-"""The eleven policies of the paper: y on small windows (facts, section 4), zero and missing readings included."""
+"""The eleven policies of the paper and CD: y on small windows (facts, section 4), also for missing readings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from fawkes.errors import ConfigError
 from fawkes.policy import ALLOWED_IMPORTS, compile_policy, probe
 from tests.support.pools import POLICIES, policy, settings
 
+#: that of deadlines, which the paper does not have
+OURS = {"CD"}
 PAPER = {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
 NAMES = sorted(path.stem for path in POLICIES.glob("*.py"))
 
@@ -37,7 +39,7 @@ def test_there_is_one_file_for_each_policy_of_the_paper() -> None:
         assert isinstance(named, ast.Constant)
         names.add(named.value)
         assert str(named.value).lower() == name
-    assert names == PAPER
+    assert names == PAPER | OURS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,6 +67,9 @@ def test_a_policy_stands_its_probe(name: str) -> None:
         ("td", "tasks_waiting", (0, 0), 0.0),
         ("dd", "bytes_waiting", (None,), None),
         ("js", "job_slowdown", (None,), None),
+        ("cd", "cpus_wanted", (30, None, 50), 40.0),
+        ("cd", "cpus_wanted", (0, 0), 0.0),
+        ("cd", "cpus_wanted", (None,), None),
     ],
 )
 def test_demand_and_slowdown_are_means(
