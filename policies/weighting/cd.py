@@ -6,5 +6,5 @@ NAME = "CD"
 
 
 def measure(window: Window) -> float | None:
-    """Mean CPUs of jobs that run and of waiting ones that can meet their deadlines; None without an admission policy."""
+    """Mean CPUs of running jobs and of waiting ones that can be in time; None without an admission policy."""
     return window.mean("cpus_wanted")
