@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from fawkes.config.details import JobDetails
+from fawkes.config.kept import granted_args, granted_properties
 from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
 from fawkes.core.model import NodeId, Role
@@ -168,6 +169,7 @@ class Setup:
             masters=self.masters(cluster),
             task_mb=int(mapred["mapreduce.map.memory.mb"]),
             task_vcores=0,
+            master_mb=int(mapred["yarn.app.mapreduce.am.resource.mb"]),
         )
 
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
@@ -223,7 +225,7 @@ class Setup:
         env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
         tag = tag_of(effect.job, effect.attempt)
         env[ENVIRONMENT] = tag
-        args = tagged_args(details.args, tag)
+        args = granted_args(tagged_args(details.args, tag), effect.granted)
         base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=LIGHT_FLAGS)
         match details.kind:
             case "jar":
@@ -238,7 +240,7 @@ class Setup:
                 argv = [*argv, *args, "-f", uploaded(files, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
-        own = tagged_properties(details.properties, tag)
+        own = granted_properties(tagged_properties(details.properties, tag), effect.granted)
         conf = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
         return Command(argv, env, conf)
 
