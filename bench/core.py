@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import Figure, Say
+from fawkes.admission import compile_admission
 from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Woke
 from fawkes.core.invariants import unsound
@@ -155,7 +156,7 @@ class Bench:
         # Nobody reads by himself: readings are made below, and counted.
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
-        self.engine = Engine(world, self.steps, compile_policy, self.state)
+        self.engine = Engine(world, self.steps, compile_policy, self.state, load_admission=compile_admission)
         self.engine.step(_started(pool, text, how))
         for c in self.ids:
             spec = ClusterSpec(id=c, min_nodes=minimum, replication=1)
@@ -334,7 +335,7 @@ def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> di
     with closing(LedgerReader(folder)) as reader:
         rebuild_s = _seconds(lambda: rebuild(reader.entries()))
         differences: list[Difference] = []
-        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy)))
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy, compile_admission)))
     assert not differences, differences[0]
     return {
         "append": len(steps) / append_s,

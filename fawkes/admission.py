@@ -70,7 +70,11 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Ad
         for function, settable in known.items()
     }
     found = _Loaded(module, bool(module.values.get("NEEDS_WORK", False)), given)
-    _probe(found, policy.origin)
+    failed = _failure(found)
+    if failed:
+        usual = _Loaded(module, found.needs_work, {function: {} for function in _FUNCTIONS})
+        key = "admission_parameters" if parameters and not _failure(usual) else ""
+        raise ConfigError(f"the policy {failed}", file=policy.origin, key=key)
     return found
 
 
@@ -79,8 +83,8 @@ def _settable(function: Callable[..., Any]) -> list[str]:
     return [each.name for each in of if each.default is not inspect.Parameter.empty]
 
 
-def _probe(found: Admission, origin: str) -> None:
-    """Ask about a small queue before the policy is trusted."""
+def _failure(found: Admission) -> str:
+    """How the policy fails on a small queue before it is trusted; empty when it does not."""
     waiting = Job("probe-1", 4, 60.0, 0.0, work_s=100.0)
     running = Job("probe-2", 4, 60.0, 5.0, granted=2, work_s=100.0)
     memory: Memory = None
@@ -91,4 +95,5 @@ def _probe(found: Admission, origin: str) -> None:
             memory = found.learn(_DONE, memory)
     except Exception as error:
         notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-        raise ConfigError(f"the policy raised {type(error).__name__}: {error}{notes}", file=origin) from error
+        return f"raised {type(error).__name__}: {error}{notes}"
+    return ""

@@ -36,6 +36,7 @@ READ_BY = {
     "fawkes.config.settings._budget": 'share such as "20%", or "unlimited"',
     "fawkes.config.settings._idle": 'duration, "period" or "never"',
     "fawkes.config.settings._leave": 'duration or "instant"',
+    "fawkes.config.settings._parameter": "number, text or boolean",
 }
 """What a value looks like in a file, by the function that reads it."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from fawkes.catalog import Catalog, Found, Kind
+from fawkes.catalog import Catalog, Found, Kind, Origin
 from fawkes.config.fields import (
     Attempts,
     DurationUs,
@@ -31,6 +31,10 @@ from fawkes.units import SECOND_US, duration_us, show_duration
 
 #: between two heartbeats of a DataNode, outside of a lab (`live/hadoop_conf.py`)
 _HEARTBEAT_US = 3 * SECOND_US
+#: of the numbers that a policy is given
+_LARGEST = 1e15
+#: the name of the queue that asks no admission policy
+_FIFO = "fifo"
 GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 Growth = Literal["TR", "TC"]
 
@@ -61,12 +65,23 @@ def _budget(value: object) -> float | None:
     return float(number)
 
 
+def _parameter(value: object) -> bool | int | float | str:
+    if isinstance(value, bool | str):
+        return value
+    if not isinstance(value, int | float):
+        raise wrong(f"{value!r} is not a number, text or a truth value", 'Write a value such as 2, "mean" or true')
+    if not math.isfinite(value) or abs(value) > _LARGEST:
+        raise wrong(f"{value!r} is too large", f"Give a number between -{_LARGEST:g} and {_LARGEST:g}")
+    return value
+
+
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
 Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
 Cores = Annotated[float, between(0, 100_000, "no machine has more")]
 Repeats = Annotated[int, between(1, 1_000, "with more nothing would ever happen")]
-Number = Annotated[float, between(-1e15, 1e15, "policies compute with 64 bits")]
+Number = Annotated[float, between(-_LARGEST, _LARGEST, "policies compute with 64 bits")]
+Parameter = Annotated[bool | int | float | str, PlainValidator(_parameter)]
 
 
 class Timeouts(Strict):
@@ -112,6 +127,18 @@ class SettingsFile(Strict):
     preset: str = Field(default="steady", description="where all other values come from")
     policy: str = Field(description="the weighting policy: a name or the path of a file")
     policy_parameters: dict[str, Number] = Field(default={}, description="numbers for the policy, such as psi for RU")
+    admission: str = Field(
+        default=_FIFO, description="the admission policy: a name or the path of a file; fifo: first come, first served"
+    )
+    admission_parameters: dict[str, Parameter] = Field(
+        default={}, description="values for the admission policy, such as kill_threshold for justice"
+    )
+    learn_from_pool: bool = Field(
+        default=False, description="whether the admission policy learns from the jobs of all MR-clusters together"
+    )
+    admit_unkept: bool = Field(
+        default=False, description="whether jobs are let in for which no number of CPUs can be kept"
+    )
     period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
     sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")
     discrimination: Literal["raw", "reducible"] = Field(description="which discrimination is held against tau")
@@ -163,15 +190,17 @@ class SettingsFile(Strict):
 
 @dataclass(frozen=True)
 class SiteSettings:
-    """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found.
+    """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` and ``admission`` as they were found.
 
-    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take.
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take. Without ``admission`` jobs begin first come,
+    first served.
     """
 
     core: Settings
     ssh: SshLimits
     policy: Found
     keep_logs_bytes: int
+    admission: Found | None = None
 
     @property
     def share_error(self) -> float:
@@ -219,8 +248,25 @@ def settings_of(
     _check_together(table, said, faults)
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
+    admission = _admission(table, said, base, catalog, faults)
+    faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
-    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes)
+    core = _core(table, tau, policy.title, "" if admission is None else admission.title)
+    return SiteSettings(core, table.ssh, policy, table.keep_logs_bytes, admission)
+
+
+def _admission(
+    table: SettingsFile, said: Mapping[str, Any], base: Path, catalog: Catalog, faults: Faults
+) -> Found | None:
+    """The admission policy; None for the queue of Fawkes itself, which a file ``fifo`` of the site replaces."""
+    place = faults.place("admission")
+    found = catalog.find(Kind.ADMISSION, table.admission, base=base, file=faults.file, key=place)
+    if found.name.casefold() != _FIFO or found.origin is not Origin.BUNDLED:
+        return found
+    for key in ("admission_parameters", "learn_from_pool", "admit_unkept"):
+        if said.get(key):
+            faults.add('has no effect with admission = "fifo"', key, 'Choose another policy, such as "justice"')
+    return None
 
 
 def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +322,7 @@ def _tau(table: SettingsFile, preset: Preset) -> float:
     return table.tau * (table.period_us / duration_us(str(preset["period"].value))) ** 2
 
 
-def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
+def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Settings:
     return Settings(
         preset=table.preset,
         policy=policy,
@@ -320,6 +366,10 @@ def _core(table: SettingsFile, tau: float, policy: str) -> Settings:
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,
         halt_lost_fraction=table.halt_if_unreachable,
+        admission=admission,
+        admission_parameters=table.admission_parameters,
+        learn_from_pool=table.learn_from_pool,
+        admit_unkept=table.admit_unkept,
     )
 
 

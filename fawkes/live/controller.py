@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from types import FrameType
 
 import fawkes
-from fawkes.catalog import Found
+from fawkes.admission import compile_admission
 from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
@@ -25,12 +23,11 @@ from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
-from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import ConfigError, FawkesError, FullError
+from fawkes.errors import FawkesError, FullError
 from fawkes.live.answers import answers
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
@@ -45,6 +42,7 @@ from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
+from fawkes.live.policies import read_admission, read_policy
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
@@ -57,14 +55,11 @@ from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
-from fawkes.policy import compile_policy, policy_text, probe
+from fawkes.policy import compile_policy
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
-#: how long a policy may compute about a few windows before it is trusted: on a busy machine the clock says nothing
-PROBE_CPU_S = 5.0
-_PROBE_LIMIT_S = 120.0
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
@@ -72,7 +67,6 @@ _ANSWER_S = 15.0
 #: for all questions about the counters of one job
 _COUNT_S = 60.0
 _CAPACITY_UNIT = 1000
-_TOO_SLOW = "takes too long to answer"
 
 
 @dataclass(frozen=True)
@@ -84,46 +78,18 @@ class Plan:
     settings: SiteSettings
     policy: PolicyText
     shadow: bool
+    admission: PolicyText | None = None
 
 
 def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
     """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
-    return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow)
-
-
-def read_policy(found: Found, settings: Settings, *, probe_cpu_s: float = PROBE_CPU_S) -> PolicyText:
-    """The policy of a file, compiled and tried once in a process of its own, which is ended when it takes too long."""
-    text = policy_text(found.title, str(found.path), found.text())
-    compile_policy(text, settings)
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_probe, args=(text, settings, theirs, probe_cpu_s), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        answer = ours.recv() if ours.poll(_PROBE_LIMIT_S) else _TOO_SLOW
-    except EOFError:
-        answer = _TOO_SLOW
-    finally:
-        process.kill()
-    if answer:
-        raise ConfigError(
-            f"the policy {answer}", file=text.origin, hint="The page `policies` says what a policy must answer"
-        )
-    return text
-
-
-def _probe(text: PolicyText, settings: Settings, answer: Connection, cpu_s: float) -> None:
-    """In the child: an empty answer is a good one; the alarm ends a policy that computes for too long, and us."""
-    signal.setitimer(signal.ITIMER_PROF, cpu_s)
-    try:
-        probe(compile_policy(text, settings), text.origin)
-    except FawkesError as error:
-        answer.send(error.what)
-    else:
-        answer.send("")
+    text = read_policy(settings.policy, settings.core)
+    admission = None
+    if settings.admission is not None:
+        admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
+    return Plan(site, inventory, settings, text, shadow, admission)
 
 
 def remembered(ledger: Ledger) -> tuple[State, int]:
@@ -209,7 +175,8 @@ class Controller:
         )
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet, state)
-        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
+        keep = _keep_pictures(ledger, pictured)
+        engine = Engine(world, ledger, compile_policy, state, keep, compile_admission)
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
@@ -317,6 +284,7 @@ class Controller:
             nodes=nodes,
             policy=self._plan.policy,
             shadow=self._plan.shadow,
+            admission=self._plan.admission,
         )
 
     def _on_signals(self, world: LiveWorld) -> None:

@@ -195,6 +195,11 @@ def _write_scenario(
     (draft / POLICIES).mkdir()
     file = f"{POLICIES}/{policy.name.lower()}.py"
     (draft / file).write_text(policy.text, encoding="utf-8")
+    admission = recorded.rules.admission
+    admission_file = "" if admission is None else f"{POLICIES}/admission/{admission.name.lower()}.py"
+    if admission is not None:
+        (draft / admission_file).parent.mkdir()
+        (draft / admission_file).write_text(admission.text, encoding="utf-8")
     if model is not None:
         shutil.copyfile(model, draft / MODEL_FILE)
     text = scenario_text(
@@ -203,6 +208,7 @@ def _write_scenario(
         platform,
         title=f"Recorded in the pool {recorded.rules.pool}",
         policy_file=file,
+        admission_file=admission_file,
         calibrated=None if model is None else read_model(model),
     )
     (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")

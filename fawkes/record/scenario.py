@@ -49,9 +49,10 @@ def scenario_text(
     *,
     title: str,
     policy_file: str,
+    admission_file: str = "",
     calibrated: ModelTable | None,
 ) -> str:
-    """The scenario; ``policy_file`` is beside it.
+    """The scenario; ``policy_file`` is beside it, and so is ``admission_file``, if there was an admission policy.
 
     ``calibrated`` are the constants of the file ``model.toml`` beside it, if there is one.
     """
@@ -59,7 +60,7 @@ def scenario_text(
         [
             *_head(recorded, title),
             *_pool(recorded),
-            *_settings(recorded, policy_file),
+            *_settings(recorded, policy_file, admission_file),
             *_model(recorded, seen, platform, calibrated),
             *_clusters(recorded),
             "",
@@ -94,9 +95,9 @@ def _pool(recorded: RecordedSpan) -> Iterator[str]:
     )
 
 
-def _settings(recorded: RecordedSpan, policy_file: str) -> Iterator[str]:
+def _settings(recorded: RecordedSpan, policy_file: str, admission_file: str) -> Iterator[str]:
     yield from ("", "[settings]")
-    yield from toml.table(settings_table(recorded.rules.settings, policy_file))
+    yield from toml.table(settings_table(recorded.rules.settings, policy_file, admission_file))
 
 
 def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:

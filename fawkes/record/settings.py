@@ -12,12 +12,16 @@ from fawkes.record.toml import duration, size
 CODES = {role: code for code, role in GROWTH.items()}
 
 
-def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
-    """Every key that decides, none left to the preset; ``policy`` is the path of its file."""
+def settings_table(settings: Settings, policy: str, admission: str = "") -> dict[str, Any]:
+    """Every key that decides, none left to the preset; ``policy`` and ``admission`` are the paths of their files.
+
+    Without an admission policy the table has no keys of one.
+    """
     return {
         "preset": settings.preset,
         "policy": policy,
         "policy_parameters": dict(settings.policy_parameters),
+        **(_admission(settings, admission) if admission else {}),
         "period": duration(settings.period_us),
         "sample_every": duration(settings.sample_every_us),
         "discrimination": str(settings.discrimination),
@@ -64,6 +68,15 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
             "first": duration(settings.retry_first_us),
             "longest": duration(settings.retry_max_us),
         },
+    }
+
+
+def _admission(settings: Settings, admission: str) -> dict[str, Any]:
+    return {
+        "admission": admission,
+        "admission_parameters": dict(settings.admission_parameters),
+        "learn_from_pool": settings.learn_from_pool,
+        "admit_unkept": settings.admit_unkept,
     }
 
 

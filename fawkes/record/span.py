@@ -111,12 +111,17 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
     ends = [max(span.since_us, event.at_us) for event in held[1:]] + [span.until_us]
     lasted = [end - max(span.since_us, event.at_us) for event, end in zip(held, ends, strict=True)]
     longest = held[lasted.index(max(lasted))]
-    rules = {(repr(event.settings), event.policy.sha256) for event, us in zip(held, lasted, strict=True) if us > 0}
+    rules = {_texts(event) for event, us in zip(held, lasted, strict=True) if us > 0}
     others = len(rules) - 1
     notes = [f"settings or policy changed during the span (other versions: {others})"] if others > 0 else []
     if longest.shadow:
         notes.append("the controller ran in shadow mode (--shadow): its decisions were not carried out")
     return longest, notes
+
+
+def _texts(event: Started) -> tuple[str, str, str]:
+    """What decided from a start on: settings, policy, admission policy."""
+    return repr(event.settings), event.policy.sha256, "" if event.admission is None else event.admission.sha256
 
 
 def _why(job: JobState) -> str:

@@ -13,6 +13,7 @@ from fawkes.policy import Ask, Done, Job, Memory, Queue, Verdict, by_request, ma
 NAME = "JUSTICE"
 #: of what is remembered of single jobs
 _MOST_JOBS = 10_000
+_CORRECTIONS = ("mean", "ema", "none")
 
 
 def admit(
@@ -24,6 +25,10 @@ def admit(
     priority: str = "req/ttd",
 ) -> list[Verdict]:
     """Until ``bootstrap`` jobs have ended every job is let in and asks for all that could work for it."""
+    if correction not in _CORRECTIONS:
+        raise ValueError(f"correction is {correction!r}, not one of {', '.join(_CORRECTIONS)}")
+    if fraction not in ("last", "average"):
+        raise ValueError(f"fraction is {fraction!r}, not last or average")
     known = memory or {"completed": 0}
     share, error = (1.0, 0.0) if known["completed"] < bootstrap else _share(known, correction, fraction)
 
@@ -43,13 +48,9 @@ def _share(known: Memory, correction: str, fraction: str) -> tuple[float, float]
     least = known["min"]
     if fraction == "average":
         middle = known["rates"] / known["counted"]
-    elif fraction == "last":
-        middle = (known["last"] + (least if known["met"] else known["max"])) / 2
     else:
-        raise ValueError(f"fraction is {fraction!r}, not last or average")
+        middle = (known["last"] + (least if known["met"] else known["max"])) / 2
     means = {"mean": known["errors"] / known["counted"], "ema": known["ema"], "none": 0.0}
-    if correction not in means:
-        raise ValueError(f"correction is {correction!r}, not one of {', '.join(means)}")
     return min(1.0, max(least, middle + means[correction])), means[correction]
 
 

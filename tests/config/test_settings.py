@@ -151,6 +151,39 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     assert settings(tmp_path, f"max_moves = {share}").core.max_moves_fraction == 0.2
 
 
+def test_an_admission_policy_is_found_by_its_name_and_has_parameters(tmp_path: Path) -> None:
+    found = settings(
+        tmp_path,
+        """
+admission = "justice"
+learn_from_pool = true
+admit_unkept = true
+
+[admission_parameters]
+kill_threshold = 0
+correction = "none"
+""",
+    )
+    core = found.core
+    assert found.admission is not None
+    assert (found.admission.path, core.admission) == (ROOT / "policies/admission/justice.py", "JUSTICE")
+    assert core.admission_parameters == {"kill_threshold": 0, "correction": "none"}
+    assert (core.learn_from_pool, core.admit_unkept) == (True, True)
+
+
+@pytest.mark.parametrize("text", ["", 'admission = "fifo"', 'admission = "FIFO"'])
+def test_fifo_is_the_queue_of_fawkes_and_no_policy(text: str, tmp_path: Path) -> None:
+    found = settings(tmp_path, text)
+    assert (found.admission, found.core.admission) == (None, "")
+
+
+def test_a_site_may_have_a_fifo_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, "policies/admission/fifo.py", "NAME = 'FIFO'")
+    found = settings(tmp_path, 'admission = "fifo"').admission
+    assert found is not None
+    assert found.origin is Origin.SITE
+
+
 @cases(
     typo=Bad("preset = steady", "line 1, column 10", "not valid TOML"),
     unknown_preset=Bad('preset = "stedy"', "preset", "there is no preset 'stedy'", "Did you mean 'steady'?"),
@@ -185,6 +218,20 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
     leave_word=Bad('transient_leave = "now"', "transient_leave", "'now' is not a duration"),
     no_confirmation=Bad("confirmations = 0", "confirmations", "0 is too small"),
     parameter_text=Bad('[policy_parameters]\npsi = "0.5"', "policy_parameters.psi", "'0.5' is text, not a number"),
+    unknown_admission=Bad('admission = "justise"', "admission", "no admission policy 'justise'", "'justice'?"),
+    missing_admission=Bad('admission = "x.py"', "admission", "is not a file", "admission policy"),
+    admission_list=Bad(
+        'admission = "justice"\n[admission_parameters]\nwindow = [3]',
+        "admission_parameters.window",
+        "[3] is not a number, text or a truth value",
+        '"mean"',
+    ),
+    admission_nan=Bad(
+        'admission = "justice"\n[admission_parameters]\nalpha = nan', "admission_parameters.alpha", "nan is too large"
+    ),
+    fifo_parameters=Bad("[admission_parameters]\nwindow = 3", "admission_parameters", "no effect", '"justice"'),
+    fifo_unkept=Bad('admission = "fifo"\nadmit_unkept = true', "admit_unkept", "has no effect with admission"),
+    learns=Bad('learn_from_pool = "pool"', "learn_from_pool", "'pool' is text"),
     fanout=Bad("[ssh]\nfanout = 0", "ssh.fanout", "0 is too small"),
     table_expected=Bad("ssh = 3", "ssh", "3 is a whole number, not a table"),
     connecting=Bad('[ssh]\nconnect_timeout = "10m"', "ssh.connect_timeout", "longer than command_timeout"),

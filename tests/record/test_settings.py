@@ -21,10 +21,15 @@ HEARD = st.integers(3 * 10**6, 10**13)
 SHARE = st.floats(0.01, 1)
 
 
+PARAMETER = st.booleans() | st.integers(-(10**12), 10**12) | st.floats(-1e12, 1e12) | st.text('ab"\n', max_size=5)
+PARAMETERS = st.dictionaries(st.text("ab-", min_size=1), PARAMETER, max_size=3)
+
+
 @st.composite
 def any_settings(draw: st.DrawFn) -> Settings:
     sample_us = draw(st.integers(10**6, 10**9))
     first_us, longest_us = sorted((draw(LONG), draw(LONG)))
+    admits = draw(st.booleans())
     return Settings(
         preset=draw(st.sampled_from(["steady", "paper", "demo"])),
         policy="TD",
@@ -67,12 +72,21 @@ def any_settings(draw: st.DrawFn) -> Settings:
         shared_cores=draw(st.floats(0, 100)),
         site_link_bytes_s=draw(st.integers(0, 10**12)),
         halt_lost_fraction=draw(st.floats(0, 1)),
+        # Without an admission policy its keys have no effect, and are refused.
+        admission="JUSTICE" if admits else "",
+        admission_parameters=draw(PARAMETERS) if admits else {},
+        learn_from_pool=admits and draw(st.booleans()),
+        admit_unkept=admits and draw(st.booleans()),
     )
+
+
+def test_without_an_admission_policy_there_is_no_key_of_one() -> None:
+    assert not [key for key in settings_table(Settings(), "TD") if "admi" in key or "learn" in key]
 
 
 @given(any_settings())
 def test_settings_come_back_from_their_keys(settings: Settings) -> None:
-    said = tomllib.loads("\n".join(toml.table(settings_table(settings, "TD"))))
+    said = tomllib.loads("\n".join(toml.table(settings_table(settings, "TD", settings.admission.lower()))))
     assert settings_of(said, file="x", base=ROOT, catalog=CATALOG).core == settings
 
 

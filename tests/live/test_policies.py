@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fawkes.catalog import Catalog, Found, Kind, Origin
+from fawkes.core.model import Plain
+from fawkes.errors import ConfigError
+from fawkes.live import policies
+from tests.support.pools import settings
+
+POLICY = """'''A policy of this test.'''
+NAME = "own"
+def measure(window):
+    return {body}
+"""
+
+
+def found(folder: Path, body: str) -> Found:
+    path = folder / "own.py"
+    path.write_text(POLICY.format(body=body))
+    return Found(Kind.POLICY, "own", path, Origin.GIVEN)
+
+
+@pytest.mark.slow
+def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
+    policy = policies.read_policy(found(tmp_path, "1.0"), settings())
+    assert policy.text == (tmp_path / "own.py").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("sum(range(10 ** 15))", "takes too long to answer"),
+        ("float('nan')", "answered nan"),
+    ],
+)
+def test_a_policy_that_is_not_to_be_trusted_is_refused(tmp_path: Path, body: str, wrong: str) -> None:
+    with pytest.raises(ConfigError, match=wrong):
+        policies.read_policy(found(tmp_path, body), settings(), probe_cpu_s=1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "parameters", "where", "wrong"),
+    [
+        ("oracle", {}, "fawkes.toml: admission: ", "ORACLE must know the work of each job beforehand"),
+        (
+            "justice",
+            {"windoww": 3},
+            "fawkes.toml: admission_parameters.windoww: ",
+            "has no parameter 'windoww'.*window",
+        ),
+        ("justice", {"correction": "x"}, "fawkes.toml: admission_parameters: ", "correction is 'x', not one of mean"),
+        ("justice", {"kill_threshold": "x"}, "fawkes.toml: admission_parameters: ", "TypeError"),
+        ("justice", {"correction": "x", "bootstrap": 9}, "fawkes.toml: admission_parameters: ", "correction is 'x'"),
+    ],
+)
+def test_an_admission_policy_that_cannot_serve_a_live_pool_is_refused(
+    name: str, parameters: dict[str, Plain], where: str, wrong: str
+) -> None:
+    how = replace(settings(), admission_parameters=parameters)
+    with pytest.raises(ConfigError, match=f"^{where}.*{wrong}"):
+        policies.read_admission(Catalog().find(Kind.ADMISSION, name), how, file="fawkes.toml")
+
+
+@pytest.mark.slow
+def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    text = Catalog().find(Kind.ADMISSION, "fifo").text()
+    path.write_text(text.replace("    return None", "    return sum(range(10 ** 15))"))
+    with pytest.raises(ConfigError, match=r"own\.py: .*takes too long to answer"):
+        policies.read_admission(
+            Found(Kind.ADMISSION, "own", path, Origin.GIVEN), settings(), file="fawkes.toml", probe_cpu_s=1.0
+        )
+
+
+@pytest.mark.slow
+def test_an_admission_policy_with_its_parameters_is_taken(tmp_path: Path) -> None:
+    found = Catalog().find(Kind.ADMISSION, "justice")
+    how = replace(settings(), admission_parameters={"correction": "none", "kill_threshold": 0})
+    assert policies.read_admission(found, how, file="fawkes.toml").name == "JUSTICE"
