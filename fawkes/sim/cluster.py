@@ -198,7 +198,11 @@ class SimCluster:
             # It was killed by what else ended in this microsecond, or what it read from has left.
             return None
         del owner.flows[flow]
-        return None if owner.flows else self._phase_ended(owner)
+        over = None if owner.flows else self._phase_ended(owner)
+        if owner.phase is Phase.WAIT and owner.job.granted:
+            # The maps that it waits for may need its part of the grant.
+            self.assign()
+        return over
 
     # --- copies
 
@@ -254,13 +258,14 @@ class SimCluster:
             storage_bytes=storing * NODE_BYTES,
             jobs_done=self.jobs_done,
             tasks_done=self.tasks_done,
+            master_slots=int(self._masters),
             node_bytes=dict(self.stored),
         )
 
     # --- scheduling
 
     def assign(self) -> None:
-        """Start waiting tasks on free slots: jobs in their order, maps before reduces."""
+        """Start waiting tasks on free slots: jobs in their order, maps before reduces, within their grants."""
         for job in self.jobs.values():
             if not self._map_slots and not self._reduce_slots:
                 return
@@ -270,13 +275,16 @@ class SimCluster:
                 if job.profile.gang and len(self._map_slots) < job.maps_waiting:
                     # What comes later would take the slots that it waits for, for ever.
                     return
-                while job.maps_waiting and self._map_slots:
+                while job.maps_waiting and self._map_slots and job.may_start:
                     job.maps_waiting -= 1
                     self._start(job, self._map_slots.popleft(), Phase.MAP)
-                while job.reduces_waiting and self._reduce_slots and self._may_reduce(job):
+                while job.reduces_waiting and self._reduce_slots and job.may_start and self._may_reduce(job):
                     job.reduces_waiting -= 1
                     self._start(job, self._reduce_slots.popleft(), Phase.FETCH)
-                self._make_way(job)
+                if self._make_way(job) and not self._shared_slots:
+                    # Slots for reduces are free again, for jobs before this one as well.
+                    self.assign()
+                    return
 
     def _may_master(self) -> bool:
         """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
@@ -312,23 +320,34 @@ class SimCluster:
         """Tasks that lack nothing but a slot; one of a job that has not begun."""
         if not job.ready:
             return 1
-        return job.maps_waiting + (job.reduces_waiting if self._may_reduce(job) else 0)
+        ready = job.maps_waiting + (job.reduces_waiting if self._may_reduce(job) else 0)
+        return min(ready, job.granted - len(job.running)) if job.granted else ready
 
     def _may_reduce(self, job: SimJob) -> bool:
-        """Containers go to the maps first: reduces that hold them all would wait for maps for ever."""
+        """Containers go to the maps first: reduces that hold them all would wait for maps for ever.
+
+        Under a grant they would hold all of that, so that they begin when all maps have ended, as live.
+        """
         if self._shared_slots and job.maps_waiting:
             return False
-        return job.maps_done >= self._constants.slow_start * job.profile.maps
+        return job.maps_done >= (1.0 if job.granted else self._constants.slow_start) * job.profile.maps
 
-    def _make_way(self, job: SimJob) -> None:
-        """Maps that run again take the containers of reduces that wait for them, the last ones first (as YARN does)."""
-        while self._shared_slots and job.maps_waiting:
-            waits = [task for task in job.running if task.phase is Phase.WAIT and not task.node.draining]
+    def _make_way(self, job: SimJob) -> bool:
+        """Maps that run again take the containers of reduces that wait for them, the last ones first (as YARN does).
+
+        Where there are free slots they take the reduces' part of the grant. Whether any reduce was stopped.
+        """
+        made = False
+        while job.maps_waiting and (self._shared_slots or self._map_slots):
+            free = bool(self._map_slots)
+            waits = [task for task in job.running if task.phase is Phase.WAIT and (free or not task.node.draining)]
             if not waits:
-                return
+                break
+            made = True
             self._stop(waits[-1])
             job.maps_waiting -= 1
             self._start(job, self._map_slots.popleft(), Phase.MAP)
+        return made
 
     def _start(self, job: SimJob, node: SimNode, phase: Phase) -> None:
         if phase is Phase.MAP or self._shared_slots:
@@ -337,7 +356,7 @@ class SimCluster:
             node.reduces_free -= 1
         job.started = True
         factor = self._chance.factor(job.stream, job.attempts) * node.factor
-        task = TaskAttempt(job, node, phase, job.attempts, factor)
+        task = TaskAttempt(job, node, phase, job.attempts, self._flows.now_us, factor)
         task.starts = self._starts
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
@@ -420,7 +439,7 @@ class SimCluster:
     def _finish(self, job: SimJob) -> SimJob:
         self.jobs.pop(job.attempt, None)
         self._forget(job)
-        self.ended[job.attempt] = End(Progress.SUCCEEDED, job.since_us, self._flows.now_us)
+        self.ended[job.attempt] = End(Progress.SUCCEEDED, job.since_us, self._flows.now_us, work_us=job.work_us)
         self.jobs_done += 1
         self.assign()
         return job
@@ -452,6 +471,7 @@ class SimCluster:
     def _task_ended(self, task: TaskAttempt) -> SimJob | None:
         job, profile = task.job, task.job.profile
         self._note(task, "done")
+        job.work_us += self._flows.now_us - task.since_us
         self._release(task)
         self.tasks_done += 1
         if task.is_map:

@@ -57,10 +57,11 @@ class Copying(Protocol):
 
 
 class Cluster(Protocol):
-    """One MR-cluster of a model: its nodes, its jobs, its bytes."""
+    """One MR-cluster of a model: its nodes, its jobs, its bytes; ``ended`` says how attempts of jobs have ended."""
 
     id: ClusterId
     loaded: bool
+    ended: dict[JobAttempt, End]
 
     @property
     def nodes(self) -> Collection[NodeId]:

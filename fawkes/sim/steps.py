@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fawkes.core.effects import CancelJob, Deploy, Effect, Goal, Host, Load, Save, StartJob
+from fawkes.core.effects import CancelJob, CountWork, Deploy, Effect, Goal, Host, Load, Save, StartJob
 from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.units import SECOND_US
 
@@ -45,6 +45,8 @@ class Delays:
                 return self.job_start_us
             case CancelJob():
                 return self.job_cancel_us
+            case CountWork():
+                return 0
         return self.membership_us
 
 

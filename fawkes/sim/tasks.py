@@ -24,6 +24,8 @@ class End:
     started_us: int
     finished_us: int
     error: str = ""
+    work_us: int = 0
+    """The time of all its tasks, from the start to the end of each; those that were killed are not counted."""
 
 
 @dataclass(eq=False, slots=True)
@@ -67,6 +69,7 @@ class SimJob:
     reduces_done: int = 0
     stream: int = 0
     attempts: int = 0
+    work_us: int = 0
     running: dict[TaskAttempt, None] = field(default_factory=dict)
     steps: dict[Flow[Any], None] = field(default_factory=dict)
 
@@ -74,6 +77,16 @@ class SimJob:
     def attempt(self) -> JobAttempt:
         """The attempt's identifier."""
         return self.effect.job, self.effect.attempt
+
+    @property
+    def granted(self) -> int:
+        """How many of its tasks may run at once; 0: no bound. All tasks of a gang run at once or not at all."""
+        return 0 if self.profile.gang else self.effect.granted
+
+    @property
+    def may_start(self) -> bool:
+        """Whether its grant has room for one more task."""
+        return not self.granted or len(self.running) < self.granted
 
     @property
     def tasks_waiting(self) -> int:
@@ -114,7 +127,7 @@ class Phase(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class TaskAttempt:
-    """A task on a node: attempt ``number`` of its job, maps and reduces counted together.
+    """A task on a node ``since_us``: attempt ``number`` of its job, maps and reduces counted together.
 
     ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
     it has fetched of the map output. One that ``starts`` has not come to its work; ``tail_us`` is what follows when the
@@ -125,6 +138,7 @@ class TaskAttempt:
     node: SimNode
     phase: Phase
     number: int
+    since_us: int = 0
     factor: float = 1.0
     flows: dict[Flow[Any], None] = field(default_factory=dict)
     share: float = 0.0

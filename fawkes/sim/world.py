@@ -14,6 +14,7 @@ from math import inf
 
 from fawkes.core.effects import (
     CancelJob,
+    CountWork,
     Deploy,
     Effect,
     EndControl,
@@ -29,7 +30,6 @@ from fawkes.core.effects import (
     WakeAt,
 )
 from fawkes.core.events import (
-    AttemptSeen,
     Condition,
     Done,
     Event,
@@ -37,14 +37,14 @@ from fawkes.core.events import (
     MastersSeen,
     NodeObserved,
     NodeSeen,
-    Progress,
     Sampled,
     Woke,
 )
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
+from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.errors import FullError
+from fawkes.sim.answers import ended, runs, work_counted
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
 from fawkes.sim.steps import (
@@ -321,6 +321,8 @@ class SimWorld:
                 return self._start_job(effect)
             case CancelJob():
                 return self._cancel_job(effect)
+            case CountWork():
+                return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
         return None
 
     def _read(self, cluster: ClusterId) -> Reading:
@@ -524,37 +526,20 @@ class SimWorld:
         known = cluster.knows(attempt)
         error = None if known else self.faults("job", effect.job)
         if error is not None:
-            return self._ended(attempt, cluster.refuse(attempt, error)) if error else None
+            return ended(attempt, cluster.refuse(attempt, error), self.now_us) if error else None
         if not known:
             self.starts[attempt] = self.starts.get(attempt, 0) + 1
         found = cluster.submit(effect)
         if isinstance(found, End):
-            return self._ended(attempt, found)
-        return self._attempt(attempt, Attempt(launcher=Launcher.RUNNING, applications=_application(attempt, found)))
+            return ended(attempt, found, self.now_us)
+        return runs(attempt, found, self.now_us)
 
     def _cancel_job(self, effect: CancelJob) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
         if cluster is None:
             return None
         attempt = (effect.job, effect.attempt)
-        return self._ended(attempt, cluster.cancel(attempt))
-
-    def _ended(self, attempt: JobAttempt, end: End) -> Event:
-        """What a launcher leaves: its exit code and its application."""
-        good = end.progress is Progress.SUCCEEDED
-        seen = Attempt(
-            launcher=Launcher.FINISHED,
-            exit=0 if good else 1,
-            cancelled=end.progress is Progress.CANCELLED,
-            began_us=end.started_us,
-            ended_us=end.finished_us,
-            applications=() if end.started_us is None else _application(attempt, end.started_us, end),
-            words=end.error,
-        )
-        return self._attempt(attempt, seen)
-
-    def _attempt(self, attempt: JobAttempt, seen: Attempt) -> AttemptSeen:
-        return AttemptSeen(at_us=self.now_us, job=attempt[0], attempt=attempt[1], seen=seen)
+        return ended(attempt, cluster.cancel(attempt), self.now_us)
 
     def _hadoop_goes_on(self, until_us: int) -> bool:
         """Tasks run until something is told; whether it was before that time."""
@@ -569,25 +554,10 @@ class SimWorld:
     def _tell(self, found: JobEnded | CopyDone) -> None:
         """What a master would tell."""
         if isinstance(found, JobEnded):
-            self._told.append(self._ended(found.attempt, found.end))
+            self._told.append(ended(found.attempt, found.end, self.now_us))
             self.script(self.users.job_ended(found.attempt[0], self.now_us))
             return
         assert isinstance(found.of, Copied)
         event = self._copied(found.of)
         if event is not None:
             self._told.append(event)
-
-
-def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -> tuple[AppSeen, ...]:
-    """The one application of an attempt, as YARN knows it while it runs and at its end."""
-    life = AppLife.LIVE
-    if end is not None:
-        life = AppLife.SUCCEEDED if end.progress is Progress.SUCCEEDED else AppLife.FAILED
-    return (
-        AppSeen(
-            id=f"application_{attempt[0]}_{attempt[1]}",
-            life=life,
-            started_us=started_us,
-            finished_us=end.finished_us if end else None,
-        ),
-    )

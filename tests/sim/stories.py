@@ -12,6 +12,7 @@ from fawkes.core.effects import StartJob
 from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.sim.constants import DAS4, PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Engine, Model, model_of
+from fawkes.sim.tasks import JobAttempt
 from fawkes.units import SECOND_US
 
 MB = 10**6
@@ -61,6 +62,7 @@ class Step:
     cluster: int
     number: int
     choice: int
+    granted: int = 0
 
 
 STEPS = st.lists(
@@ -88,6 +90,7 @@ STEPS = st.lists(
         cluster=st.integers(0, 1),
         number=st.integers(1, 6),
         choice=st.integers(0, 5),
+        granted=st.sampled_from((0, 0, 1, 2, 3, 7)),
     ),
     min_size=1,
     max_size=40,
@@ -101,6 +104,7 @@ class Run:
         self.model: Model = model_of(engine, constants, seed=7, keep_events=True, check=check)
         self.sites = sites
         self.told: list[Any] = []
+        self.granted: dict[JobAttempt, int] = {}
         self.clusters = [self.model.cluster(ClusterId(name), replication=2, data_bytes=300 * MB) for name in ("a", "b")]
         for cluster in self.clusters:
             # A core node stays: without any, what maps read is nowhere.
@@ -138,7 +142,8 @@ class Run:
         match step.what:
             case "submit":
                 spec = JobSpec(id=attempt[0], cluster=cluster.id, details={"profile": PROFILES[step.choice]})
-                self.told.append(cluster.submit(StartJob(attempt[0], cluster.id, attempt[1], spec)))
+                self.told.append(cluster.submit(StartJob(attempt[0], cluster.id, attempt[1], spec, step.granted)))
+                self.granted.setdefault(attempt, 0 if PROFILES[step.choice].get("gang") else step.granted)
             case "join":
                 cluster.join(node, list(Role)[step.choice % 3], SITES[step.number % self.sites])
             case "leave" | "all-fail":
@@ -163,4 +168,5 @@ def played(engine: Engine, constants: Constants, sites: int, steps: list[Step], 
         run.step(step, at_us)
     run.until(at_us + 3600 * SECOND_US)
     run.told.append([one.read() for one in run.clusters])
+    run.told.append([one.ended for one in run.clusters])
     return run

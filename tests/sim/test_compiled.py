@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fawkes.core.events import Progress
 from fawkes.core.model import NodeId
 from fawkes.core.record import decision_plain, dumps, to_plain
 from fawkes.offline.plan import asked, paper_plan
@@ -17,9 +18,10 @@ from fawkes.offline.scenario import Scenario, pool_of, simulate
 from fawkes.sim.constants import DAS4
 from fawkes.sim.model import TaskEvent
 from fawkes.sim.steps import Loss
+from fawkes.sim.tasks import JobAttempt
 from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG, demand, jobs, plan, ready, two
-from tests.sim.stories import CONSTANTS, STEPS, Step, played
+from tests.sim.stories import CONSTANTS, STEPS, Run, Step, played
 
 #: half a minute where it has not been compiled before
 pytestmark = pytest.mark.slow
@@ -49,6 +51,26 @@ def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, st
     assert compiled.model.task_events() == readable.model.task_events()
     assert compiled.told == readable.told
     conserved(compiled.model.task_events(), of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots)
+    granted_and_counted(compiled)
+
+
+def granted_and_counted(run: Run) -> None:
+    """No job has more tasks at once than it was granted, and its work is the time of those that ended."""
+    since: dict[tuple[JobAttempt, int], int] = {}
+    busy: Counter[JobAttempt] = Counter()
+    work: Counter[JobAttempt] = Counter()
+    for event in run.model.task_events():
+        of: JobAttempt = (event.job, event.attempt)
+        if event.what == "start":
+            since[of, event.number] = event.at_us
+            busy[of] += 1
+            assert busy[of] <= (run.granted[of] or busy[of])
+        else:
+            busy[of] -= 1
+            work[of] += event.at_us - since[of, event.number] if event.what == "done" else 0
+    for cluster in run.clusters:
+        for attempt, end in cluster.ended.items():
+            assert end.work_us == (work[attempt] if end.progress is Progress.SUCCEEDED else 0)
 
 
 def text_of(scenario: Scenario) -> str:

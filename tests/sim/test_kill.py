@@ -125,6 +125,7 @@ def take_over(store: MemoryStore, steps: int, found: SimWorld) -> Checked:
             settings=first.settings,
             nodes=first.nodes,
             policy=first.policy,
+            admission=first.admission,
         )
     )
     new.run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from fawkes.admission import compile_admission
 from fawkes.catalog import Catalog, Kind
 from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Requested, Started, Submitted
@@ -99,7 +100,7 @@ class Checked(Engine):
         self.state = State() if state is None else state
         self.store = MemoryStore() if store is None else store
         self.world = world
-        super().__init__(world, self.store, compile_policy, self.state)
+        super().__init__(world, self.store, compile_policy, self.state, load_admission=compile_admission)
 
     def step(self, event: Event) -> Decision:
         """One turn, then the invariants."""

@@ -232,13 +232,13 @@ class CompiledCluster:
         now_us, profile = model.now_us, profile_of(effect.spec)
         job, serial, kept_sites = model.new_job(self, attempt)
         stream = stream_of(model.seed, *attempt) if model.has_chances else 0
-        self._write(job, profile, stream, serial, kept_sites)
+        self._write(job, profile, stream, serial, kept_sites, 0 if profile.gang else effect.granted)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0
         self._call(run.SUBMIT, job)
         return now_us
 
-    def _write(self, job: int, profile: Profile, stream: int, serial: int, kept_sites: int) -> None:
+    def _write(self, job: int, profile: Profile, stream: int, serial: int, kept_sites: int, granted: int) -> None:
         memory, maps, reduces = self._model.memory, profile.maps, profile.reduces
         # In the order of the record: a slice costs as much as a word.
         memory.words[job : job + JOB.MAP_US] = (
@@ -254,6 +254,7 @@ class CompiledCluster:
             profile.noted_bytes,
             kept_sites,
             profile.gang,
+            granted,
         )
         memory.floats[job + JOB.MAP_US : job + JOB.MAPS_DONE] = (
             profile.map_us,
@@ -263,7 +264,7 @@ class CompiledCluster:
             profile.reduce_us,
             profile.reduce_cpu_us,
             profile.shuffle_bytes,
-            self._model.constants.slow_start * maps,
+            (1.0 if granted else self._model.constants.slow_start) * maps,
         )
 
     def refuse(self, attempt: JobAttempt, error: str) -> End:
@@ -336,6 +337,7 @@ class CompiledCluster:
             storage_bytes=(row[CLUSTER.NODES + layout.CORE] + row[CLUSTER.NODES + layout.TRANSIENT_CORE]) * NODE_BYTES,
             jobs_done=row[CLUSTER.JOBS_DONE],
             tasks_done=row[CLUSTER.TASKS_DONE],
+            master_slots=int(self._model.constants.map_slots == 0 and self._model.constants.master_share > 0),
             node_bytes=self._node_bytes(),
         )
 

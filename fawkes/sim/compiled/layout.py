@@ -66,7 +66,7 @@ LEG = _record("leg", "ENDS_AT ORDER POOL WIDTH")
 #: not come to the work of its phase, ``TAIL`` is what follows that
 OWNER = _record(
     "owner",
-    "PHASE CLUSTER JOB NODE LEFT USED NUMBER STARTS FACTOR SHARE TAIL NEXT PREV NODE_NEXT NODE_PREV LEG",
+    "PHASE CLUSTER JOB NODE LEFT USED NUMBER STARTS SINCE FACTOR SHARE TAIL NEXT PREV NODE_NEXT NODE_PREV LEG",
     LEG=LEGS * LEG.SIZE,
 )
 #: free slots, first come first served; ``STALE`` ones of nodes that drain or have left are passed over
@@ -84,13 +84,14 @@ CLUSTER = _record(
     REDUCE_SLOTS=RING.SIZE,
     WANTED=POOLS - 1,
 )
-#: ``KEPT`` maps have their output on nodes that are there, ``KEPT_BY`` role and, in a block, by site
+#: ``KEPT`` maps have their output on nodes that are there, ``KEPT_BY`` role and, in a block, by site. Of ``RUNNING``
+#: attempts there may be as many as are ``GRANTED`` (0: no bound)
 JOB = _record(
     "job",
-    "CLUSTER SERIAL SEQ STREAM MAPS REDUCES MAPS_WAITING REDUCES_WAITING OUTPUT NOTED KEPT_SITES GANG MAP_US"
+    "CLUSTER SERIAL SEQ STREAM MAPS REDUCES MAPS_WAITING REDUCES_WAITING OUTPUT NOTED KEPT_SITES GANG GRANTED MAP_US"
     " MAP_CPU_US MAP_READ MAP_OUTPUT REDUCE_US REDUCE_CPU_US SHUFFLE SLOW_START MAPS_DONE REDUCES_DONE ATTEMPTS READY"
     " STARTED FRESH_NEXT STEP HEAD TAIL WAITS FETCHES CELLS KEPT KEPT_BY MASTER MASTER_NEXT MASTER_PREV COUNTED_READY"
-    " BROKEN NEXT PREV LISTED",
+    " RUNNING WORK BROKEN NEXT PREV LISTED",
     KEPT_BY=ROLES,
     NEXT=LISTS,
     PREV=LISTS,

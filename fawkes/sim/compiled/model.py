@@ -112,7 +112,8 @@ class CompiledModel:
 
     def _job_ended(self, address: int) -> JobEnded:
         cluster, attempt = self.jobs[address]
-        end = cluster.ended[attempt] = End(Progress.SUCCEEDED, cluster.running[attempt][1], self.now_us)
+        since_us, work_us = cluster.running[attempt][1], int(self.memory.words[address + JOB.WORK])
+        end = cluster.ended[attempt] = End(Progress.SUCCEEDED, since_us, self.now_us, work_us=work_us)
         self.forget(address)
         return JobEnded(attempt, end)
 

@@ -9,7 +9,7 @@ import numba
 from numba import njit, types
 from numba.extending import intrinsic
 
-from fawkes.sim.compiled import copies, tasks
+from fawkes.sim.compiled import copies, leaving, tasks
 from fawkes.sim.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
 from fawkes.sim.compiled.kept import folder
 from fawkes.sim.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
@@ -57,7 +57,7 @@ def _flow_ended(w: Array, f: Array, flow: int, order: int) -> int:
         free_owner(w, o)
         w[HEADER.WHAT] = o
         return COPY_DONE
-    j = tasks.step_ended(w, f, o) if w[o + OWNER.PHASE] == STEP else tasks.phase_ended(w, f, o)
+    j = tasks.step_ended(w, f, o) if w[o + OWNER.PHASE] == STEP else tasks.flows_ended(w, f, o)
     w[HEADER.WHAT] = j
     return QUIET if j == NONE else JOB_ENDED
 
@@ -91,7 +91,7 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     if what == ADVANCE:
         return _advance(w, f, a, b)
     if what == BUSY_US:
-        return tasks.busy_us(w, f, a)
+        return leaving.busy_us(w, f, a)
     if what == LOAD:
         return copies.load(w, f, a, x)
     if what == SAVE:

@@ -5,9 +5,7 @@ Instead of going through all jobs and nodes, it keeps lists of the jobs that hav
 
 from __future__ import annotations
 
-from math import ceil, inf
-
-from fawkes.sim.compiled.flows import compiled, drop_leg, drop_legs, rate, resize
+from fawkes.sim.compiled.flows import compiled, drop_leg, drop_legs, resize
 from fawkes.sim.compiled.layout import (
     ALL,
     CELL,
@@ -71,14 +69,25 @@ def _may_reduce(w: Array, f: Array, j: int) -> bool:
 
 
 @compiled
+def _may_start(w: Array, j: int) -> bool:
+    """Whether its grant has room for one more task."""
+    may: bool = w[j + JOB.GRANTED] == 0 or w[j + JOB.RUNNING] < w[j + JOB.GRANTED]
+    return may
+
+
+@compiled
 def reconsider(w: Array, f: Array, j: int) -> None:
     """A job's tasks have changed: whether it has something to start, and what the masters count as ready."""
     ready = 1
     if w[j + JOB.READY]:
         reduces = w[j + JOB.REDUCES_WAITING] if _may_reduce(w, f, j) else 0
         ready = w[j + JOB.MAPS_WAITING] + reduces
-        list_job(w, MAPS, j, w[j + JOB.MAPS_WAITING] > 0)
-        list_job(w, REDUCES, j, reduces > 0)
+        if w[j + JOB.GRANTED]:
+            ready = min(ready, w[j + JOB.GRANTED] - w[j + JOB.RUNNING])
+        # Of a full grant maps get the part of reduces that wait for them.
+        may = _may_start(w, j)
+        list_job(w, MAPS, j, w[j + JOB.MAPS_WAITING] > 0 and (may or w[j + JOB.WAITS] > 0))
+        list_job(w, REDUCES, j, reduces > 0 and may)
     w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_READY] += ready - w[j + JOB.COUNTED_READY]
     w[j + JOB.COUNTED_READY] = ready
 
@@ -117,13 +126,13 @@ def assign(w: Array, f: Array, c: int) -> None:
         if w[j + JOB.GANG] and free_slots(w, maps) < w[j + JOB.MAPS_WAITING]:
             # What comes later would take the slots that it waits for, for ever.
             return
-        while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps):
+        while w[j + JOB.MAPS_WAITING] > 0 and free_slots(w, maps) and _may_start(w, j):
             _waits(w, j, JOB.MAPS_WAITING, -1)
             start(w, f, j, pop_slot(w, maps), MAP)
-        while w[j + JOB.REDUCES_WAITING] > 0 and free_slots(w, reduces) and _may_reduce(w, f, j):
+        while w[j + JOB.REDUCES_WAITING] > 0 and free_slots(w, reduces) and _may_start(w, j) and _may_reduce(w, f, j):
             _waits(w, j, JOB.REDUCES_WAITING, -1)
             start(w, f, j, pop_slot(w, reduces), FETCH)
-        if w[HEADER.SHARED_SLOTS]:
+        if w[HEADER.SHARED_SLOTS] or w[j + JOB.GRANTED]:
             _make_way(w, f, j)
         reconsider(w, f, j)
 
@@ -177,16 +186,22 @@ def _lose_master(w: Array, f: Array, j: int) -> None:
 
 @compiled
 def _make_way(w: Array, f: Array, j: int) -> None:
-    """Maps that run again take the containers of reduces that wait for them, the last ones first."""
+    """Maps that run again take the containers of reduces that wait for them, the last ones first.
+
+    Where there are free slots they take the reduces' part of the grant.
+    """
+    slots = w[j + JOB.CLUSTER] + CLUSTER.MAP_SLOTS
     while w[j + JOB.MAPS_WAITING] > 0 and w[j + JOB.WAITS] > 0:
-        o = w[j + JOB.TAIL]
-        while o != NONE and (w[o + OWNER.PHASE] != WAIT or w[w[o + OWNER.NODE] + NODE.DRAINING]):
+        free, o = free_slots(w, slots) > 0, w[j + JOB.TAIL]
+        if not free and not w[HEADER.SHARED_SLOTS]:
+            return
+        while o != NONE and (w[o + OWNER.PHASE] != WAIT or (w[w[o + OWNER.NODE] + NODE.DRAINING] and not free)):
             o = w[o + OWNER.PREV]
         if o == NONE:
             return
         stop(w, f, o)
         _waits(w, j, JOB.MAPS_WAITING, -1)
-        start(w, f, j, pop_slot(w, w[j + JOB.CLUSTER] + CLUSTER.MAP_SLOTS), MAP)
+        start(w, f, j, pop_slot(w, slots), MAP)
 
 
 @compiled
@@ -201,13 +216,14 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
         w[j + JOB.STARTED] = 1
         w[j + JOB.FRESH_NEXT], w[HEADER.FRESH] = w[HEADER.FRESH], j
     o = new_owner(w, phase, c, j)
-    w[o + OWNER.NODE], w[o + OWNER.NUMBER] = n, w[j + JOB.ATTEMPTS]
+    w[o + OWNER.NODE], w[o + OWNER.NUMBER], w[o + OWNER.SINCE] = n, w[j + JOB.ATTEMPTS], w[HEADER.NOW]
     w[o + OWNER.STARTS] = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
     f[o + OWNER.SHARE], f[o + OWNER.TAIL] = 0.0, 0.0
     f[o + OWNER.FACTOR] = chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS]) * f[n + NODE.FACTOR]
     w[j + JOB.ATTEMPTS] += 1
     if phase != MAP:
         w[j + JOB.FETCHES] += 1
+    w[j + JOB.RUNNING] += 1
     w[c + CLUSTER.TASKS_RUNNING] += 1
     add_attempt(w, o)
     note(w, o, STARTED)
@@ -232,6 +248,7 @@ def _release(w: Array, o: int) -> None:
     remove_attempt(w, o)
     if not is_map:
         _set_phase(w, o, REDUCE)
+    w[w[o + OWNER.JOB] + JOB.RUNNING] -= 1
     w[c + CLUSTER.TASKS_RUNNING] -= 1
     w[n + (NODE.MAPS_FREE if is_map or w[HEADER.SHARED_SLOTS] else NODE.REDUCES_FREE)] += 1
     if not w[n + NODE.DRAINING]:
@@ -249,6 +266,17 @@ def _set_phase(w: Array, o: int, phase: int) -> None:
 
 
 # --- the course of a task and of a job
+
+
+@compiled
+def flows_ended(w: Array, f: Array, o: int) -> int:
+    """All flows of an attempt have ended in their own time; the job when that ended with it."""
+    fetched = w[o + OWNER.PHASE] == FETCH
+    over = phase_ended(w, f, o)
+    if fetched and w[o + OWNER.PHASE] == WAIT and w[w[o + OWNER.JOB] + JOB.GRANTED]:
+        # The maps that it waits for may need its part of the grant.
+        assign(w, f, w[o + OWNER.CLUSTER])
+    return over
 
 
 @compiled
@@ -278,6 +306,8 @@ def _fetch_rest(w: Array, f: Array, o: int) -> None:
     j = w[o + OWNER.JOB]
     if w[j + JOB.MAPS_DONE] < w[j + JOB.MAPS]:
         _set_phase(w, o, WAIT)
+        if w[j + JOB.GRANTED]:
+            reconsider(w, f, j)
     else:
         _set_phase(w, o, FETCH_REST)
         work(w, f, o)
@@ -288,6 +318,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
     """A task is done; the job when that ended with it."""
     j, n, c, is_map = w[o + OWNER.JOB], w[o + OWNER.NODE], w[o + OWNER.CLUSTER], w[o + OWNER.PHASE] == MAP
     note(w, o, ENDED)
+    w[j + JOB.WORK] += w[HEADER.NOW] - w[o + OWNER.SINCE]
     _release(w, o)
     w[c + CLUSTER.TASKS_DONE] += 1
     if is_map:
@@ -305,7 +336,7 @@ def _task_ended(w: Array, f: Array, o: int) -> int:
             if w[waiting + OWNER.PHASE] == WAIT:
                 _fetch_rest(w, f, waiting)
             waiting = w[waiting + OWNER.NEXT]
-    if is_map and w[j + JOB.REDUCES_WAITING]:
+    if (is_map and w[j + JOB.REDUCES_WAITING]) or w[j + JOB.GRANTED]:
         reconsider(w, f, j)
     if w[j + JOB.REDUCES_DONE] == w[j + JOB.REDUCES] and w[j + JOB.MAPS_DONE] == w[j + JOB.MAPS]:
         return _tasks_ended(w, f, j)
@@ -548,29 +579,3 @@ def _go_on_without(w: Array, f: Array, o: int, gone: int) -> None:
     w[o + OWNER.LEFT] -= dead
     if dead and w[o + OWNER.LEFT] == 0:
         phase_ended(w, f, o)
-
-
-@compiled
-def busy_us(w: Array, f: Array, n: int) -> int:
-    """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
-    longest, o = 1_000_000 if w[n + NODE.MASTERS] != NONE else 0, w[n + NODE.HEAD]
-    while o != NONE:
-        left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
-        for leg in range(w[o + OWNER.USED]):
-            at = o + OWNER.LEG + leg * LEG.SIZE
-            p = w[at + LEG.POOL]
-            if p != NONE:
-                left_us = max(left_us, _left_us(w, f, p, f[at + LEG.ENDS_AT]))
-        longest = max(longest, left_us)
-        o = w[o + OWNER.NODE_NEXT]
-    return longest
-
-
-@compiled
-def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
-    speed = rate(w, f, p)
-    if speed == 0.0 or speed == inf:
-        return 1
-    clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
-    left_us: int = ceil((ends_at - clock) / speed)
-    return max(1, left_us)
