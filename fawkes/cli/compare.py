@@ -13,8 +13,8 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration
-from fawkes.cli.show import CSV, TABLE, note, output_option, progress, say, show, warn
-from fawkes.cli.simulate import Setting, plan_of
+from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.simulate import Setting, let_in_by, plan_of
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -39,6 +39,11 @@ _MOST_PANELS = 12
     show_default=True,
     help="Policies by name or file, with commas between; or all.",
     shell_complete=completion.policies,
+)
+@click.option(
+    "--admission",
+    help="Admission policies by name or file, with commas between.  [default: that of the scenario]",
+    shell_complete=completion.admissions,
 )
 @click.option(
     "--set",
@@ -72,6 +77,7 @@ def compare(
     site: Site,
     scenario: str,
     policies: str,
+    admission: str | None,
     settings: tuple[tuple[str, str], ...],
     replays: int,
     spread: int,
@@ -100,7 +106,8 @@ def compare(
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
     catalog = Catalog(site=site.root)
-    grid = _grid(site, catalog, scenario, chosen(catalog, policies), settings, replays, spread, seed)
+    variants = variants_under(catalog, admission, settings)
+    grid = _grid(site, catalog, scenario, chosen(catalog, policies), variants, replays, spread, seed)
     baseline = _baseline(catalog, baseline)
     folder = GridFolder(out or Path(f"compare-{grid.name}"), grid, anew=anew)
     if folder.changed:
@@ -133,6 +140,29 @@ def chosen(catalog: Catalog, names: str) -> list[Found]:
     return list(found.values())
 
 
+def variants_under(
+    catalog: Catalog, admission: str | None, settings: tuple[tuple[str, str], ...]
+) -> dict[str, Mapping[str, Any]]:
+    """Every combination of settings, under each of the admission policies that are named; UserError for a wrong one."""
+    from fawkes.errors import UserError
+    from fawkes.offline.settings import variants_of
+
+    variants = variants_of(settings)
+    if admission is None:
+        return variants
+    if any(key == "admission" for key, _ in settings):
+        raise UserError("'admission' is set twice", where="--set", hint="Give --admission alone")
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in (each.strip() for each in admission.split(",")):
+        chosen_name = let_in_by(catalog, name)
+        for label, changes in variants.items():
+            both = f"admission={name} {label}".strip()
+            if both in found:
+                raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
+            found[both] = {**changes, "admission": chosen_name}
+    return found
+
+
 def _baseline(catalog: Catalog, name: str) -> str:
     from fawkes.catalog import Kind
 
@@ -144,19 +174,18 @@ def _grid(
     catalog: Catalog,
     name: str,
     policies: list[Found],
-    settings: tuple[tuple[str, str], ...],
+    variants: Mapping[str, Mapping[str, Any]],
     replays: int,
     spread_us: int,
     seed: int | None,
 ) -> Grid:
     from fawkes.offline.grid import grid_of
-    from fawkes.offline.settings import variants_of
 
     if name == STREAM:
         # It can be read only once, but a plan is made for each combination that changes the scenario.
         name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
     plans = partial(plan_of, site, catalog, name, seed)
-    return grid_of(plans, catalog, policies, variants_of(settings), replays=replays, spread_us=spread_us)
+    return grid_of(plans, catalog, policies, variants, replays=replays, spread_us=spread_us)
 
 
 def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
@@ -192,6 +221,7 @@ def _tell(
     import pandas as pd
 
     from fawkes.offline.folder import write_frame
+    from fawkes.offline.outcome import DEADLINES
     from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
 
     table = table_of(rows, baseline)
@@ -202,7 +232,14 @@ def _tell(
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
     _draw(table, baseline, folder)
+    due = [key for key in DEADLINES if table and key in table[0]]
+    if output == CSV:
+        form = replace(form, keys=(*form.keys, *due))
     show(plain_texts(table) if output == CSV else table, form, output)
+    if due and output not in (CSV, JSON):
+        say("")
+        say("jobs that have a deadline, medians over the replays:")
+        show(table, TABLES["compare, deadlines"], output)
     if output == TABLE:
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")

@@ -7,11 +7,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError
+
+if TYPE_CHECKING:
+    from fawkes.catalog import Kind
 
 _MOST = 500
 
@@ -38,11 +42,24 @@ def nodes_and_clusters(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def policies(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Policies that begin with what was typed; of a list with commas, the last one is completed."""
-    from fawkes.catalog import Catalog, Kind
+    from fawkes.catalog import Kind
+
+    return _of_catalog(ctx, Kind.POLICY, incomplete)
+
+
+def admissions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The same for admission policies."""
+    from fawkes.catalog import Kind
+
+    return _of_catalog(ctx, Kind.ADMISSION, incomplete)
+
+
+def _of_catalog(ctx: click.Context, kind: Kind, incomplete: str) -> list[str]:
+    from fawkes.catalog import Catalog
 
     before, comma, begun = incomplete.rpartition(",")
     try:
-        found = Catalog(site=_site(ctx).root).all(Kind.POLICY)
+        found = Catalog(site=_site(ctx).root).all(kind)
     except (FawkesError, OSError):
         return []
     titles = (policy.title for policy in found)

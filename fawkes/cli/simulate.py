@@ -11,7 +11,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import NOTHING
-from fawkes.cli.show import JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -19,6 +19,7 @@ from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
+    from fawkes.catalog import Catalog
     from fawkes.offline.beside import Beside
     from fawkes.offline.outcome import Outcome
     from fawkes.offline.plan import Plan
@@ -45,6 +46,11 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.argument("scenario")
 @click.option(
     "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
+)
+@click.option(
+    "--admission",
+    help="Another admission policy, by name or by the path of its file.",
+    shell_complete=completion.admissions,
 )
 @click.option(
     "--set",
@@ -79,6 +85,7 @@ def simulate(
     site: Site,
     scenario: str,
     policy: str | None,
+    admission: str | None,
     settings: tuple[tuple[str, str], ...],
     seed: int | None,
     out: Path | None,
@@ -101,13 +108,16 @@ def simulate(
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
     from fawkes.offline.settings import values_of
+    from fawkes.sim.model import TaskEvent
 
     if out is not None:
         refuse_present(out)
     # Before the run: a site without a ledger is refused at once.
     ledger = None if recorded is None else click.get_current_context().with_resource(ledger_of(Site(recorded)))
     catalog = Catalog(site=site.root)
-    said = divided(values_of(settings))
+    said = divided(
+        {**values_of(settings), **({} if admission is None else {"admission": let_in_by(catalog, admission)})}
+    )
     plan = plan_of(site, catalog, scenario, seed, said.scenario)
     found = None if policy is None else catalog.find(Kind.POLICY, policy)
     chosen = plan.scenario(catalog, policy=found, changes=said.settings)
@@ -115,9 +125,11 @@ def simulate(
         plan = plan.with_references(chosen)
         step("reference times")
         copies = Copies(plan.losses)
-        store = run(replace(asked(chosen, plan.demands), check=check), watch=copies)
+        ready = replace(asked(chosen, plan.demands), check=check)
+        tasks: list[TaskEvent] | None = [] if ready.has_deadlines else None
+        store = run(ready, watch=copies, tasks=tasks)
         step(chosen.policy.name)
-        outcome = outcome_of(store)
+        outcome = outcome_of(store, tasks)
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
     if copies.lost:
@@ -125,6 +137,18 @@ def simulate(
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")
+
+
+def let_in_by(catalog: Catalog, name: str) -> str:
+    """The admission policy of that name or path, as settings name it; UserError when there is none."""
+    from fawkes.catalog import Kind, Origin
+    from fawkes.errors import UserError
+
+    try:
+        found = catalog.find(Kind.ADMISSION, name)
+    except UserError as error:
+        raise UserError(error.what, where="--admission", hint=error.hint) from None
+    return str(found.path.resolve()) if found.origin is Origin.GIVEN else found.name
 
 
 def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapping[str, Any] = {}) -> Plan:
@@ -162,7 +186,18 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         "node_s": outcome.node_s,
         "finished_s": outcome.makespan_s,
     }
-    show([*rows, everything], TABLES["simulate"], output)
+    due = {} if outcome.due is None else asdict(outcome.due)
+    table = TABLES["simulate"]
+    form = replace(table, keys=(*table.keys, *due)) if output == CSV else table
+    show([*rows, {**everything, **due}], form, output)
+    if due and output not in (CSV, JSON):
+        say("")
+        say("Jobs that have a deadline:")
+        show(
+            [*(row for row in rows if "deadlines" in row), {"cluster": ALL, **due}],
+            TABLES["simulate, deadlines"],
+            output,
+        )
     if output == TABLE:
         say("")
         say(

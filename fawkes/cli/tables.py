@@ -35,6 +35,11 @@ class Table:
 #: the checks of `fawkes check` whose result is a column of `-o wide` alone
 _FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "shell", "logout")
 
+#: of jobs that have a deadline
+_DEADLINES = (
+    "deadlines", "deadlines_met", "deadlines_missed", "jobs_dropped", "jobs_killed", "sdr", "wasted_s",
+)  # fmt: skip
+
 #: the table of each verb, and of its options where they have one of their own
 TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
@@ -95,6 +100,7 @@ TABLES: Final[Mapping[str, Table]] = {
          "finished_s"),
         ("response_median_s", "node_s"),
     ),
+    "simulate, deadlines": Table(("cluster", *_DEADLINES)),
     "simulate --beside, decisions": Table(
         ("from_cluster", "to_cluster", "role", "recorded_at_s", "recorded_nodes", "simulated_at_s", "simulated_nodes")
     ),
@@ -107,6 +113,7 @@ TABLES: Final[Mapping[str, Table]] = {
          "makespan_s_ci_high", "regret"),
         drop=("failed_jobs", "makespan_s"),
     ),
+    "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
     "whatif": Table(
         ("rank", "policy", "settings", "slowdown_mean", "change", "change_ci_low", "change_ci_high", "verdict",
          "makespan_s"),

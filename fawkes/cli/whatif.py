@@ -10,7 +10,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.acting import Duration, Number
-from fawkes.cli.compare import chosen, plain_texts
+from fawkes.cli.compare import chosen, plain_texts, variants_under
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
 from fawkes.cli.simulate import Setting
 from fawkes.cli.tables import TABLES
@@ -32,6 +32,11 @@ Share = Number(0, 1000)
     show_default=True,
     help="Policies by name or file, with commas between; or all.",
     shell_complete=completion.policies,
+)
+@click.option(
+    "--admission",
+    help="Admission policies by name or file, with commas between.  [default: the recorded one]",
+    shell_complete=completion.admissions,
 )
 @click.option(
     "--set",
@@ -67,6 +72,7 @@ def whatif(
     site: Site,
     record: Path,
     policies: str,
+    admission: str | None,
     settings: tuple[tuple[str, str], ...],
     replays: int,
     spread: int,
@@ -84,7 +90,6 @@ def whatif(
     with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
     """
     from fawkes.catalog import Catalog
-    from fawkes.offline.settings import variants_of
     from fawkes.offline.work import in_this_process, on_processes
     from fawkes.record.folder import open_record
     from fawkes.record.verdict import Bounds
@@ -94,8 +99,9 @@ def whatif(
     # The policy of the record counts as one of its site, and is among all of them.
     catalog = Catalog(site=record)
     found = chosen(catalog, policies)
+    variants = variants_under(catalog, admission, settings)
     question = question_of(opened, catalog)
-    grid = grid_of(question, catalog, found, variants_of(settings), replays=replays, spread_us=spread)
+    grid = grid_of(question, catalog, found, variants, replays=replays, spread_us=spread)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
         verdict = verdict_of(question, Bounds(job_bound, makespan_bound))

@@ -17,6 +17,8 @@ import sys
 from dataclasses import fields
 from typing import Any, BinaryIO
 
+from fawkes.admission import compile_admission
+from fawkes.core.admitting import Admission, Queue
 from fawkes.core.model import Sample
 from fawkes.core.weights import Measure
 from fawkes.core.window import Window
@@ -54,6 +56,12 @@ def named(window: Window) -> str:
     return f"for the window of {len(window.samples)} samples of {window.cluster} from {first} to {last}"
 
 
+def asked(function: str, what: object) -> str:
+    """The question to an admission policy, for an error."""
+    about = f"a queue of {len(what.jobs)} jobs" if isinstance(what, Queue) else "a job"
+    return f"in {function}() about {about}"
+
+
 def main(memory_bytes: int, time_s: float) -> None:
     """Answer until there is no further question."""
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
@@ -65,6 +73,7 @@ def main(memory_bytes: int, time_s: float) -> None:
     most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     measures: dict[int, Measure] = {}
+    admissions: dict[int, Admission] = {}
     while True:
         try:
             question = read(questions)
@@ -72,7 +81,7 @@ def main(memory_bytes: int, time_s: float) -> None:
             return
         signal.setitimer(signal.ITIMER_PROF, time_s)
         try:
-            answer = _answer(measures, question, memory_bytes)
+            answer = _answer(measures, admissions, question, memory_bytes)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(HEADER.pack(len(answer)) + answer)
@@ -88,27 +97,39 @@ def _sample(values: tuple[Any, ...]) -> Sample:
     return Sample(**dict(zip(SAMPLED, values, strict=True)))
 
 
-def _answer(measures: dict[int, Measure], question: tuple[Any, ...], memory_bytes: int) -> bytes:
+def _answer(
+    measures: dict[int, Measure], admissions: dict[int, Admission], question: tuple[Any, ...], memory_bytes: int
+) -> bytes:
     kind, key, *values = question
-    window = None
+    where = ""
     try:
         if kind == "load":
             measures[key] = compile_policy(*values)
             return pickle.dumps(("loaded",))
+        if kind == "load-admission":
+            admissions[key] = compile_admission(*values)
+            return pickle.dumps(("loaded", admissions[key].needs_work))
+        if kind == "consult":
+            function, what, memory = values
+            where = f" {asked(function, what)}"
+            return _within(pickle.dumps(("answered", getattr(admissions[key], function)(what, memory))))
         cluster, samples, before, memory = values
         window = Window(cluster, tuple(map(_sample, samples)), None if before is None else _sample(before))
-        answer = pickle.dumps(("answered", measures[key](window, memory)), pickle.HIGHEST_PROTOCOL)
-        if len(answer) > MOST_ANSWER_BYTES:
-            raise ValueError(f"remembers {show_bytes(len(answer))}; the most is {show_bytes(MOST_ANSWER_BYTES)}")
+        where = f" {named(window)}"
+        return _within(pickle.dumps(("answered", measures[key](window, memory)), pickle.HIGHEST_PROTOCOL))
     except ConfigError as error:
         return pickle.dumps(("wrong", error.what, error.file, error.key, error.hint))
     except MemoryError as error:
-        where = f" {named(window)}" if window is not None else ""
-        what = f"needs more than {show_bytes(memory_bytes)}{where}"
-        return pickle.dumps(("raised", "MemoryError", what, getattr(error, "__notes__", [])))
+        needed = f"needs more than {show_bytes(memory_bytes)}{where}"
+        return pickle.dumps(("raised", "MemoryError", needed, getattr(error, "__notes__", [])))
     except Exception as error:
         notes = getattr(error, "__notes__", [])
         return pickle.dumps(("raised", type(error).__name__, cut(str(error), _LONGEST), notes))
+
+
+def _within(answer: bytes) -> bytes:
+    if len(answer) > MOST_ANSWER_BYTES:
+        raise ValueError(f"remembers {show_bytes(len(answer))}; the most is {show_bytes(MOST_ANSWER_BYTES)}")
     return answer
 
 

@@ -9,20 +9,23 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import fawkes
+from fawkes.admission import compile_admission
+from fawkes.catalog import Kind, bundled_dir
+from fawkes.core.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain
 from fawkes.core.settings import Settings
 from fawkes.core.weights import Measure, Minimum
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
-from fawkes.offline.answering import SAMPLED, named, read, write
+from fawkes.offline.answering import SAMPLED, asked, named, read, write
 from fawkes.units import show_bytes
 
 #: half the time of a question would go into pickling samples as objects
@@ -52,6 +55,7 @@ class _Answering:
     def __init__(self, bounds: Bounds) -> None:
         self.broken = False
         self._known: dict[object, int] = {}
+        self._admissions: dict[object, tuple[int, bool]] = {}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
             # Not with the working folder among its paths: a user's statistics.py would stand for Python's own.
@@ -67,6 +71,17 @@ class _Answering:
         if key not in self._known:
             self._ask("load", len(self._known), policy, settings)
             self._known[key] = len(self._known)
+
+    def load_admission(self, key: object, policy: PolicyText, parameters: Mapping[str, Plain]) -> bool:
+        """Make an admission policy known; whether it must know the work of jobs. ConfigError when it is none."""
+        if key not in self._admissions:
+            number = len(self._admissions)
+            self._admissions[key] = number, self._ask("load-admission", number, policy, dict(parameters))
+        return self._admissions[key][1]
+
+    def consult(self, key: object, function: str, what: object, memory: Memory) -> Any:
+        """What a function of a known admission policy answers; raises what it raises."""
+        return self._ask("consult", self._admissions[key][0], function, what, memory)
 
     def answer(self, key: object, window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
         """What a known policy answers; raises what it raises."""
@@ -153,12 +168,67 @@ def bounded(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
         try:
             _processes.of(bounds).load(key, policy, settings)
         except _EndedError as error:
-            ended = _explained(error, policy.origin, bounds, "while it was loaded")
-            line = "".join(getattr(ended, "__notes__", []))
-            raise ConfigError(f"the policy {policy.name} {ended}", file=policy.origin, key=line) from None
+            raise _not_loaded(error, policy, bounds) from None
         return measure
 
     return load
+
+
+@dataclass(frozen=True, slots=True)
+class _Consulted:
+    """An `Admission` that answers in the process of its bounds."""
+
+    policy: PolicyText
+    parameters: Mapping[str, Plain]
+    bounds: Bounds
+    needs_work: bool = False
+
+    def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
+        return self._ask("admit", queue, memory)  # type: ignore[no-any-return]
+
+    def learn(self, done: Done, memory: Memory) -> Memory:
+        return self._ask("learn", done, memory)
+
+    def late(self, job: Job, memory: Memory) -> bool:
+        return bool(self._ask("late", job, memory))
+
+    def _ask(self, function: str, what: Queue | Done | Job, memory: Memory) -> Any:
+        process = _processes.of(self.bounds)
+        try:
+            process.load_admission(self.key, self.policy, self.parameters)
+            return process.consult(self.key, function, what, memory)
+        except _EndedError as error:
+            raise _explained(error, self.policy.origin, self.bounds, asked(function, what)) from None
+
+    @property
+    def key(self) -> object:
+        """By what the process knows it."""
+        return self.policy.sha256, self.policy.origin, repr(sorted(self.parameters.items()))
+
+
+def bounded_admission(bounds: Bounds) -> Callable[[PolicyText, Mapping[str, Plain]], Admission]:
+    """Makes admission policies callable as `fawkes.admission.compile_admission` does, with the same answers.
+
+    Those that came with Fawkes answer in this process, all others within bounds, as weighting policies do.
+    """
+
+    def load(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
+        if Path(policy.origin).resolve().parent == (bundled_dir(Kind.ADMISSION) / Kind.ADMISSION.value).resolve():
+            return compile_admission(policy, parameters)
+        found = _Consulted(policy, parameters, bounds)
+        try:
+            needs_work = _processes.of(bounds).load_admission(found.key, policy, parameters)
+        except _EndedError as error:
+            raise _not_loaded(error, policy, bounds) from None
+        return _Consulted(policy, parameters, bounds, needs_work)
+
+    return load
+
+
+def _not_loaded(ended: _EndedError, policy: PolicyText, bounds: Bounds) -> ConfigError:
+    error = _explained(ended, policy.origin, bounds, "while it was loaded")
+    line = "".join(getattr(error, "__notes__", []))
+    return ConfigError(f"the policy {policy.name} {error}", file=policy.origin, key=line)
 
 
 def _explained(ended: _EndedError, origin: str, bounds: Bounds, where: str) -> Exception:

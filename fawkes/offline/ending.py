@@ -22,7 +22,8 @@ _FOREVER_US = 30 * 24 * _HOUR_US
 _NAMED = 5
 _ANSWERS = "A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`"
 _TOO_MUCH = "Make the policy do less, or raise [bounds] of the scenario, such as by --set bounds.policy_time=60s"
-_BOUND = re.compile(r"^\S+ (TimeoutError: took|MemoryError: needs)")
+_BOUND = re.compile(r"^(?:\S+ )?(TimeoutError: took|MemoryError: needs)")
+_VERDICTS = "The page `policies` says what an admission policy may answer"
 _LINE = re.compile(r", (line \d+)$")
 _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
 _ON_THE_WAY = frozenset(
@@ -94,6 +95,24 @@ def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> 
                 file=policy.origin,
                 key=line[1] if line else "",
                 hint=_TOO_MUCH if _BOUND.search(failed) else _ANSWERS,
+            )
+
+
+def refuse_failed_admission(decision: Decision, policy: PolicyText | None, at_us: int) -> None:
+    """ConfigError when the admission policy gave no usable answer: no job would be let in any more.
+
+    It names file and line, the MR-cluster and, when a call took too much, the question.
+    """
+    for reason in decision.reasons:
+        if reason.code == "admission-failed" and policy is not None:
+            failed = str(reason.facts["failed"])
+            line = _LINE.search(failed)
+            raise ConfigError(
+                f"the admission policy {policy.name} gave no usable answer for {reason.facts['cluster']}, "
+                f"{show_duration(at_us)} after the start ({failed})",
+                file=policy.origin,
+                key=line[1] if line else "",
+                hint=_TOO_MUCH if _BOUND.search(failed) else _VERDICTS,
             )
 
 

@@ -21,6 +21,7 @@ from fawkes.offline.plan import Plan, shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
 from fawkes.offline.work import Row
 from fawkes.report.steps import held, totals
+from fawkes.sim.model import TaskEvent
 
 GRID_FILE = "grid.json"
 ROWS = "rows"
@@ -79,7 +80,9 @@ class Grid:
     def variant(self, cell: Cell) -> str:
         """A digest of what may differ: settings, the policy's text, the model, the pool and the MR-clusters."""
         scenario = self.scenarios[cell.policy, cell.settings]
-        return _digest(scenario.settings, scenario.policy.sha256, _machine(scenario), self.own.get(cell.settings))
+        let_in = () if scenario.admission is None else (scenario.admission.sha256,)
+        own = self.own.get(cell.settings)
+        return _digest(scenario.settings, scenario.policy.sha256, _machine(scenario), own, *let_in)
 
 
 def grid_of(
@@ -139,13 +142,11 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
     copies = Copies(scenario.losses)
+    demands = grid.demands_of(cell)
     try:
-        store = simulate(
-            shaken_scenario(
-                scenario, grid.demands_of(cell), seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us
-            ),
-            watch=copies,
-        )
+        shaken = shaken_scenario(scenario, demands, seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us)
+        tasks: list[TaskEvent] | None = [] if shaken.has_deadlines else None
+        store = simulate(shaken, watch=copies, tasks=tasks)
     except FawkesError as error:
         # Not every kind of error comes through a pipe whole.
         kind = next((one for one in _PLAIN if isinstance(error, one)), FawkesError)
@@ -156,7 +157,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         "code": code_digest(),
         "variant": grid.variant(cell),
         **cell._asdict(),
-        **outcome_of(store).plain(),
+        **outcome_of(store, tasks).plain(),
         "lost_copies": copies.lost,
     }
     if cell.replay == DRAWN:

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from statistics import fmean, median
 from typing import Any
 
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import JobLife, JobState
+from fawkes.core.model import JobId, JobLife, JobState
 from fawkes.report import history
 from fawkes.report.steps import held
+from fawkes.sim.model import TaskEvent
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """What became of the jobs that have a deadline; there are ``deadlines`` of them.
+
+    Missed ones ended late, failed, or were cancelled; an admission policy did not let dropped ones in, and ended killed
+    ones. ``sdr`` is the share that met its deadline. ``wasted_s`` is the time of the tasks of all that did not, in
+    task-seconds; None when nobody kept it.
+    """
+
+    deadlines: int
+    deadlines_met: int
+    deadlines_missed: int
+    jobs_dropped: int
+    jobs_killed: int
+    sdr: float
+    wasted_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +55,15 @@ class ClusterOutcome:
     node_s: float
     most_nodes: int
     finished_s: float | None
+    due: Deadlines | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As values for JSON; those of deadlines only where there are any."""
+        return _flat(self, self.due)
+
+
+DEADLINES = tuple(each.name for each in fields(Deadlines))
+"""The keys that an outcome has only where jobs have deadlines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +88,31 @@ class Outcome:
     node_s: float
     reconfigurations: int
     steps: int
+    due: Deadlines | None = None
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
-        return {**asdict(self), "clusters": [asdict(row) for row in self.clusters]}
+        """As values for JSON; those of deadlines only where there are any."""
+        return {**_flat(self, self.due), "clusters": [row.plain() for row in self.clusters]}
 
 
-def outcome_of(store: Reader) -> Outcome:
-    """The figures of a run that has ended."""
+def _flat(outcome: ClusterOutcome | Outcome, due: Deadlines | None) -> dict[str, Any]:
+    plain = {key: value for key, value in asdict(outcome).items() if key != "due"}
+    return plain if due is None else {**plain, **asdict(due)}
+
+
+def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> Outcome:
+    """The figures of a run that has ended; ``tasks`` are the starts and ends of its attempts, if they were kept."""
     start_us = history.first_us(store)
     jobs: dict[str, list[JobState]] = {cluster.id: [] for cluster in history.clusters(store)}
     for job in history.jobs(store):
         jobs[job.cluster].append(job)
     node_s, most = _held(store)
+    spent_us = None if tasks is None else _spent_us(tasks)
     rows = tuple(
-        _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)) for name, mine in jobs.items()
+        replace(
+            _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)), due=_deadlines(mine, spent_us)
+        )
+        for name, mine in jobs.items()
     )
     everyone = [job for mine in jobs.values() for job in mine]
     means = [row.slowdown_mean for row in rows if row.slowdown_mean is not None]
@@ -93,6 +131,7 @@ def outcome_of(store: Reader) -> Outcome:
         node_s=math.fsum(row.node_s for row in rows),
         reconfigurations=sum(tick.moved for tick in history.ticks(store)),
         steps=store.last_seq(),
+        due=_deadlines(everyone, spent_us),
     )
 
 
@@ -111,6 +150,38 @@ def _cluster(name: str, jobs: Sequence[JobState], start_us: int, node_s: float, 
         most_nodes=most,
         finished_s=max(ends) / SECOND_US if ends else None,
     )
+
+
+def _deadlines(jobs: Sequence[JobState], spent_us: Mapping[JobId, int] | None) -> Deadlines | None:
+    with_deadline = [job for job in jobs if job.spec.deadline_us is not None]
+    if not with_deadline:
+        return None
+    met = sum(job.met is True for job in with_deadline)
+    lives = Counter(job.life for job in with_deadline)
+    dropped, killed = lives[JobLife.DROPPED], lives[JobLife.KILLED]
+    wasted_us = None if spent_us is None else sum(spent_us.get(job.id, 0) for job in with_deadline if not job.met)
+    return Deadlines(
+        deadlines=len(with_deadline),
+        deadlines_met=met,
+        deadlines_missed=len(with_deadline) - met - dropped - killed,
+        jobs_dropped=dropped,
+        jobs_killed=killed,
+        sdr=met / len(with_deadline),
+        wasted_s=None if wasted_us is None else wasted_us / SECOND_US,
+    )
+
+
+def _spent_us(tasks: Sequence[TaskEvent]) -> dict[JobId, int]:
+    """The time of all attempts of the tasks of each job, those that were killed included."""
+    since: dict[tuple[JobId, int, int], int] = {}
+    spent: Counter[JobId] = Counter()
+    for event in tasks:
+        attempt = (event.job, event.attempt, event.number)
+        if event.what == "start":
+            since[attempt] = event.at_us
+        else:
+            spent[event.job] += event.at_us - since.pop(attempt)
+    return spent
 
 
 def _failed(jobs: Sequence[JobState]) -> int:

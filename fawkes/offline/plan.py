@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -13,21 +13,25 @@ from fawkes.config.changes import blamed, changed
 from fawkes.config.clusters import cluster_spec
 from fawkes.config.scenarios import scenario_of
 from fawkes.config.settings import settings_of
+from fawkes.core.events import PolicyText
 from fawkes.core.model import Node
 from fawkes.core.settings import Settings
-from fawkes.offline.asking import USUAL, Bounds
-from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
+from fawkes.offline.asking import USUAL, Bounds, bounded_admission
+from fawkes.offline.load import Coming, Demand, paper, referenced, shaken, wishes
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, PAPER, Constants
+from fawkes.sim.nominal import nominal_work_us
+from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Delays, Loss
 from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none
 SEED = 1
+_RIGID = "all processors of a rigid job start at once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +66,14 @@ class Plan:
         place = "--set" if changes else self.file
         found = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
         text = policy_text(found.policy.title, str(found.policy.path), found.policy.text())
+        admission = found.admission
+        let_in = None if admission is None else policy_text(admission.title, str(admission.path), admission.text())
         return Scenario(
             name=self.name,
             nodes=self.nodes,
             settings=self._known(found.core),
             policy=text,
+            admission=let_in,
             wishes=(),
             constants=self.constants,
             delays=self.delays,
@@ -94,8 +101,27 @@ class Plan:
 
 
 def asked(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
-    """The scenario with these demands as its wishes."""
+    """The scenario with these demands as its wishes, whose jobs say what its admission policy must know.
+
+    ConfigError when that policy cannot be loaded.
+    """
+    if scenario.admission is not None:
+        demands = told(demands, scenario.admission, scenario)
     return replace(scenario, wishes=wishes(demands, scenario.settings.idle_us))
+
+
+def told(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> tuple[Demand, ...]:
+    """The jobs as an admission policy meets them: with their work for an oracle; rigid ones keep no grant."""
+    admission = bounded_admission(scenario.bounds)(policy, scenario.settings.admission_parameters)
+
+    def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
+        for one in jobs:
+            profile = profile_of(one.spec)
+            work_us = nominal_work_us(profile, scenario.constants) if admission.needs_work else None
+            unkept = one.spec.unkept or (_RIGID if profile.gang else "")
+            yield replace(one, spec=replace(one.spec, work_us=work_us, unkept=unkept))
+
+    return tuple(demand.mapped(change) for demand in demands)
 
 
 def shaken_scenario(
@@ -159,7 +185,7 @@ def _paper_with(plan: Plan, changes: Mapping[str, Any]) -> Plan:
 def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others over them; a dot in a key names a table, and of tau and share_error the new one counts."""
     result: dict[str, Any] = dict(said)
-    for key, value in changes.items():
+    for key, value in sorted(changes.items(), key=lambda change: change[0] != "admission"):
         table, dot, name = key.partition(".")
         if dot:
             below = result.get(table, {})
@@ -168,5 +194,9 @@ def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         if key in ("tau", "share_error"):
             result.pop("tau", None)
             result.pop("share_error", None)
+        if key == "admission" and str(value).casefold() != str(result.get(key, "fifo")).casefold():
+            # What is set for one admission policy is nothing for another.
+            for other in ("admission_parameters", "learn_from_pool", "admit_unkept"):
+                result.pop(other, None)
         result[key] = value
     return result

@@ -78,6 +78,7 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
         nodes=pool_of(nodes),
         settings=settings,
         policy=policy_text("None", "none.py", _NONE),
+        admission=None,
         wishes=(Wish(event=request), *jobs),
         losses=(),
         limit_us=_LONG_US,

@@ -8,15 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from fawkes import __version__
+from fawkes.core.decision import Decision, PutJob
 from fawkes.core.events import PolicyText, Started, Submitted
 from fawkes.core.invariants import broken
-from fawkes.core.model import Node, NodeId
+from fawkes.core.model import JobId, JobLife, Node, NodeId
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import BrokenError
-from fawkes.offline.asking import USUAL, Bounds, bounded
-from fawkes.offline.ending import Patience, never_ends, refuse_failed_policy, refuse_refused, too_many
+from fawkes.offline.asking import USUAL, Bounds, bounded, bounded_admission
+from fawkes.offline.ending import (
+    Patience,
+    never_ends,
+    refuse_failed_admission,
+    refuse_failed_policy,
+    refuse_refused,
+    too_many,
+)
 from fawkes.report.history import SIMULATED
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.model import Choice, TaskEvent, engine_for
@@ -42,13 +50,14 @@ class Scenario:
     ``engine`` is no part of that: both models of Hadoop come to the same results, and the one that is done sooner is
     taken. ``check`` looks at the laws of conservation after each event of a task and at the core's invariants after
     each decision: ten times as slow, BrokenError names what is broken. ``bounds`` end a run whose policy takes more,
-    ``most_steps`` one that takes more steps.
+    ``most_steps`` one that takes more steps. ``admission`` lets jobs in; None: first come, first served.
     """
 
     name: str
     nodes: tuple[Node, ...]
     settings: Settings
     policy: PolicyText
+    admission: PolicyText | None = None
     wishes: tuple[Wish, ...]
     constants: Constants = DAS4
     delays: Delays = field(default_factory=Delays)
@@ -65,6 +74,12 @@ class Scenario:
         """How many tasks its jobs have."""
         profiles = [profile_of(wish.event.spec) for wish in self.wishes if isinstance(wish.event, Submitted)]
         return sum(profile.maps + profile.reduces for profile in profiles)
+
+    @property
+    def has_deadlines(self) -> bool:
+        """Whether any of its jobs has a deadline."""
+        jobs = (wish.event.spec for wish in self.wishes if isinstance(wish.event, Submitted))
+        return any(spec.deadline_us is not None for spec in jobs)
 
     def under(self, settings: Settings, policy: PolicyText) -> Scenario:
         """The same pool and users under other settings or another policy."""
@@ -129,7 +144,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
-    engine = Engine(world, store, bounded(scenario.bounds), state)
+    engine = Engine(world, store, bounded(scenario.bounds), state, load_admission=bounded_admission(scenario.bounds))
     patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     steps = 1
@@ -140,6 +155,9 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
             raise too_many(scenario.name, steps, event.at_us)
         refuse_refused(event, decision, scenario.name)
         refuse_failed_policy(decision, scenario.policy, event.at_us)
+        refuse_failed_admission(decision, scenario.admission, event.at_us)
+        for job in _ended_early(decision):
+            world.script(users.job_ended(job, world.now_us))
         watch(engine)
         if scenario.check and (wrong := broken(state)):
             raise BrokenError(f"after {type(event).__name__}: {'; '.join(wrong)}", where=scenario.name)
@@ -154,6 +172,13 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         tasks += world.task_events()
 
 
+def _ended_early(decision: Decision) -> Iterator[JobId]:
+    """The jobs that an admission policy ends: Hadoop does not tell their end, and nobody waits for them any more."""
+    for change in decision.changes:
+        if isinstance(change, PutJob) and change.state.life in (JobLife.DROPPED, JobLife.KILLED):
+            yield change.state.id
+
+
 def _started(scenario: Scenario) -> Started:
     return Started(
         at_us=0,
@@ -164,4 +189,5 @@ def _started(scenario: Scenario) -> Started:
         settings=scenario.settings,
         nodes=scenario.nodes,
         policy=scenario.policy,
+        admission=scenario.admission,
     )

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fawkes.offline.outcome import DEADLINES
+
 #: what a table has of each run: mean and median slowdown over all jobs; least, median, most of the MR-clusters' means
 FIGURES = (
     "slowdown_mean",
@@ -56,6 +58,8 @@ def with_settings(frame: pd.DataFrame) -> pd.DataFrame:
 def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str, Any]]:
     """For each policy and settings, in the order of the rows: replays, of each figure the median and the spread.
 
+    The figures are `FIGURES`, and `DEADLINES` where jobs have deadlines.
+
     ``p`` is of Wilcoxon's signed-rank test of the mean slowdown against the ``baseline`` policy under the same
     settings, paired by replay (two-sided); ``change`` is the median of the pairs' relative changes. ``FIGURE_ci_low``
     and ``FIGURE_ci_high`` are the 95 % interval of a median by bootstrap, None with fewer than two replays. ``verdict``
@@ -63,6 +67,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
     when so few pairs can show nothing. All of these but the figures' intervals are None for the baseline itself and
     without it.
     """
+    figures = (*FIGURES, *(name for name in DEADLINES if any(name in row for row in rows)))
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["policy"], row["settings"]), {})[row["replay"]] = row
@@ -71,16 +76,16 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
             "policy": policy,
             "settings": settings,
             "replays": len(runs),
-            **_figures(list(runs.values())),
+            **_figures(list(runs.values()), figures),
             **_against(runs, groups.get((baseline, settings), {}) if policy != baseline else {}),
         }
         for (policy, settings), runs in groups.items()
     ]
 
 
-def _figures(runs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def _figures(runs: Sequence[Mapping[str, Any]], figures: Sequence[str]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    for name in FIGURES:
+    for name in figures:
         values = [run[name] for run in runs if run.get(name) is not None]
         low, middle, high = np.percentile(values, [SPREAD[0], 50, SPREAD[1]]) if values else (None, None, None)
         for part, value in (("", middle), ("_low", low), ("_high", high)):
