@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fawkes.cli.client import Client
 
 #: lives in which nothing more happens (fawkes.core.lifecycle), as the controller answers them
-ENDED = frozenset({"succeeded", "failed", "cancelled"})
+ENDED = frozenset({"succeeded", "failed", "cancelled", "dropped", "killed"})
 GONE = "gone"
 
 

@@ -18,7 +18,7 @@ from fawkes.config.site import Site
 if TYPE_CHECKING:
     from fawkes.store.sqlite import LedgerReader
 
-STATES = ("queued", "starting", "running", "cancelling", "succeeded", "failed", "cancelled")
+STATES = ("queued", "starting", "running", "cancelling", "succeeded", "failed", "cancelled", "dropped", "killed")
 _LOOK_S = 0.5
 #: of how many failed jobs the place of the log is shown below the table
 _LOGS = 3

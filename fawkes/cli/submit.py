@@ -41,6 +41,7 @@ _LONGEST_NAME = 63 - 8
 @click.option("--id", "name", help="Its name, used once for good; without it one is made.")
 @click.option("--retries", type=click.IntRange(min=0), help="How often it is tried again after a failure.")
 @click.option("--time-limit", metavar="DURATION", help="When it is stopped, such as 2h.")
+@click.option("--deadline", metavar="DURATION", help="By when it must have ended, from its submission, such as 20m.")
 @click.option("--reference-time", metavar="DURATION", help="Its time on a static MR-cluster of minimum size.")
 @click.option("--tasks", type=click.IntRange(min=1), help="Its number of tasks, if known.")
 @click.option("--input-size", metavar="SIZE", help="Its bytes of input, if known, such as 50GB.")
@@ -68,15 +69,19 @@ def submit(
       fawkes submit c-1 --jar examples -- wordcount /in /out
       fawkes submit c-1 --mapper cat --reducer wc --input /in --output-folder /out
       fawkes submit c-1 --script 'pig -f top.pig' --file top.pig
+      fawkes submit c-1 --jar examples --tasks 10 --deadline 20m -- pi 10 1000
 
     Jars, scripts and files are looked for on this machine before anything is sent.
     """
     from fawkes.cli.acting import for_each, tell, wait_for_jobs
     from fawkes.cli.client import Client
-    from fawkes.cli.show import show
+    from fawkes.cli.show import note, show
+    from fawkes.config.jobs import without_tasks
     from fawkes.core.record import to_plain
 
     jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
+    for lack in filter(None, map(without_tasks, jobs)):
+        note(lack)
     if dry_run:
         show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
         return
@@ -151,7 +156,7 @@ def _table(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as keys of a job file."""
     keys = {"main_class": "class", "name": "id", "inputs": "input", "output_folder": "output"}
     same = {"jar", "mapper", "combiner", "reducer", "files", "retries", "tasks"}
-    same |= {"time_limit", "reference_time", "input_size"}
+    same |= {"time_limit", "deadline", "reference_time", "input_size"}
     table = {keys.get(name, name): _listed(value) for name, value in options.items() if name in keys.keys() | same}
     if "properties" in options:
         table["properties"] = dict(_property(text) for text in options["properties"])
@@ -205,8 +210,11 @@ def _check_results(rows: Sequence[Mapping[str, Any]]) -> None:
     if bad:
         first = bad[0]
         log = f"Its log: {first['log']}" if first["log"] else f"Look into its log with `fawkes logs {first['cluster']}`"
+        if first["state"] in ("dropped", "killed"):
+            log = f"`fawkes explain --job {first['job']}` shows the numbers behind it"
+        was = "" if first["state"] == "failed" else "was "
         raise FawkesError(
-            f"the job {first['state']}: {first['why'] or 'no reason given'}", where=first["job"], hint=log
+            f"the job {was}{first['state']}: {first['why'] or 'no reason given'}", where=first["job"], hint=log
         )
 
 

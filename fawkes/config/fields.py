@@ -151,6 +151,9 @@ PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(po
 TaskTimeUs = Annotated[
     PositiveDurationUs, between(1, 30 * 86400 * SECOND_US, "no task of MapReduce runs longer", _days)
 ]
+DeadlineUs = Annotated[
+    PositiveDurationUs, between(SECOND_US, 365 * 86400 * SECOND_US, "no job waits for a year", _days)
+]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
 Name = Annotated[str, AfterValidator(_name)]
 UserName = Annotated[str, AfterValidator(_user)]

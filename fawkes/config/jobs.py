@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.config.details import JobDetails, SleepTasks
 from fawkes.config.fields import (
+    DeadlineUs,
     MaybeTasks,
     Name,
     PositiveDurationUs,
@@ -27,6 +28,7 @@ from fawkes.config.loader import Faults, Strict, check, read_toml, written, wron
 from fawkes.config.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.reading import is_file
+from fawkes.units import show_duration
 
 RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
@@ -113,6 +115,9 @@ class JobTable(Strict):
     )
     retries: Retries = Field(default=0, description="how often it is tried again after a failure")
     time_limit_us: PositiveDurationUs | None = Field(default=None, alias="time_limit", description="when it is stopped")
+    deadline_us: DeadlineUs | None = Field(
+        default=None, alias="deadline", description="by when it must have ended, counted from its submission"
+    )
     reference_time_us: PositiveDurationUs | None = Field(
         default=None, alias="reference_time", description="its time on a static MR-cluster of minimum size"
     )
@@ -168,6 +173,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
     details = _details(table, folder, faults)
     _check_tags(details, faults)
     _check_names(details, faults)
+    _check_deadline(table, details, faults)
     faults.refuse()
     details = replace(
         details,
@@ -187,7 +193,41 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
         tasks_estimated=tasks is None,
         input_bytes=0 if sleep else table.input_size,
         details=details.plain(),
+        deadline_us=table.deadline_us,
+        unkept=unkept_reason(details),
     )
+
+
+def unkept_reason(details: JobDetails) -> str:
+    """Why no grant of CPUs can be kept for a job; empty when it can be."""
+    if details.kind in ("script", "pig") and not details.profile:
+        return f"a job of kind {details.kind!r} may run several MR-jobs at once"
+    return ""
+
+
+def without_tasks(spec: JobSpec) -> str:
+    """What a job with a deadline lacks when its number of tasks is not known; empty when it lacks nothing."""
+    if spec.deadline_us is None or not spec.tasks_estimated:
+        return ""
+    return (
+        f"the number of tasks of {spec.id} is not known: it counts as 1 task, and no policy learns from it. "
+        "Give `tasks` (--tasks)"
+    )
+
+
+def _check_deadline(table: JobTable, details: JobDetails, faults: Faults) -> None:
+    """Tasks of a job that sleeps have known times: no number of CPUs makes it shorter than one map and one reduce."""
+    sleep = details.sleep
+    if sleep is None or table.deadline_us is None:
+        return
+    least_us = sleep.map_us + (sleep.reduce_us if sleep.reduces else 0)
+    if table.deadline_us < least_us:
+        tasks = "one map and one reduce take" if sleep.reduces else "one map takes"
+        faults.add(
+            f"no number of CPUs could meet {show_duration(table.deadline_us)}: {tasks} {show_duration(least_us)}",
+            "deadline",
+            f"Give at least {show_duration(least_us)}",
+        )
 
 
 def _check_kind(table: JobTable, faults: Faults) -> None:

@@ -111,6 +111,7 @@ class SubmitBody(Strict):
         _named(spec.cluster)
         _at_least(0, retries=spec.retries, input_bytes=spec.input_bytes)
         _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
+        _at_least(1, deadline_us=spec.deadline_us, work_us=spec.work_us)
         _details(JobDetails, "submit", spec.details)
         return spec
 

@@ -78,4 +78,5 @@ def job_spec_of(
         input_bytes=job.input_bytes,
         reference_us=reference_us,
         details={"profile": dict(zip(_FIGURES, _figures(profile), strict=True))},
+        deadline_us=job.deadline_us,
     )

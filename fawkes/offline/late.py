@@ -91,6 +91,32 @@ def refuse_long(
     )
 
 
+def refuse_hopeless(jobs: Sequence[TraceJob], path: Path, name: Callable[[TraceJob], str]) -> None:
+    """ConfigError when no number of CPUs lets a job of a trace meet its deadline: one map and one reduce take longer.
+
+    Looked at are jobs with known times of tasks. ``name`` is what the file calls a job.
+    """
+    timed = [(job, job.deadline_us, _tasks_us(job)) for job in jobs if job.deadline_us is not None]
+    late = [(job, deadline_us, least_us) for job, deadline_us, least_us in timed if deadline_us < least_us]
+    if not late:
+        return
+    job, deadline_us, least_us = late[0]
+    have = "has a deadline" if len(late) == 1 else "have deadlines"
+    raise ConfigError(
+        f"{len(late):,} of {len(timed):,} jobs with deadlines {have} that no number of CPUs could meet: the first is "
+        f"{_named(name(job), path)}, with {show_duration(deadline_us)}; one map and one reduce take "
+        f"{show_duration(least_us)}",
+        file=str(path),
+        key="deadline_s",
+        hint="Give it a longer deadline, or remove the job",
+    )
+
+
+def _tasks_us(job: TraceJob) -> int:
+    """The time of one map and one reduce, as far as it is known."""
+    return (job.map_us or 0) + ((job.reduce_us or 0) if job.reduces else 0)
+
+
 def refuse_endless(specs: Iterable[JobSpec], path: Path, reach: Reach) -> None:
     """The same for jobs of a scenario that no trace names."""
     for spec in specs:

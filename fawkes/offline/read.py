@@ -17,7 +17,7 @@ from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
-from fawkes.offline.late import Reach, refuse_endless, refuse_late, refuse_long, refuse_wide
+from fawkes.offline.late import Reach, refuse_endless, refuse_hopeless, refuse_late, refuse_long, refuse_wide
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
@@ -173,6 +173,7 @@ def _jobs(
             return job.id if form == TABLE else job.id.removeprefix(f"{job.cluster or load.cluster}-")
 
         refuse_long(jobs, path.parent / load.trace, reach, stages_of(apps), name)
+        refuse_hopeless(jobs, path.parent / load.trace, name)
     for job in jobs:
         known = replace(job, after=tuple(one for one in job.after if one in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)

@@ -185,6 +185,7 @@ def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
         shuffle_bytes=None if by_time else profile.map_output_bytes * profile.maps,
         output_bytes=None if by_time else profile.output_bytes * (profile.reduces or profile.maps),
         run_us=job.run_us,
+        deadline_us=job.spec.deadline_us,
     )
 
 

@@ -20,7 +20,8 @@ class TraceJob:
     ``map_us`` and ``reduce_us`` are means of one task; where a trace has the times of single tasks, a reduce counts
     from the end of the last map, because one that waits does nothing. ``run_us`` is from launch to end. Rigid jobs
     (SWF) have ``processors``, ``run_us`` and what the user asked for, ``requested_us``, instead of tasks. ``cluster``
-    is the MR-cluster that runs it; when it is empty, whoever replays the job says. ValueError when a time is negative.
+    is the MR-cluster that runs it; when it is empty, whoever replays the job says. ``deadline_us`` counts from the
+    job's own submission. ValueError when a time is negative, or a deadline is not above 0.
     """
 
     id: str
@@ -40,10 +41,13 @@ class TraceJob:
     after: tuple[str, ...] = ()
     think_us: int = 0
     cluster: str = ""
+    deadline_us: int | None = None
 
     def __post_init__(self) -> None:
         if self.submit_us < 0 or self.think_us < 0:
             raise ValueError(f"job {self.id}: a time is negative ({self.submit_us} us, {self.think_us} us)")
+        if self.deadline_us is not None and self.deadline_us <= 0:
+            raise ValueError(f"job {self.id}: its deadline is {self.deadline_us} us")
 
     @property
     def tasks(self) -> int:
@@ -61,7 +65,10 @@ MOST_TASKS = 10_000_000
 
 def out_of_range(job: TraceJob) -> str:
     """Why nothing can compute with a job's numbers, as ``Tally.add`` takes it; empty when all is well."""
-    times = (job.submit_us, job.think_us, job.map_us, job.reduce_us, job.run_us, job.requested_us)
+    times = (
+        *(job.submit_us, job.think_us, job.map_us, job.reduce_us),
+        *(job.run_us, job.requested_us, job.deadline_us),
+    )
     if any(time is not None and time > MOST_TIME_US for time in times):
         return "with a time that is too large"
     if any(size is not None and size > MOST_BYTES for size in (job.input_bytes, job.shuffle_bytes, job.output_bytes)):

@@ -13,13 +13,13 @@ from fawkes.workload.model import Dropped, Trace, TraceJob
 if TYPE_CHECKING:
     import pandas as pd
 
-_TIMES = ("submit_us", "map_us", "reduce_us", "run_us", "requested_us", "think_us")
+_TIMES = ("submit_us", "map_us", "reduce_us", "run_us", "requested_us", "think_us", "deadline_us")
 _NUMBERS = ("input_bytes", "shuffle_bytes", "output_bytes", "maps", "reduces", "processors")
 _TEXTS = ("id", "application", "cluster", "user")
 _MEANS = ("map_s", "reduce_s")
 QUANTITIES = (
     "gap_s", "input_bytes", "shuffle_bytes", "output_bytes", "maps", "reduces", "map_s", "reduce_s", "processors",
-    "run_s", "requested_s",
+    "run_s", "requested_s", "deadline_s",
 )  # fmt: skip
 """What ``sizes_of`` tells of, in this order; ``gap_s`` is the time from one job to the next."""
 

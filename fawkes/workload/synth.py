@@ -3,6 +3,9 @@
 A workload is chosen by its weight, one of its classes of jobs by its weight, and a time out of its distribution of
 times. Numbers and times of tasks are constants, lognormal (by mean and deviation), normal, or one of a list. The jobs
 are not those that Hadoop would draw: its generator of random numbers is another one.
+
+As in Hadoop, ``reservation`` is the chance that a job has a deadline, which is ``deadline_factor`` times ``duration``
+(seconds) after its submission; in the old form ``chance_of_reservation``, ``deadline_factor_avg`` and ``dur_avg``.
 """
 
 from __future__ import annotations
@@ -131,7 +134,28 @@ def _job(asked: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> T
         map_us=_mean_us(maps),
         reduce_us=_mean_us(reduces),
         user=str(kind.get("user_name", "")),
+        deadline_us=_deadline_us(asked, kind, rng(seed, "SYNTH deadline", str(number))),
     )
+
+
+def _deadline_us(asked: _Asked, kind: Plain, chance: random.Random) -> int | None:
+    """The deadline of a job; None when it has none. It has chances of its own: the rest of a file's jobs stays."""
+    new = "tasks" in kind
+    needed = ("reservation", "deadline_factor") if new else ("chance_of_reservation", "deadline_factor_avg", "dur_avg")
+    if not all(kind.get(key) for key in needed):
+        return None
+    likely = _drawn(asked, kind[needed[0]], needed[0], chance)
+    if chance.random() >= likely:
+        return None
+    if new:
+        factor = _drawn(asked, kind["deadline_factor"], "deadline_factor", chance)
+        duration_s = _drawn(asked, kind.get("duration"), "duration", chance)
+    else:
+        factor, duration_s = (_spread(asked, kind, key, chance) for key in ("deadline_factor", "dur"))
+    deadline_us = math.ceil(factor * round(duration_s) * 1000) * 1000
+    if deadline_us <= 0:
+        raise asked.wrong("deadline_factor", f"{factor:g} of a duration of {duration_s:g} s gives a deadline of 0 s")
+    return deadline_us
 
 
 def _time_us(asked: _Asked, workload: Plain, chance: random.Random) -> int:
@@ -167,7 +191,10 @@ def _drawn(asked: _Asked, sample: object, key: str, chance: random.Random) -> fl
     if "discrete" in sample:
         return asked.drawn(sample["discrete"], sample.get("weights"), chance)
     mean, deviation = asked.number(sample, "val"), asked.number(sample, "std", 0.0)
-    if str(sample.get("dist", "LOGNORM")).upper() == "NORM":
+    kind = str(sample.get("dist", "LOGNORM")).upper()
+    if kind not in ("LOGNORM", "NORM"):
+        raise asked.wrong(key, f"has the unknown dist {cut(repr(sample['dist']))}: LOGNORM and NORM are known")
+    if kind == "NORM":
         return max(0.0, chance.gauss(mean, deviation))
     return _lognormal(asked, key, mean, deviation, chance)
 

@@ -51,6 +51,13 @@ def _read_us(text: str) -> int:
     return int(match[1]) * SECOND_US + int((match[2] or "").ljust(6, "0"))
 
 
+def _read_deadline_us(text: str) -> int:
+    deadline_us = _read_us(text)
+    if not deadline_us:
+        raise UnreadableError("is 0: no job can end at its submission")
+    return deadline_us
+
+
 def _write_us(value: int | None) -> str:
     if value is None:
         return ""
@@ -95,6 +102,7 @@ def _columns() -> Iterator[_Column]:
         yield _Column(f"{name}_s", f"{name}_us", _read_us, _write_us)
     yield _Column("after", "after", _read_ids, _write_ids)
     yield _Column("think_s", "think_us", _read_us, lambda value: _write_us(value or None))
+    yield _Column("deadline_s", "deadline_us", _read_deadline_us, _write_us)
 
 
 COLUMNS: Mapping[str, _Column] = {column.name: column for column in _columns()}

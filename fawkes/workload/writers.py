@@ -281,21 +281,32 @@ def _ms(us: int) -> int:
 
 _RIGID = ("processors", "requested_us")
 _LINKS = ("after", "think_us")
+_DEADLINE = "deadline_us"
 WRITERS: Mapping[str, Writer] = {
     writer.name: writer
     for writer in (
-        Writer("swim", (), ("cluster", "user", *_RIGID, *_LINKS), _swim),
+        Writer("swim", (), ("cluster", "user", *_RIGID, *_LINKS, _DEADLINE), _swim),
         Writer(
             "swf",
             ("processors", "run_us"),
-            ("cluster", "input_bytes", "shuffle_bytes", "output_bytes", "maps", "reduces", "map_us", "reduce_us"),
+            (
+                "cluster",
+                "input_bytes",
+                "shuffle_bytes",
+                "output_bytes",
+                "maps",
+                "reduces",
+                "map_us",
+                "reduce_us",
+                _DEADLINE,
+            ),
             _swf,
         ),
-        Writer("rumen", ("maps",), (*_RIGID, *_LINKS), _rumen),
+        Writer("rumen", ("maps",), (*_RIGID, *_LINKS, _DEADLINE), _rumen),
         Writer(
             "sls",
             ("maps", "map_us"),
-            ("application", "input_bytes", "shuffle_bytes", "output_bytes", *_RIGID, *_LINKS),
+            ("application", "input_bytes", "shuffle_bytes", "output_bytes", *_RIGID, *_LINKS, _DEADLINE),
             _sls,
         ),
     )

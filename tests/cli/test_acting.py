@@ -349,6 +349,9 @@ def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World
         (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
         (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
         (("--class", "org.x.M", "--time-limit", "5"), "is not a duration"),
+        (("--class", "org.x.M", "--deadline", "0s"), "the command line: deadline: 0 is too little"),
+        (("--class", "org.x.M", "--deadline", "-5m"), "the command line: deadline: '-5m' is not a duration"),
+        (("--class", "org.x.M", "--deadline", "999d"), "the command line: deadline: 999d is too large"),
         (("--script", "x", "--jar", "examples"), "means nothing for a job of kind 'script'"),
         (("--mapper", "cat"), "is missing"),
         (("/no/such.toml",), "there is no such file"),
@@ -383,6 +386,27 @@ def test_a_job_that_was_waited_for_and_fails_is_a_failure(run: Run, loaded: Worl
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--wait")
     assert result.exit_code == 1
     assert "j-1: the job failed: exit code 3. Its log: /srv/j-1/stderr" in result.stderr
+
+
+def test_a_job_that_was_waited_for_and_is_dropped_is_a_failure(run: Run, loaded: World) -> None:
+    loaded.later("j-1", {"state": "dropped", "why": "its deadline cannot be met", "log": ""})
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--deadline", "20m", "--tasks", "4", "--wait")
+    assert result.exit_code == 1
+    assert "j-1: the job was dropped: its deadline cannot be met. `fawkes explain --job j-1`" in result.stderr
+
+
+def test_submit_with_a_deadline(run: Run, loaded: World) -> None:
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--deadline", "20m", "--tasks", "4")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (loaded.events[0].spec.deadline_us, loaded.events[0].spec.unkept) == (1_200_000_000, "")
+
+
+def test_a_deadline_without_tasks_is_taken_with_a_warning(run: Run, loaded: World) -> None:
+    result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--deadline", "20m")
+    assert result.exit_code == 0
+    assert "the number of tasks of j-1 is not known: it counts as 1 task" in result.stderr
+    assert "Give `tasks` (--tasks)" in result.stderr
+    assert loaded.events[0].spec.tasks_estimated
 
 
 def test_a_dry_run_of_submit_needs_no_controller(run: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.config.details import JobDetails, SleepTasks
-from fawkes.config.jobs import SLEEP_CLASS, job_of, load_jobs
+from fawkes.config.jobs import SLEEP_CLASS, job_of, load_jobs, without_tasks
 from fawkes.core.model import JobSpec
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US
@@ -63,6 +63,26 @@ input_size = "1GB"
         properties={"mapreduce.job.reduces": "3", "mapreduce.map.speculative": "false"},
     )
     assert json.loads(json.dumps(spec.details)) == spec.details
+
+
+@pytest.mark.parametrize(("reduces", "deadline"), [(0, "30s"), (1, "31s")])
+def test_a_deadline_that_enough_cpus_meet_is_taken(reduces: int, deadline: str, tmp_path: Path) -> None:
+    text = f'kind = "sleep"\nmaps = 9\nmap_time = "30s"\nreduces = {reduces}\ndeadline = "{deadline}"'
+    spec, _ = job(tmp_path, text)
+    assert spec.deadline_us == (30 + reduces) * SECOND_US
+    assert without_tasks(spec) == ""
+
+
+def test_a_deadline_needs_the_number_of_tasks(tmp_path: Path) -> None:
+    jar = 'kind = "jar"\njar = "examples"\n'
+    assert "counts as 1 task" in without_tasks(job(tmp_path, jar + 'deadline = "20m"')[0])
+    assert without_tasks(job(tmp_path, jar + 'deadline = "20m"\ntasks = 4')[0]) == ""
+    assert without_tasks(job(tmp_path, jar)[0]) == ""
+
+
+def test_for_scripts_no_grant_of_cpus_can_be_kept(tmp_path: Path) -> None:
+    assert "several MR-jobs at once" in job(tmp_path, 'kind = "script"\ncommand = "yarn jar x"')[0].unkept
+    assert job(tmp_path, 'kind = "jar"\njar = "examples"')[0].unkept == ""
 
 
 def test_a_file_gives_its_name_to_a_job_without_an_id(tmp_path: Path) -> None:
@@ -122,6 +142,22 @@ JAR = 'kind = "jar"\njar = "{}"\n'
     args_nul=Bad('kind = "class"\nclass = "A"\nargs = ["a\\u0000b"]', "args[#1]", "NUL"),
     no_unit=Bad('kind = "class"\nclass = "A"\ntime_limit = 60', "time_limit", "60 has no unit", '"60s"'),
     negative_retries=Bad('kind = "class"\nclass = "A"\nretries = -1', "retries", "-1 is too small"),
+    zero_deadline=Bad('kind = "class"\nclass = "A"\ndeadline = "0s"', "deadline", "0 is too little", "greater than 0"),
+    passed_deadline=Bad('kind = "class"\nclass = "A"\ndeadline = "-5m"', "deadline", "'-5m' is not a duration"),
+    short_deadline=Bad('kind = "class"\nclass = "A"\ndeadline = "500ms"', "deadline", "0.5s is too small", "1s"),
+    long_deadline=Bad('kind = "class"\nclass = "A"\ndeadline = "400d"', "deadline", "400d is too large", "365d"),
+    deadline_without_unit=Bad('kind = "class"\nclass = "A"\ndeadline = 20', "deadline", "20 has no unit", '"20s"'),
+    deadline_below_a_map=Bad(
+        'kind = "sleep"\nmaps = 9\nmap_time = "30s"\nreduces = 0\ndeadline = "29s"',
+        "deadline",
+        "no number of CPUs could meet 29s: one map takes 30s",
+        "Give at least 30s",
+    ),
+    deadline_below_its_tasks=Bad(
+        'kind = "sleep"\nmaps = 9\nmap_time = "30s"\nreduce_time = "10s"\ndeadline = "39s"',
+        "deadline",
+        "could meet 39s: one map and one reduce take 40s",
+    ),
     zero_reference=Bad('kind = "class"\nclass = "A"\nreference_time = "0s"', "reference_time", "too little"),
     relative_input=Bad('kind = "class"\nclass = "A"\ninput = "a"', "input[#1]", "no absolute path"),
     bad_id=Bad('kind = "class"\nclass = "A"\nid = "Count"', "id", "'Count' cannot be a name"),

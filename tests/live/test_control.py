@@ -255,6 +255,8 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
         ("request", {"spec": CLUSTER | {"details": {"data": 3}}}, "/request: spec.details.data", "valid"),
         ("submit", {"spec": JOB | {"details": {}}}, "/submit: spec.details.kind", "required"),
         ("submit", {"spec": JOB | {"id": "a b"}}, "/submit: spec", "cannot be a name"),
+        ("submit", {"spec": JOB | {"deadline_us": 0}}, "/submit: spec", "deadline_us is 0"),
+        ("submit", {"spec": JOB | {"deadline_us": -5}}, "/submit: spec", "deadline_us is -5"),
         ("submit", {"spec": JOB | {"retries": -1}}, "/submit: spec", "retries is -1"),
         ("submit", {"spec": JOB | {"time_limit_us": 0}}, "/submit: spec", "time_limit_us is 0"),
         ("release", {"cluster": "c-1", "discard": 1}, "/release: discard", "boolean"),

@@ -131,6 +131,30 @@ size_factor = 0.5
     assert [one.spec.input_bytes for one in bytes_.jobs][2:] == [10**9, 3 * 10**9 // 2]
 
 
+TIMED = "# fawkes jobs 1\nid,submit_s,deadline_s,maps,reduces,map_s,reduce_s\na,0,90,4,0,30,\nb,5,{},4,2,30,10\n"
+
+
+def test_deadlines_of_jobs_and_traces_reach_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "day.jobs.csv").write_text(TIMED.format("40"))
+    job = '[[job]]\nid = "j"\ncluster = "c-2"\nkind = "sleep"\nmaps = 4\nmap_time = "9s"\ndeadline = "20s"\n'
+    plan = read(tmp_path, HEAD + job + '[[load]]\ncluster = "c-1"\ntrace = "day.jobs.csv"\n')
+    specs = {one.spec.id: one.spec.deadline_us for demand in plan.demands for one in demand.all_jobs}
+    assert specs == {"a": 90 * SECOND_US, "b": 40 * SECOND_US, "j": 20 * SECOND_US}
+
+
+def test_a_deadline_of_a_trace_that_no_number_of_cpus_could_meet_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "day.jobs.csv"
+    path.write_text(TIMED.format("39.5"))
+    bad = Bad(
+        HEAD + '[[load]]\ncluster = "c-1"\ntrace = "day.jobs.csv"\n',
+        "deadline_s",
+        "1 of 2 jobs with deadlines has a deadline that no number of CPUs could meet: the first is job 'b' (line 4), "
+        "with 39.5s; one map and one reduce take 40s",
+        "Give it a longer deadline",
+    )
+    assert_refused(bad, path, lambda: read(tmp_path, bad.text))
+
+
 def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands

@@ -25,6 +25,7 @@ from fawkes.record.whatif import question_of, verdict_of
 from fawkes.report import history
 from fawkes.sim.profile import profile_of
 from fawkes.store.base import Writer
+from fawkes.units import SECOND_US
 from fawkes.workload import table
 from tests.record.support import CONSTANTS, demand, history_of, recorded, run, sleep_job
 
@@ -78,6 +79,21 @@ def test_the_jobs_are_a_workload_table(made: Record, happened: Writer) -> None:
         (job.id, job.cluster, job.submitted_us - begin_us) for job in history.jobs(happened)
     ]
     assert {(job.maps, job.reduces) for job in jobs} == {(4, 0), (12, 1)}
+
+
+def test_deadlines_come_back(tmp_path: Path) -> None:
+    """Also those of jobs that were late: their times were measured, and the run can be simulated again."""
+    jobs = [replace(sleep_job(f"a-{n}", "a", map_s=12), deadline_us=(5 + n) * SECOND_US) for n in range(3)]
+    store = run([demand("a", jobs)])
+    made = recorded(store, tmp_path)
+    plan = read_plan(Site(made.folder), Catalog(site=made.folder), str(made.scenario))
+    again = {one.spec.id: one.spec.deadline_us for each in plan.demands for one in each.all_jobs}
+    assert again == {job.id: job.deadline_us for job in jobs}
+
+
+def test_a_record_without_deadlines_has_no_word_of_them(made: Record) -> None:
+    assert "deadline" not in (made.folder / "jobs.jobs.csv").read_text()
+    assert "admission" not in made.scenario.read_text()
 
 
 def test_what_is_opened_is_what_was_written(made: Record) -> None:

@@ -43,6 +43,12 @@ def test_a_job_known_by_its_times_sleeps_as_long() -> None:
     }
 
 
+def test_a_load_job_keeps_its_deadline_and_can_keep_a_grant() -> None:
+    job = TraceJob(id="a", submit_us=0, maps=3, map_us=2_500_000, deadline_us=60_000_000)
+    spec = live_job(job_spec_of(job, "c"), JAR)
+    assert (spec.deadline_us, spec.unkept, spec.tasks_estimated) == (60_000_000, "", False)
+
+
 def test_a_job_that_says_what_to_run_is_run() -> None:
     details = JobDetails(kind="streaming", mapper="cat", output="/out").plain()
     spec = JobSpec(id=JobId("own"), cluster=ClusterId("c"), details=details)

@@ -34,6 +34,7 @@ def traces(draw: st.DrawFn, prefix: str = "j") -> Trace:
             if at
             else (),
             cluster=draw(st.sampled_from(["", "own"])),
+            deadline_us=draw(st.none() | st.integers(1, 10**10)),
         )
         for at, time in enumerate(times)
     ]
@@ -42,6 +43,21 @@ def traces(draw: st.DrawFn, prefix: str = "j") -> Trace:
 
 def jobs(*ids: str, **facts: Any) -> Trace:
     return Trace(source="made", jobs=tuple(TraceJob(id=name, submit_us=at * S, **facts) for at, name in enumerate(ids)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(traces(), st.fractions(min_value=Fraction(1, 50), max_value=50), st.integers(0, 9))
+def test_deadlines_stay_whatever_becomes_of_arrivals_and_sizes(trace: Trace, factor: Fraction, seed: int) -> None:
+    """They count from the submission, and tasks stay as long as they are."""
+    known = {job.id: job.deadline_us for job in trace.jobs}
+    for changed in (
+        scale(trace, time=factor, size=factor),
+        scale_machines(trace, machines=600, target=20),
+        perturb(trace, spread_us=10**6, deviation=0.2, seed=seed),
+        sample(trace, share=0.7, seed=seed),
+        merge([trace]),
+    ):
+        assert all(job.deadline_us == known[job.id] for job in changed.jobs)
 
 
 FACTORS = st.fractions(min_value=Fraction(1, 50), max_value=50)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,53 @@ def test_samples_are_constants_distributions_or_lists(tmp_path: Path) -> None:
         assert (job.submit_us, job.maps, job.reduces, job.reduce_us) == (7_000_000, 400, 2, 3_000_000)
         # The mean of 400 lognormal times of mean 10 s and deviation 2 s: four of its own deviations are 0.4 s.
         assert abs((job.map_us or 0) - 10_000_000) < 400_000
+
+
+def with_deadlines(**kind: Any) -> dict[str, Any]:
+    document = asked(num_jobs=200)
+    document["workloads"][0]["job_classes"][0] |= kind
+    return document
+
+
+def test_deadlines_are_factors_of_a_duration_for_those_with_a_reservation(tmp_path: Path) -> None:
+    said = with_deadlines(reservation={"val": 0.5}, deadline_factor={"val": 10}, duration={"val": 60})
+    deadlines = [job.deadline_us for job in synth.read(written(tmp_path, said)).jobs]
+    assert set(deadlines) == {None, 600_000_000}
+    # Of 200 jobs half have one: four deviations of a fair coin are 28.
+    assert abs(deadlines.count(None) - 100) <= 28
+
+
+def test_deadlines_leave_all_else_of_the_jobs_as_it_was(tmp_path: Path) -> None:
+    plain = synth.read(written(tmp_path, asked(num_jobs=200)))
+    said = with_deadlines(reservation={"val": 1}, deadline_factor={"val": 3, "std": 1}, duration={"val": 60})
+    given = synth.read(written(tmp_path, said))
+    assert all(job.deadline_us for job in given.jobs)
+    assert [replace(job, deadline_us=None) for job in given.jobs] == list(plain.jobs)
+
+
+def test_deadlines_of_the_old_form() -> None:
+    deadlines = [job.deadline_us for job in synth.read(DATA / "sls-synth.json").jobs]
+    known = [deadline_us for deadline_us in deadlines if deadline_us is not None]
+    assert 0 < len(known) < 10
+    assert all(400_000_000 < deadline_us < 800_000_000 for deadline_us in known)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ({"deadline_factor": {"val": 2, "dist": "UNIFORM"}}, "deadline_factor has the unknown dist 'UNIFORM'"),
+        ({"deadline_factor": {"val": -2}}, "val is -2"),
+        ({"deadline_factor": {"val": 0}}, "gives a deadline of 0 s"),
+        ({"deadline_factor": {"discrete": ["x"]}}, "gives no number"),
+        ({"duration": None}, "duration is missing"),
+    ],
+)
+def test_a_wrong_deadline_is_named(kind: dict[str, Any], says: str, tmp_path: Path) -> None:
+    said = {"reservation": {"val": 1}, "deadline_factor": {"val": 2}, "duration": {"val": 60}} | kind
+    with pytest.raises(ConfigError) as caught:
+        synth.read(written(tmp_path, with_deadlines(**said)))
+    assert says in caught.value.what
+    assert caught.value.file
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ COUNTS = st.none() | st.integers(0, MOST_TASKS)
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
     ids = draw(st.lists(TEXTS.filter(bool), unique=True, min_size=1, max_size=6))
-    numbers = [field.name for field in fields(TraceJob) if "None" in str(field.type)]
+    numbers = [field.name for field in fields(TraceJob) if "None" in str(field.type) and field.name != "deadline_us"]
     jobs = [
         TraceJob(
             id=name,
@@ -30,6 +30,7 @@ def traces(draw: st.DrawFn) -> Trace:
             cluster=draw(TEXTS),
             after=tuple(draw(st.lists(st.sampled_from(ids[:at]), unique=True))) if at else (),
             think_us=draw(st.integers(0, 10**9)),
+            deadline_us=draw(st.none() | st.integers(1, 10**16)),
             **{field: draw(COUNTS if field in ("maps", "reduces", "processors") else NUMBERS) for field in numbers},
         )
         for at, name in enumerate(ids)
@@ -73,6 +74,17 @@ def test_a_table_as_a_person_writes_it(tmp_path: Path) -> None:
     )
 
 
+def test_deadlines_count_from_the_submission_of_their_job(tmp_path: Path) -> None:
+    trace = read(table(tmp_path, HEAD + "id,submit_s,deadline_s\na,5,90.5\nb,7,\n"))
+    assert [job.deadline_us for job in trace.jobs] == [90_500_000, None]
+
+
+def test_a_table_without_deadlines_has_no_column_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.jobs.csv"
+    write(Trace(source="", jobs=(TraceJob(id="a", submit_us=0),)), path)
+    assert path.read_text() == HEAD + "id,submit_s\na,0\n"
+
+
 def test_rows_whose_time_goes_back_are_put_in_their_place(tmp_path: Path) -> None:
     trace = read(table(tmp_path, HEAD + "id,submit_s\na,5\nb,3\nc,5\n"))
     assert [job.id for job in trace.jobs] == ["b", "a", "c"]
@@ -84,6 +96,10 @@ def test_rows_whose_time_goes_back_are_put_in_their_place(tmp_path: Path) -> Non
     [
         ("# fawkes jobs 2\nid,submit_s\n", 1, "begins with '# fawkes jobs 2'"),
         (HEAD + "id,submit_s,colour\na,1,red\n", 2, "there is no column 'colour'"),
+        (HEAD + "id,submit_s,deadline_s\na,1,0.0\n", 3, "deadline_s '0.0' is 0: no job can end at its submission"),
+        (HEAD + "id,submit_s,deadline_s\na,1,-5\n", 3, "deadline_s '-5' is negative"),
+        (HEAD + "id,submit_s,deadline_s\na,1,soon\n", 3, "deadline_s 'soon' is not a time in seconds"),
+        (HEAD + "id,submit_s,deadline_s\na,1,999999999999\n", 3, "is a job with a time that is too large"),
         (HEAD + "# k: v\nid,maps\na,1\n", 3, "the column 'submit_s' is missing"),
         (HEAD + "id,submit_s,id\na,1,a\n", 2, "the column 'id' appears twice"),
         (HEAD, 2, "the column 'id' is missing"),
