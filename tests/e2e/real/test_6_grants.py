@@ -75,7 +75,7 @@ def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(grant
     site.kill()
     site.run()
     jobs = site.until_ended("sleeps", "pi")
-    learned = site.until(
+    learned: Any = site.until(
         "both to be learned from", lambda: len(site.state.learned) == len(jobs) and dict(site.state.learned)
     )
     for job, cluster in zip(jobs, ("alpha", "beta"), strict=True):
