@@ -11,7 +11,7 @@ import pytest
 
 from fawkes.core.model import ClusterId, NodeId, Reading
 from fawkes.live import measure
-from fawkes.live.masters import ComputeNode, MasterAddresses
+from fawkes.live.masters import ComputeNode
 from fawkes.live.measure import Memory, Sampler, Target, Tasks, mapreduce_tasks, read_cluster, slots
 from fawkes.live.rest import Deadline, close_session
 from tests.live.masters_server import (
@@ -598,10 +598,3 @@ def test_connections_are_kept_from_reading_to_reading(server: Server, sampler: S
     for _ in range(3):
         assert sampler.sample([target(server)])[0].error == ""
     assert len(seen) == 1
-
-
-@pytest.mark.parametrize(("master_mb", "slots"), [(0, 1), (128, 1), (256, 1), (257, 2), (384, 2), (1024, 4)])
-def test_an_application_master_takes_a_slot_or_more(master_mb: int, slots: int) -> None:
-    masters = MasterAddresses(resource_manager="", namenode="", user="")
-    target = Target(cluster=ClusterId("c"), masters=masters, task_mb=256, master_mb=master_mb)
-    assert target.master_slots == slots
