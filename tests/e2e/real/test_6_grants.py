@@ -36,7 +36,14 @@ def late(job: Job, memory: Memory) -> bool:
     return False
 '''
 SLEEPS = 'kind = "sleep"\nmaps = 4\nmap_time = "2s"\nreduces = 3\nreduce_time = "2s"\ndeadline = "30m"\n'
-PI = 'kind = "jar"\njar = "examples"\nargs = ["pi", "4", "10"]\ntasks = 5\ndeadline = "30m"\n'
+#: a program of which Fawkes cannot know how many MR-jobs it has
+JAR = """
+kind = "jar"
+jar = "jobclient-tests"
+args = ["sleep", "-m", "4", "-mt", "2000", "-r", "1", "-rt", "1000"]
+tasks = 5
+deadline = "30m"
+"""
 
 
 @pytest.fixture
@@ -70,11 +77,11 @@ def most_at_once(running: list[tuple[int, int]]) -> int:
 def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(granting: RealSite) -> None:
     site, begin = granting, granting.now()
     site.fawkes("submit", "alpha", site.job("sleeps", SLEEPS))
-    site.fawkes("submit", "beta", site.job("pi", PI))
+    site.fawkes("submit", "beta", site.job("jar", JAR))
     site.until("the job to run", lambda: site.ledger.jobs["sleeps"].life is JobLife.RUNNING)
     site.kill()
     site.run()
-    jobs = site.until_ended("sleeps", "pi")
+    jobs = site.until_ended("sleeps", "jar")
     learned: Any = site.until(
         "both to be learned from", lambda: len(site.state.learned) == len(jobs) and dict(site.state.learned)
     )
@@ -89,5 +96,5 @@ def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(grant
         ] == [2]
     changes = [change for entry in site.ledger.entries[begin:] for change in entry.decision.changes]
     assert len([change for change in changes if isinstance(change, PutLearned)]) == len(jobs)
-    (application,) = site.applications("beta", "pi")
-    assert application["queue"] == "root.granted.fawkes-pi-1"
+    (application,) = site.applications("beta", "jar")
+    assert application["queue"] == "root.granted.fawkes-jar-1"
