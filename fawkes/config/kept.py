@@ -83,7 +83,7 @@ def _limits(granted: int, queue: str) -> dict[str, str]:
 
 def _bundled(details: JobDetails) -> bool:
     """Whether a script is one of Fawkes's own (HiBench's programs), which run one MR-job after another."""
-    folder = bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value
+    folder = (bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value).resolve()
     names = {Path(name).name for name in details.files if Path(name).parent in (folder, folder / "hibench")}
     match = _PLAIN.fullmatch(details.command)
     return match is not None and match[1] in names and len(names) == len(details.files)

@@ -85,7 +85,9 @@ def test_a_script_of_the_user_may_run_anything() -> None:
 
 
 def hibench(command: str, *names: str) -> JobDetails:
-    return JobDetails(kind="script", command=command, files=tuple(str(programs.folder() / name) for name in names))
+    return JobDetails(
+        kind="script", command=command, files=tuple(str((programs.folder() / name).resolve()) for name in names)
+    )
 
 
 def test_programs_of_hibench_run_one_job_after_another() -> None:
