@@ -177,7 +177,7 @@ class Bench:
         # Nobody reads by himself: readings are made below, and counted.
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
-        self.engine = Engine(world, self.steps, compile_policy, self.state)
+        self.engine = Engine(world, self.steps, compile_policy, self.state, load_admission=compile_admission)
         self.admission: Admission | None = None
         self.engine.step(_started(pool, text, how))
         for c in self.ids:
@@ -385,7 +385,7 @@ def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> di
     with closing(LedgerReader(folder)) as reader:
         rebuild_s = _seconds(lambda: rebuild(reader.entries()))
         differences: list[Difference] = []
-        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy, compile_admission)))
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy)))
     assert not differences, differences[0]
     return {
         "append": len(steps) / append_s,
