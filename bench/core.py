@@ -385,7 +385,7 @@ def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> di
     with closing(LedgerReader(folder)) as reader:
         rebuild_s = _seconds(lambda: rebuild(reader.entries()))
         differences: list[Difference] = []
-        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy)))
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy, compile_admission)))
     assert not differences, differences[0]
     return {
         "append": len(steps) / append_s,
