@@ -7,7 +7,7 @@ from dataclasses import fields
 from docs.make.table import code, table
 from fawkes.cli.fields import FIELDS
 from fawkes.core.model import Sample
-from fawkes.offline.outcome import ClusterOutcome, Outcome
+from fawkes.offline.outcome import DEADLINES, ClusterOutcome, Outcome
 
 READINGS = {
     "at_us": "When it was read, in microseconds since 1970.",
@@ -38,8 +38,8 @@ def readings() -> str:
 
 def figures() -> str:
     """Each figure of a run offline, and where it stands."""
-    of_cluster = {each.name for each in fields(ClusterOutcome)}
-    of_run = {each.name for each in fields(Outcome)} - {"clusters"}
+    of_cluster = {each.name for each in fields(ClusterOutcome)} - {"due"} | {*DEADLINES}
+    of_run = {each.name for each in fields(Outcome)} - {"clusters", "due"} | {*DEADLINES}
     rows = []
     for name in sorted(of_cluster | of_run):
         places = [place for place, names in (("MR-cluster", of_cluster), ("run", of_run)) if name in names]

@@ -125,7 +125,7 @@ def test_parameters_of_one_admission_policy_are_nothing_for_another() -> None:
     for other in ("pythia", "fifo"):
         settings = ready(one, admission=other).settings
         assert (settings.admission_parameters, settings.learn_from_pool) == ({}, False)
-    both = {"admission_parameters.bootstrap": 3, "admission": "pythia"}
+    both: dict[str, Any] = {"admission_parameters.bootstrap": 3, "admission": "pythia"}
     assert ready(one, **both).settings.admission_parameters == {"bootstrap": 3}
 
 

@@ -36,7 +36,7 @@ def submit(cluster: Cluster, name: str, granted: int, **profile: int) -> JobAtte
 
 
 def ends(model: Model) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     while (over := model.advance(10**12)) is not None:
         assert isinstance(over, JobEnded)
         found[over.attempt[0]] = model.now_us / SECOND_US
@@ -99,7 +99,7 @@ def test_a_gang_runs_all_its_tasks_at_once_whatever_it_was_granted() -> None:
 def test_masters_are_counted_where_they_take_slots() -> None:
     for engine in ("readable", "compiled"):
         for share, wanted in ((0.0, 0), (0.5, 1)):
-            model = model_of(engine, replace(PLAIN, master_share=share))  # type: ignore[arg-type]
+            model = model_of(engine, replace(PLAIN, master_share=share))
             assert model.cluster(C).read().master_slots == wanted
 
 
