@@ -198,7 +198,7 @@ CASES = (
         "settings unknown",
         SCENARIO + "[settings]\nfoo = 1\n",
         2,
-        "s.toml: settings.foo: unknown key 'foo'. Known: confirmations,",
+        "s.toml: settings.foo: unknown key 'foo'. Known: admission,",
     ),
     command(
         "scenario",
