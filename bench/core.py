@@ -177,7 +177,7 @@ class Bench:
         # Nobody reads by himself: readings are made below, and counted.
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
-        self.engine = Engine(world, self.steps, compile_policy, self.state)
+        self.engine = Engine(world, self.steps, compile_policy, self.state, load_admission=compile_admission)
         self.admission: Admission | None = None
         self.engine.step(_started(pool, text, how))
         for c in self.ids:

@@ -10,7 +10,7 @@ from statistics import fmean, median, pstdev
 from fawkes.calibrate.fit import LEAST
 from fawkes.calibrate.starts import Start, alone_us, by_node, crowded_us, met
 from fawkes.config.scenarios import load_scenario
-from fawkes.core.model import JobState
+from fawkes.core.model import JobLife, JobState
 from fawkes.errors import ConfigError, RefusedError
 from fawkes.offline.demands import Known
 from fawkes.reading import MIB, read_text
@@ -60,7 +60,7 @@ def observed(records: Sequence[Record]) -> Observations:
     for record in records:
         with record.ledger() as ledger:
             _of_ledger(found, seen_in(ledger, record.span))
-            runs = runs_of(record, [job for job in history.jobs(ledger) if job.id in record.known])
+            runs = runs_of(record, [job for job in history.jobs(ledger) if _ran(job, record)])
             begun = job_starts(ledger)
             comings = comings_in(ledger, record.span)
         found.add("job_start", _job_starts(runs, begun))
@@ -86,6 +86,10 @@ def observed(records: Sequence[Record]) -> Observations:
         cores = median(seen if len(seen) >= LEAST else [cores for _, cores in shared] or [DAS4.cores])
         found.add("task_start_cpu", [each_us * cores for each_us in crowds])
     return found
+
+
+def _ran(job: JobState, record: Record) -> bool:
+    return job.id in record.known and job.life is JobLife.SUCCEEDED
 
 
 def runs_of(record: Record, jobs: Sequence[JobState]) -> list[Run]:

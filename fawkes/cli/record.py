@@ -53,6 +53,7 @@ def record(
     """
     from fawkes.cli.ledger import ledger_of
     from fawkes.config.model import read_model
+    from fawkes.core.model import JobLife
     from fawkes.record.folder import PARTS_OF_A_RECORD, write_record
     from fawkes.record.gather import gathered
     from fawkes.record.span import recorded_span, span_of
@@ -61,8 +62,9 @@ def record(
         read_model(model)
     with ledger_of(site) as ledger:
         recorded = recorded_span(ledger, span_of(ledger, since_us, until_us))
-        with progress("record", len(recorded.jobs) + PARTS_OF_A_RECORD) as step:
-            histories, missing = gathered(recorded.jobs, _asking(site), step)
+        ran = [job for job in recorded.jobs if job.life is JobLife.SUCCEEDED]
+        with progress("record", len(ran) + PARTS_OF_A_RECORD) as step:
+            histories, missing = gathered(ran, _asking(site), step)
             made = write_record(out, ledger, recorded, _platform(site), histories, missing, model=model, say=step)
     _tell(made, output)
     return ExitStatus.PARTIAL if made.missing else None

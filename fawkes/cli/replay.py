@@ -74,6 +74,7 @@ def replay(
     """
     from fawkes.catalog import Catalog
     from fawkes.cli.client import Client
+    from fawkes.config.jobs import without_tasks
     from fawkes.replay.build import load_jar
 
     catalog = Catalog(site=site.root)
@@ -86,6 +87,8 @@ def replay(
     client = Client(site)
     running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
     parts = _stages(site, plan, demands, running, jar, size(data))
+    for lack in filter(None, (without_tasks(one.spec) for one in parts.jobs.jobs)):
+        note(lack)
     if dry_run:
         show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None

@@ -24,6 +24,7 @@ from fawkes.config.fields import (
     Text,
     is_name,
 )
+from fawkes.config.kept import unkept_reason
 from fawkes.config.loader import Faults, Strict, check, read_toml, written, wrong
 from fawkes.config.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
 from fawkes.core.model import ClusterId, JobId, JobSpec
@@ -196,13 +197,6 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
         deadline_us=table.deadline_us,
         unkept=unkept_reason(details),
     )
-
-
-def unkept_reason(details: JobDetails) -> str:
-    """Why no grant of CPUs can be kept for a job; empty when it can be."""
-    if details.kind in ("script", "pig") and not details.profile:
-        return f"a job of kind {details.kind!r} may run several MR-jobs at once"
-    return ""
 
 
 def without_tasks(spec: JobSpec) -> str:

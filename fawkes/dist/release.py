@@ -162,6 +162,11 @@ class Release:
         return f"{self.min_java}+" if self.max_java is None else f"{self.min_java}-{self.max_java}"
 
     @property
+    def makes_queues(self) -> bool:
+        """Whether its YARN makes a queue when a job asks for it, and can run the jobs of one in turn: since 3.4."""
+        return _at_least(self.version, (3, 4))
+
+    @property
     def bin_dir(self) -> str:
         """The folder with `hadoop`, `hdfs`, `yarn` and `mapred`."""
         return f"{self.root}/bin"
@@ -294,8 +299,8 @@ def _recognised(root: str, names: list[str]) -> Release:
         class_path=_TARBALL_CLASS_PATH,
         task_class_path=_TARBALL_CLASS_PATH,
         java_flags=JAVA_FLAGS,
-        min_java=17 if _at_least_3_5(version[1]) else 11,
-        max_java=None if _at_least_3_5(version[1]) else 22,
+        min_java=17 if _at_least(version[1], (3, 5)) else 11,
+        max_java=None if _at_least(version[1], (3, 5)) else 22,
         examples=_first(names, f"{mapreduce}hadoop-mapreduce-examples-*.jar"),
         streaming=_first(names, "share/hadoop/tools/lib/hadoop-streaming-*.jar"),
         jobclient_tests=_first(names, f"{mapreduce}hadoop-mapreduce-client-jobclient-*-tests.jar", whole_only=False),
@@ -320,6 +325,6 @@ def _names(folder: Path) -> Iterator[str]:
             yield from (f"{inside}/{entry.name}" for entry in (folder / inside).iterdir())
 
 
-def _at_least_3_5(version: str) -> bool:
+def _at_least(version: str, least: tuple[int, int]) -> bool:
     major, minor = version.split(".")[:2]
-    return (int(major), int(minor)) >= (3, 5)
+    return (int(major), int(minor)) >= least

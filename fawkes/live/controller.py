@@ -17,7 +17,7 @@ from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.closing import longest_us
-from fawkes.core.effects import Reply, Survey
+from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
@@ -53,6 +53,7 @@ from fawkes.live.survey import survey
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
+from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.policy import compile_policy
 from fawkes.store.sqlite import Ledger, LedgerReader
@@ -63,6 +64,8 @@ _log = logging.getLogger(__name__)
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
 _ANSWER_S = 15.0
+#: for all questions about the counters of one job
+_COUNT_S = 60.0
 _CAPACITY_UNIT = 1000
 
 
@@ -208,7 +211,10 @@ class Controller:
         def survey_of(effect: Survey) -> Facts:
             return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
 
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of)
+        def work_of(effect: CountWork) -> Facts:
+            return _work(clusters, setup, effect)
+
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
@@ -337,3 +343,10 @@ def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline
     if cluster is None:
         raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
     return survey(cluster, setup, deadline=deadline)
+
+
+def _work(clusters: Clusters, setup: Setup, effect: CountWork) -> Facts:
+    cluster = clusters.get(effect.cluster)
+    if cluster is None:
+        raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
+    return {"work_us": work_us(setup.masters(cluster), effect, Deadline.after(_COUNT_S))}

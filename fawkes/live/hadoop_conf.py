@@ -35,6 +35,10 @@ MEMBERSHIP_KEYS = frozenset(
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MIB = 1 << 20
+_PREFIX = "yarn.scheduler.capacity"
+_ROOT = f"{_PREFIX}.root."
+_GRANTED = f"{_ROOT}granted"
+_SCHEDULER = "yarn.resourcemanager.scheduler.class"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +99,7 @@ class NodeConf:
     ``max_memory_mb`` and ``max_vcores`` the largest of the MR-cluster (0: as this node). ``task_class_path`` has the
     release's entries relative to its folder, ``hadoop_home`` that folder here. ``allowed`` are the addresses whose RPC
     the masters take, None all. ``quick`` is for labs: heartbeats and checks each second.
+    ``own_queues``: this release makes a queue when the first job asks for it, and can run the jobs of one in turn.
     """
 
     folders: Folders
@@ -118,6 +123,13 @@ class NodeConf:
     ports: Ports = field(default_factory=Ports)
     quick: bool = False
     overrides: Sequence[Sites] = ()
+    own_queues: bool = False
+
+    @property
+    def granted_queues(self) -> bool:
+        """Whether jobs can have queues of their own: not where the administrator divides YARN by queues himself."""
+        keys = {key for override in self.overrides for values in override.values() for key in values}
+        return self.own_queues and _SCHEDULER not in keys and not any(key.startswith(_ROOT) for key in keys)
 
     @property
     def task_sizes(self) -> TaskSizes:
@@ -137,7 +149,7 @@ def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
     sites = {
         "core-site": _core(conf),
         "hdfs-site": _hdfs(conf) | _hdfs_pace(conf),
-        "yarn-site": _yarn_addresses(conf) | _yarn(conf) | _yarn_pace(conf),
+        "yarn-site": _yarn_addresses(conf) | _yarn(conf) | _yarn_pace(conf) | _monitor(conf),
         "mapred-site": _mapred(conf) | _mapred_pace(conf),
         "capacity-scheduler": _scheduler(conf),
         "hadoop-policy": _policy(conf),
@@ -354,11 +366,43 @@ def _mapred_pace(conf: NodeConf) -> dict[str, str]:
     }
 
 
-def _scheduler(conf: NodeConf) -> dict[str, str]:
-    prefix = "yarn.scheduler.capacity"
+def granted_queue(sites: Sites, name: str) -> str:
+    """The queue of that name whose jobs run one at a time, made by the first; empty where there are none."""
+    made = sites["capacity-scheduler"].get(f"{_GRANTED}.auto-queue-creation-v2.enabled") == "true"
+    return f"root.granted.{name}" if made else ""
+
+
+def _queues(conf: NodeConf) -> dict[str, str]:
+    """By weight, so that queues can come and go; below ``granted`` each is for the MR-jobs of one job, in turn."""
+    if not conf.granted_queues:
+        return {f"{_ROOT}queues": "default", f"{_ROOT}default.capacity": "100"}
+    template = f"{_GRANTED}.auto-queue-creation-v2.leaf-template"
     return {
-        f"{prefix}.root.queues": "default",
-        f"{prefix}.root.default.capacity": "100",
+        f"{_ROOT}queues": "default,granted",
+        f"{_ROOT}default.capacity": "1w",
+        f"{_GRANTED}.capacity": "1w",
+        f"{_GRANTED}.auto-queue-creation-v2.enabled": "true",
+        f"{template}.max-parallel-apps": "1",
+        f"{template}.user-limit-factor": "100",
+        f"{_PREFIX}.auto-queue-creation-v2.queue-expiration-time": "60",
+    }
+
+
+def _monitor(conf: NodeConf) -> dict[str, str]:
+    """Queues that nobody uses any more go: a ResourceManager keeps figures of each."""
+    if not conf.granted_queues:
+        return {}
+    package = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity"
+    return {
+        "yarn.resourcemanager.scheduler.monitor.enable": "true",
+        "yarn.resourcemanager.scheduler.monitor.policies": f"{package}.AutoCreatedQueueDeletionPolicy",
+    }
+
+
+def _scheduler(conf: NodeConf) -> dict[str, str]:
+    prefix = _PREFIX
+    return {
+        **_queues(conf),
         f"{prefix}.root.default.maximum-capacity": "100",
         f"{prefix}.root.default.state": "RUNNING",
         f"{prefix}.root.default.user-limit-factor": "100",

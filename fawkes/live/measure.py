@@ -65,13 +65,20 @@ class Target:
     """An MR-cluster to read.
 
     A slot is a container of the size of a map task: ``task_mb`` and ``task_vcores``; 0 vcores where the scheduler
-    counts memory alone, as YARN's default resource calculator does.
+    counts memory alone, as YARN's default resource calculator does. The container of an ApplicationMaster has
+    ``master_mb`` and may take more than one slot.
     """
 
     cluster: ClusterId
     masters: MasterAddresses
     task_mb: int
     task_vcores: int = 1
+    master_mb: int = 0
+
+    @property
+    def master_slots(self) -> int:
+        """The slots that the container of an ApplicationMaster takes; at least 1."""
+        return max(1, -(-self.master_mb // max(1, self.task_mb)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         waiting_tags=tuple(sorted(t for one in waiting for t in one.tags if t.startswith(OWN_TAGS))),
         slots_used=used,
         slots_total=total,
+        master_slots=target.master_slots,
         output_bytes=_output(hdfs.used_bytes, memory.mark_bytes),
         storage_bytes=disk.total_bytes if disk else hdfs.total_bytes,
         jobs_done=memory.jobs_done,

@@ -323,9 +323,10 @@ def reason_of(error: BaseException) -> str:
 
 def count(value: object) -> int | None:
     """A whole number of at least 0; None for what is missing, NaN, infinite, negative (YARN's -1) or no number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value)
+    # A whole number may be too large for a float.
+    return int(value) if value >= 0 and (isinstance(value, int) or math.isfinite(value)) else None
 
 
 def listed(document: object, outer: str, inner: str, where: str) -> list[Mapping[str, Any]]:

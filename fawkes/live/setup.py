@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from fawkes.config.details import JobDetails
+from fawkes.config.kept import granted_args, granted_properties
 from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
 from fawkes.core.model import NodeId, Role
@@ -19,6 +20,7 @@ from fawkes.dist.pins import pin
 from fawkes.dist.release import LIGHT_FLAGS, Release
 from fawkes.dist.remote import RemoteShell, release_on
 from fawkes.dist.spread import spread
+from fawkes.errors import UserError
 from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
@@ -168,6 +170,7 @@ class Setup:
             masters=self.masters(cluster),
             task_mb=int(mapred["mapreduce.map.memory.mb"]),
             task_vcores=0,
+            master_mb=int(mapred["yarn.app.mapreduce.am.resource.mb"]),
         )
 
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
@@ -224,6 +227,8 @@ class Setup:
         tag = tag_of(effect.job, effect.attempt)
         env[ENVIRONMENT] = tag
         args = tagged_args(details.args, tag)
+        if effect.granted:
+            args = granted_args(args, effect.granted, self._queue(cluster, details, tag))
         base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=LIGHT_FLAGS)
         match details.kind:
             case "jar":
@@ -239,8 +244,24 @@ class Setup:
             case _:
                 argv = ["/bin/sh", "-c", details.command]
         own = tagged_properties(details.properties, tag)
+        if effect.granted:
+            own = granted_properties(own, effect.granted, self._queue(cluster, details, tag))
         conf = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
         return Command(argv, env, conf)
+
+    def _queue(self, cluster: LiveCluster, details: JobDetails, name: str) -> str:
+        """The queue in which the MR-jobs of a granted job run one at a time; empty for a job that has one alone."""
+        if details.one_application:
+            return ""
+        queue = hadoop_conf.granted_queue(self.settings(cluster), name)
+        if not queue:
+            raise UserError(
+                "its grant of CPUs cannot be kept: it may run several MR-jobs at once, and there is no queue here that "
+                "runs them in turn",
+                where=cluster.id,
+                hint="Use Hadoop 3.4 or later, and no capacity scheduler's queues of your own in [hadoop]",
+            )
+        return queue
 
     def client(self, cluster: LiveCluster) -> dict[str, str]:
         """The configuration with which commands on other machines reach the MR-cluster."""
@@ -271,6 +292,7 @@ class Setup:
             max_vcores=max(n.cores for n in self._ground.nodes.values()),
             allowed=self._allowed(cluster) if node == cluster.master else None,
             quick=self._small(cluster.master),
+            own_queues=release.makes_queues,
             overrides=(
                 *([details.overrides(role)] if details.hadoop or details.roles else []),
                 *([own] if own else []),

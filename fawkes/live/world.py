@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fawkes.core.effects import (
     CancelJob,
+    CountWork,
     Deploy,
     Effect,
     EndControl,
@@ -54,6 +55,7 @@ class Hands:
     stages: Stages
     jobs: Jobs
     survey: Callable[[Survey], Facts]
+    count_work: Callable[[CountWork], Facts]
 
 
 class LiveWorld:
@@ -170,8 +172,10 @@ class LiveWorld:
                 hands.jobs.start(effect)
             case CancelJob():
                 hands.jobs.cancel(effect)
+            case CountWork():
+                self._done(effect, effect.attempt, hands.count_work(effect))
             case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
-                self._done(effect, self._work(hands, effect))
+                self._done(effect, effect.version, self._work(hands, effect))
 
     def _wanted(self, effect: Effect) -> bool:
         return self.goals.is_current(effect) and not self.stopping.is_set()
@@ -196,14 +200,14 @@ class LiveWorld:
                     raise FawkesError("it is no longer running", where=effect.cluster)
                 return hands.membership.apply(effect)
 
-    def _done(self, effect: Deploy | Load | Save | Retire | Survey | Membership, facts: Facts | None) -> None:
+    def _done(self, effect: Effect, version: int, facts: Facts | None) -> None:
         """``facts`` None: the goal was overtaken by a newer one.
 
         What was reached when nobody wanted it any more is not told: an MR-cluster of the same name, whose versions
         begin anew, may be under way by then.
         """
         if facts is not None and self.goals.is_current(effect):
-            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=effect.version, facts=facts))
+            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
 
     def _seen(self, effect: Host, condition: Condition | None) -> None:
         if condition is not None:
@@ -228,19 +232,24 @@ class LiveWorld:
                         facts=_facts_of_host(error),
                     )
                 )
+            case CountWork():
+                self._failed(effect, effect.attempt, error)
             case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
-                self.mailbox.tell(
-                    lambda at: Failed(
-                        at_us=at,
-                        effect=effect.key,
-                        version=effect.version,
-                        error=str(error),
-                        final=_final(error),
-                        facts=_facts(error),
-                    )
-                )
+                self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)
+
+    def _failed(self, effect: Effect, version: int, error: FawkesError) -> None:
+        self.mailbox.tell(
+            lambda at: Failed(
+                at_us=at,
+                effect=effect.key,
+                version=version,
+                error=str(error),
+                final=_final(error),
+                facts=_facts(error),
+            )
+        )
 
 
 def _facts_of_host(error: FawkesError) -> Facts:

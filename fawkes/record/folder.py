@@ -11,7 +11,7 @@ from typing import Any
 
 from fawkes import __version__
 from fawkes.config.model import read_model
-from fawkes.core.model import JobState
+from fawkes.core.model import JobLife, JobState
 from fawkes.errors import RefusedError, UserError
 from fawkes.offline.demands import Asked, Known, write_demands
 from fawkes.offline.folder import stamp_of, whole, write_json
@@ -184,7 +184,7 @@ def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
         input_bytes=None if by_time else profile.map_read_bytes * profile.maps,
         shuffle_bytes=None if by_time else profile.map_output_bytes * profile.maps,
         output_bytes=None if by_time else profile.output_bytes * (profile.reduces or profile.maps),
-        run_us=job.run_us,
+        run_us=job.run_us if job.life is JobLife.SUCCEEDED else None,
         deadline_us=job.spec.deadline_us,
     )
 

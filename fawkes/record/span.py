@@ -42,10 +42,11 @@ class Span:
 class RecordedSpan:
     """A span of a ledger.
 
-    ``rules`` are the start of the engine that was in charge longest: pool, settings, policy. ``jobs`` were submitted in
-    the span and succeeded. ``left_out`` says why other jobs and MR-clusters are not there, ``notes`` what an offline
-    run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job ran, ``node_slots`` those
-    of one node; None where no reading says it.
+    ``rules`` are the start of the engine that was in charge longest: pool, settings, policies. ``jobs`` were submitted
+    in the span and succeeded, or were dropped or killed because of their deadline and say themselves what their tasks
+    do: another admission policy may let them in. ``left_out`` says why other jobs and MR-clusters are not there,
+    ``notes`` what an offline run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job
+    ran, ``node_slots`` those of one node; None where no reading says it.
     """
 
     span: Span
@@ -74,10 +75,10 @@ def recorded_span(store: Reader, span: Span) -> RecordedSpan:
     """What happened in a span; UserError when no job that succeeded was submitted in it."""
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
-    jobs = tuple(job for job in asked if job.life is JobLife.SUCCEEDED and job.run_us)
+    jobs = tuple(job for job in asked if _succeeded(job) or _may_begin(job))
     kept = {job.id for job in jobs}
     left_out = {f"job {job.id}": _why(job) for job in asked if job.id not in kept}
-    if not jobs:
+    if not any(map(_succeeded, jobs)):
         what = "no job was submitted" if not asked else f"none of the {len(asked)} jobs succeeded"
         raise UserError(
             f"{what} in that span", where=f"{show_time(span.since_us)} to {show_time(span.until_us)}", hint=_HINT
@@ -100,6 +101,16 @@ def recorded_span(store: Reader, span: Span) -> RecordedSpan:
         left_out=left_out,
         notes=(*notes, *_released(store, span), *_early(clusters, span)),
     )
+
+
+def _succeeded(job: JobState) -> bool:
+    return job.life is JobLife.SUCCEEDED and bool(job.run_us)
+
+
+def _may_begin(job: JobState) -> bool:
+    """Whether it was ended for its deadline, and its own description says enough to simulate it."""
+    details = job.spec.details
+    return job.life in (JobLife.DROPPED, JobLife.KILLED) and bool(details.get("sleep") or details.get("profile"))
 
 
 def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:

@@ -198,6 +198,16 @@ CASES = (
         2,
         "j.toml: time_limit: 0 is too little. It must be greater than 0",
     ),
+    job("deadline 0s", JOB + 'deadline = "0s"\n', 2, "j.toml: deadline: 0 is too little. It must be greater than 0"),
+    job("deadline -5m", JOB + 'deadline = "-5m"\n', 2, "j.toml: deadline: '-5m' is not a duration: write a number"),
+    job("deadline 9000d", JOB + 'deadline = "9000d"\n', 2, "j.toml: deadline: '9000d' is too long: a duration is at"),
+    job("deadline 366d", JOB + 'deadline = "366d"\n', 2, "j.toml: deadline: 366d is too large. It may be at most 365d"),
+    job(
+        "deadline shorter than one map",
+        'kind = "sleep"\nmaps = 4\nmap_time = "1m"\nreduces = 0\ndeadline = "30s"\n',
+        2,
+        "j.toml: deadline: no number of CPUs could meet 30s: one map takes 1m00s. Give at least 1m00s",
+    ),
     job("retries -1", JOB + "retries = -1\n", 2, "j.toml: retries: -1 is too small. It must be at least 0"),
     job(
         "sleep maps 10**12",

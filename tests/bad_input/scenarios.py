@@ -198,7 +198,7 @@ CASES = (
         "settings unknown",
         SCENARIO + "[settings]\nfoo = 1\n",
         2,
-        "s.toml: settings.foo: unknown key 'foo'. Known: confirmations,",
+        "s.toml: settings.foo: unknown key 'foo'. Known: admission,",
     ),
     command(
         "scenario",
@@ -236,7 +236,7 @@ CASES = (
         "--set nokey=1",
         ("simulate", "s.toml", "--set", "nokey=1"),
         2,
-        "--set: settings.nokey: unknown key 'nokey'. Known: confirmations,",
+        "--set: settings.nokey: unknown key 'nokey'. Known: admission,",
         files={"s.toml": SCENARIO},
     ),
     command(
@@ -252,7 +252,7 @@ CASES = (
         "compare --baseline FOO",
         ("compare", "s.toml", "--replays", "1", "--baseline", "FOO"),
         2,
-        "there is no policy 'FOO'. Known: dd, du, eq, jd, js, jt, none, pu,",
+        "there is no policy 'FOO'. Known: cd, dd, du, eq, jd, js, jt, none, pu,",
         files={"s.toml": SCENARIO},
     ),
     command(
@@ -260,7 +260,7 @@ CASES = (
         "compare --policies ','",
         ("compare", "s.toml", "--replays", "1", "--policies", ","),
         2,
-        "there is no policy ''. Known: dd, du, eq, jd, js, jt, none, pu, ru,",
+        "there is no policy ''. Known: cd, dd, du, eq, jd, js, jt, none, pu, ru,",
         files={"s.toml": SCENARIO},
     ),
     command(

@@ -36,6 +36,18 @@ CASES = (
         2,
         "fawkes.toml: tau: tau and share_error are both given. Give one:",
     ),
+    settings(
+        "admission unknown",
+        'admission = "justise"\n',
+        2,
+        "fawkes.toml: admission: there is no admission policy 'justise'. Did you mean 'justice'?",
+    ),
+    settings(
+        "admission_parameters for fifo",
+        "admission_parameters = { window = 3 }\n",
+        2,
+        'fawkes.toml: admission_parameters: has no effect with admission = "fifo". Choose',
+    ),
     settings("tau nan", "tau = nan\n", 2, "fawkes.toml: tau: nan is wrong: it must be a finite number"),
     settings("tau -1", "tau = -1\n", 2, "fawkes.toml: tau: -1 is too small. It must be at least 0"),
     settings(

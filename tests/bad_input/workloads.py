@@ -77,6 +77,19 @@ CASES = (
         "w: line 3: submit_s '1e400' is not a time in seconds",
     ),
     workload("table: id twice", TABLE + "a,1,2,5\n", 2, "w: line 4: there are two jobs 'a'. Each job needs its own id"),
+    workload(
+        "table: deadline 0",
+        "# fawkes jobs 1\nid,submit_s,deadline_s\na,1,0\n",
+        2,
+        "w: line 3: deadline_s '0' is 0: no job can end at its submission",
+    ),
+    workload(
+        "synth: unknown kind of deadline",
+        '{"num_jobs": 1, "workloads": [{"time_distribution": [{"time": 1}], "job_classes": [{"tasks": [{"type": "map", '
+        '"count": 1, "time": 1}], "reservation": 1, "duration": 60, "deadline_factor": {"val": 2, "dist": "ARIA"}}]}]}',
+        2,
+        "w: line 1: deadline_factor has the unknown dist 'ARIA': LOGNORM and NORM are known",
+    ),
     workload("table: short row", TABLE + "b,1\n", 2, "w: line 4: has 2 fields, but there are 4 columns"),
     workload(
         "table: cycle in after",

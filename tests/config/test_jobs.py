@@ -81,7 +81,7 @@ def test_a_deadline_needs_the_number_of_tasks(tmp_path: Path) -> None:
 
 
 def test_for_scripts_no_grant_of_cpus_can_be_kept(tmp_path: Path) -> None:
-    assert "several MR-jobs at once" in job(tmp_path, 'kind = "script"\ncommand = "yarn jar x"')[0].unkept
+    assert "several at once" in job(tmp_path, 'kind = "script"\ncommand = "yarn jar x"')[0].unkept
     assert job(tmp_path, 'kind = "jar"\njar = "examples"')[0].unkept == ""
 
 

@@ -16,9 +16,11 @@ from typing import TypeVar
 import pytest
 
 from fawkes.config.details import ClusterDetails, DataSet, JobDetails
+from fawkes.config.jobs import job_of
 from fawkes.core.attempts import Verdict, judge
 from fawkes.core.effects import (
     CancelJob,
+    CountWork,
     Deploy,
     Effect,
     Goal,
@@ -397,6 +399,41 @@ def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
     first = ended(cluster, effect, after=after)
     assert first[0] is Progress.SUCCEEDED
     assert ended(cluster, effect, after=cluster.start(effect)) == first
+
+
+def test_the_work_of_a_job_is_counted_when_it_has_ended(cluster: Bench) -> None:
+    table = {"id": "slept", "kind": "sleep", "maps": 2, "map_time": "2s", "reduces": 0}
+    spec = job_of(table, cluster=C, file="slept.toml", folder=Path())
+    effect = StartJob(spec.id, C, 1, spec, granted=1)
+    event = cluster.hear(AttemptSeen, lambda e: e.job == spec.id and over(e), after=cluster.start(effect))
+    application = event.seen.applications[0].id if event.seen.applications else ""
+    count = CountWork(spec.id, C, 1, application, {})
+    for _ in range(2):
+        # The JobHistory server hears of an MR-job a moment after its end.
+        answer = counted(cluster, count)
+        while isinstance(answer, Failed) and not answer.final:
+            cluster.wait(1)
+            answer = counted(cluster, count)
+        assert isinstance(answer, Done), answer
+        work_us = answer.facts["work_us"]
+        assert isinstance(work_us, int)
+        assert 4 * SECOND_US <= work_us < 400 * SECOND_US
+
+
+def counted(bench: Bench, effect: CountWork) -> Done | Failed:
+    """The answer to a question for the work of an attempt."""
+    found = bench.first(
+        lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, effect.attempt),
+        after=bench.start(effect),
+    )
+    assert isinstance(found, (Done, Failed))
+    return found
+
+
+def test_the_work_of_a_job_that_nobody_knows_is_a_failure_with_a_reason(cluster: Bench) -> None:
+    answer = counted(cluster, CountWork(JobId("nobody"), C, 1, "application_1_1", {}))
+    assert isinstance(answer, Failed)
+    assert answer.error
 
 
 def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:

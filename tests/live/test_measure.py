@@ -98,6 +98,7 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         waiting_tags=("fawkes-b", "fawkes-c"),
         slots_used=1,
         slots_total=8,
+        master_slots=1,
         output_bytes=recorded("namenode.json")["beans"][0]["Used"] - 100_000_000,
         storage_bytes=811659522048,
         jobs_done=0,

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from fawkes.catalog import Catalog, Found, Kind, Origin
+from fawkes.config.site import Site
 from fawkes.core.model import Plain
 from fawkes.errors import ConfigError
 from fawkes.live import policies
+from fawkes.live.controller import plan
+from tests.config.support import POOL, write
 from tests.support.pools import settings
 
 POLICY = """'''A policy of this test.'''
@@ -65,6 +68,25 @@ def test_an_admission_policy_that_cannot_serve_a_live_pool_is_refused(
     how = replace(settings(), admission_parameters=parameters)
     with pytest.raises(ConfigError, match=f"^{where}.*{wrong}"):
         policies.read_admission(Catalog().find(Kind.ADMISSION, name), how, file="fawkes.toml")
+
+
+def site(folder: Path, admission: str) -> Site:
+    write(folder, "inventory.toml", POOL)
+    write(folder, "fawkes.toml", f'admission = "{admission}"')
+    write(folder, "known_hosts", "")
+    return Site(folder)
+
+
+@pytest.mark.slow
+def test_a_controller_is_planned_with_the_admission_policy_of_its_site(tmp_path: Path) -> None:
+    ready = plan(site(tmp_path, "justice"), shadow=False)
+    assert ready.admission is not None
+    assert (ready.admission.name, ready.settings.core.admission) == ("JUSTICE", "JUSTICE")
+
+
+@pytest.mark.slow
+def test_a_controller_without_one_is_planned_as_before(tmp_path: Path) -> None:
+    assert plan(site(tmp_path, "fifo"), shadow=False).admission is None
 
 
 @pytest.mark.slow

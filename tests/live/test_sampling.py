@@ -93,3 +93,10 @@ def test_many_that_hang_keep_no_other_one_from_being_read() -> None:
     finally:
         fakes.let.set()
         sampling.close()
+
+
+@pytest.mark.parametrize(("master_mb", "slots"), [(0, 1), (128, 1), (256, 1), (257, 2), (384, 2), (1024, 4)])
+def test_an_application_master_takes_a_slot_or_more(master_mb: int, slots: int) -> None:
+    masters = MasterAddresses(resource_manager="", namenode="", user="")
+    target = Target(cluster=ClusterId("c"), masters=masters, task_mb=256, master_mb=master_mb)
+    assert target.master_slots == slots

@@ -9,11 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.config.details import ClusterDetails, JobDetails, Sites, SleepTasks
+from fawkes.config.kept import MAPS, QUEUE, REDUCES, SLOW_START
 from fawkes.core.effects import Goal, Member, StartJob
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.dist.pig import PIG_PINS, pig_release
 from fawkes.dist.release import Release
+from fawkes.errors import UserError
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.setup import Command, Setup
@@ -31,11 +33,13 @@ RELEASE = Release(
 )  # fmt: skip
 
 
-def effect(details: JobDetails) -> StartJob:
-    return StartJob(JobId("q"), C, 1, JobSpec(id=JobId("q"), cluster=C, details=details.plain()))
+def effect(details: JobDetails, granted: int = 0) -> StartJob:
+    return StartJob(JobId("q"), C, 1, JobSpec(id=JobId("q"), cluster=C, details=details.plain()), granted)
 
 
-def command(details: JobDetails) -> Command:
+def command(
+    details: JobDetails, granted: int = 0, version: str = RELEASE.version, hadoop: Sites | None = None
+) -> Command:
     ground = SimpleNamespace(
         nodes={MASTER: node("node1")},
         folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
@@ -43,18 +47,28 @@ def command(details: JobDetails) -> Command:
         addresses=lambda nodes: [],
     )
     setup = Setup(cast(Ground, ground), cast(Any, None), cast(Any, None))
-    setup._releases[MASTER, RELEASE.version] = RELEASE
-    setup._javas[MASTER, RELEASE.version] = "/jvm"
+    setup._releases[MASTER, version] = replace(RELEASE, version=version)
+    setup._javas[MASTER, version] = "/jvm"
     setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
-    of_cluster = ClusterDetails(hadoop_version=RELEASE.version)
+    of_cluster = ClusterDetails(hadoop_version=version, hadoop=hadoop or {})
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
     cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
-    return setup.job_command(cluster, effect(details), details)
+    return setup.job_command(cluster, effect(details, granted), details)
+
+
+def setting(made: Command, key: str, site: str = "mapred-site") -> str:
+    """A value of the attempt's own configuration; empty without one."""
+    text = made.conf[f"{site}.xml"]
+    return text.partition(f"<name>{key}</name>")[2].partition("<value>")[2].partition("</value>")[0]
 
 
 def tags(made: Command) -> str:
-    text = made.conf["mapred-site.xml"]
-    return text.partition("<name>mapreduce.job.tags</name>")[2].partition("<value>")[2].partition("</value>")[0]
+    return setting(made, "mapreduce.job.tags")
+
+
+def limits(made: Command) -> tuple[str, str, str]:
+    """What keeps a grant, of maps, reduces and their order."""
+    return setting(made, MAPS), setting(made, REDUCES), setting(made, SLOW_START)
 
 
 KINDS = {
@@ -116,3 +130,57 @@ def test_files_of_a_job_lie_where_its_command_and_nobody_else_looks(tmp_path: An
     assert made.env["HADOOP_CONF_DIR"] == f"{ATTEMPT}/conf"
     streaming = command(KINDS["streaming"]).argv
     assert streaming[streaming.index("-files") + 1] == names["result"]
+
+
+SLEEP = JobDetails(kind="class", main_class="SleepJob", sleep=SleepTasks(maps=9, map_us=1, reduces=1, reduce_us=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_job_is_held_to_its_grant(kind: str) -> None:
+    own = replace(KINDS[kind], properties={MAPS: "99", SLOW_START: "0.05"})
+    assert limits(command(own, granted=3)) == ("3", "3", "1.0")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_grant_a_job_has_the_limits_that_it_gives_itself(kind: str) -> None:
+    assert limits(command(KINDS[kind])) == ("", "", "")
+    assert limits(command(replace(KINDS[kind], properties={MAPS: "99"}))) == ("99", "", "")
+
+
+def test_an_argument_is_no_way_around_a_grant() -> None:
+    argv = command(replace(KINDS["jar"], args=(f"-D{MAPS}=99", "/out")), granted=3).argv
+    assert f"-D{MAPS}=3" in argv
+    assert f"-D{MAPS}=99" not in argv
+
+
+@pytest.mark.parametrize(
+    ("kind", "queue"), [("jar", f"root.granted.{TAG}"), ("pig", f"root.granted.{TAG}"), ("streaming", "")]
+)
+def test_a_granted_job_that_may_have_several_mr_jobs_has_a_queue_that_runs_them_in_turn(kind: str, queue: str) -> None:
+    assert setting(command(KINDS[kind], granted=3), QUEUE) == queue
+    assert setting(command(KINDS[kind]), QUEUE) == ""
+
+
+def test_a_sleep_job_has_one_mr_job_and_needs_no_queue() -> None:
+    assert setting(command(SLEEP, granted=3), QUEUE) == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "hadoop"),
+    [
+        ("3.3.6", {}),
+        ("3.5.0", {"capacity-scheduler": {"yarn.scheduler.capacity.root.queues": "default,prod"}}),
+        ("3.5.0", {"yarn-site": {"yarn.resourcemanager.scheduler.class": "org.example.FairScheduler"}}),
+    ],
+)
+def test_without_such_a_queue_only_jobs_with_one_mr_job_can_be_granted_cpus(version: str, hadoop: Sites) -> None:
+    assert limits(command(SLEEP, 3, version, hadoop)) == ("3", "3", "1.0")
+    assert command(KINDS["jar"], 0, version, hadoop).argv
+    with pytest.raises(UserError, match="c: its grant of CPUs cannot be kept: it may run several MR-jobs at once"):
+        command(KINDS["jar"], 3, version, hadoop)
+
+
+@pytest.mark.parametrize(("version", "capacity"), [("3.5.0", "1w"), ("3.3.6", "100")])
+def test_the_usual_queue_has_a_weight_where_there_are_others(version: str, capacity: str) -> None:
+    made = command(KINDS["jar"], 0, version)
+    assert setting(made, "yarn.scheduler.capacity.root.default.capacity", "capacity-scheduler") == capacity

@@ -16,7 +16,9 @@ from fawkes.config.site import Site
 from fawkes.core.model import JobState
 from fawkes.errors import ConfigError, FawkesError, RefusedError, UserError
 from fawkes.offline.demands import Known, read_demands
+from fawkes.offline.plan import asked
 from fawkes.offline.read import read_plan
+from fawkes.offline.scenario import simulate
 from fawkes.record.folder import Record, open_record
 from fawkes.record.gather import gathered
 from fawkes.record.scenario import Platform
@@ -27,7 +29,7 @@ from fawkes.sim.profile import profile_of
 from fawkes.store.base import Writer
 from fawkes.units import SECOND_US
 from fawkes.workload import table
-from tests.record.support import CONSTANTS, demand, history_of, recorded, run, sleep_job
+from tests.record.support import CONSTANTS, SETTINGS, demand, history_of, recorded, run, sleep_job
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +91,28 @@ def test_deadlines_come_back(tmp_path: Path) -> None:
     plan = read_plan(Site(made.folder), Catalog(site=made.folder), str(made.scenario))
     again = {one.spec.id: one.spec.deadline_us for each in plan.demands for one in each.all_jobs}
     assert again == {job.id: job.deadline_us for job in jobs}
+
+
+def test_an_admission_policy_comes_back_with_its_parameters_and_the_jobs_it_ended(tmp_path: Path) -> None:
+    """The last job could never have been in time, and goes into the record all the same."""
+    admission = {"admission": "justice", "learn_from_pool": True, "admission_parameters": {"correction": "none"}}
+    jobs = [replace(sleep_job(f"a-{n}", "a", map_s=12), deadline_us=200 * SECOND_US) for n in range(4)]
+    jobs.append(replace(sleep_job("a-9", "a", maps=400, map_s=12), deadline_us=15 * SECOND_US))
+    store = run([demand("a", jobs, every_s=60)], {**SETTINGS, **admission})
+    lives = {job.id: job.life.value for job in history.jobs(store)}
+    assert set(lives.values()) == {"succeeded", "killed"}
+    made = recorded(store, tmp_path)
+    rules = history.started_before(store, store.last_seq())
+    catalog = Catalog(site=made.folder)
+    plan = read_plan(Site(made.folder), catalog, str(made.scenario))
+    scenario = plan.scenario(catalog)
+    assert rules is not None
+    assert scenario.settings == rules.settings
+    assert scenario.admission is not None
+    assert rules.admission is not None
+    assert scenario.admission.sha256 == rules.admission.sha256
+    again = simulate(asked(scenario, plan.demands))
+    assert {job.id: job.life.value for job in history.jobs(again)} == lives
 
 
 def test_a_record_without_deadlines_has_no_word_of_them(made: Record) -> None:

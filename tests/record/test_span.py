@@ -64,6 +64,21 @@ def test_only_jobs_that_succeeded_are_kept() -> None:
     assert "twice was tried 2 times; its last attempt counts" in recorded.notes
 
 
+def test_jobs_that_were_ended_for_their_deadline_are_kept_where_their_tasks_are_known() -> None:
+    jar = {"kind": "jar", "jar": "/a.jar"}
+    unknown = job("unknown", JobLife.DROPPED, 4, 0)
+    store = store_of(
+        (started(0), (CLUSTER,)),
+        woke(1, job("good", JobLife.SUCCEEDED, 1)),
+        woke(2, job("dropped", JobLife.DROPPED, 2, 0, why="its deadline cannot be met")),
+        woke(3, job("killed", JobLife.KILLED, 3, 5)),
+        woke(4, PutJob(replace(unknown.state, spec=replace(unknown.state.spec, details=jar), why="too late"))),
+    )
+    found = recorded_span(store, span_of(store))
+    assert [one.id for one in found.jobs] == ["good", "dropped", "killed"]
+    assert found.left_out == {"job unknown": "dropped: too late"}
+
+
 def test_a_span_keeps_what_was_submitted_in_it() -> None:
     store = store_of(
         (started(0), (CLUSTER,)),

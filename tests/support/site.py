@@ -353,6 +353,10 @@ class RealSite:
         """What the ResourceManager answers to ``/ws/v1/cluster/PATH``."""
         return self.inside("get", f"http://{self.master(cluster)}:8088/ws/v1/cluster/{path}")
 
+    def history(self, cluster: str, path: str) -> Any:
+        """What the JobHistory server answers to ``/ws/v1/history/mapreduce/PATH``."""
+        return self.inside("get", f"http://{self.master(cluster)}:19888/ws/v1/history/mapreduce/{path}")
+
     def applications(self, cluster: str, job: str, attempt: int = 1) -> list[dict[str, Any]]:
         """The applications of an attempt of a job, as the ResourceManager knows them."""
         found = self.yarn(cluster, f"apps?applicationTags={tag_of(JobId(job), attempt)}")["apps"]

@@ -1,0 +1,100 @@
+"""YARN never runs more tasks of a job than an admission policy granted it, also when the controller is killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fawkes.core.decision import PutLearned
+from fawkes.core.model import JobLife
+from tests.support.site import RealSite
+
+pytestmark = pytest.mark.hadoop
+
+TWO = '''"""Two CPUs for each job; it remembers the work of those that ended."""
+
+from fawkes.policy import Done, Job, Memory, Queue, Verdict, max_cpus
+
+NAME = "TWO"
+
+
+def admit(queue: Queue, memory: Memory) -> list[Verdict]:
+    """As many as fit, first come, first served."""
+    waiting = [job for job in queue.jobs if not job.granted]
+    return [Verdict(job.id, min(2, max_cpus(job.tasks, queue.total)), asked=2) for job in waiting[: queue.free // 2]]
+
+
+def learn(done: Done, memory: Memory) -> Memory:
+    """One more."""
+    return [*(memory or []), done.work_s]
+
+
+def late(job: Job, memory: Memory) -> bool:
+    """A job runs on."""
+    return False
+'''
+SLEEPS = 'kind = "sleep"\nmaps = 4\nmap_time = "2s"\nreduces = 3\nreduce_time = "2s"\ndeadline = "30m"\n'
+#: a program of which Fawkes cannot know how many MR-jobs it has
+JAR = """
+kind = "jar"
+jar = "jobclient-tests"
+args = ["sleep", "-m", "4", "-mt", "2000", "-r", "1", "-rt", "1000"]
+tasks = 5
+deadline = "30m"
+"""
+
+
+@pytest.fixture
+def granting(site: RealSite) -> Iterator[RealSite]:
+    """The site with an admission policy; afterwards as it was."""
+    usual = site.site.settings_file.read_text()
+    site.write("policies/admission/two.py", TWO)
+    site.stop()
+    site.write("fawkes.toml", f'admission = "two"\n{usual}')
+    site.run()
+    yield site
+    site.write("fawkes.toml", usual)
+    site.heal()
+    site.stop()
+    site.run()
+
+
+def spans(site: RealSite, cluster: str, job: str) -> list[tuple[int, int]]:
+    """When each task of a job ran, in milliseconds, by the JobHistory server."""
+    (application,) = site.applications(cluster, job)
+    name = application["id"].replace("application", "job")
+    found: dict[str, Any] = site.history(cluster, f"jobs/{name}/tasks")
+    return [(row["startTime"], row["finishTime"]) for row in found["tasks"]["task"]]
+
+
+def most_at_once(running: list[tuple[int, int]]) -> int:
+    """The most tasks that ran at the same moment."""
+    return max(sum(begin <= at < end for begin, end in running) for at, _ in running)
+
+
+def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(granting: RealSite) -> None:
+    site, begin = granting, granting.now()
+    site.fawkes("submit", "alpha", site.job("sleeps", SLEEPS))
+    site.fawkes("submit", "beta", site.job("jar", JAR))
+    site.until("the job to run", lambda: site.ledger.jobs["sleeps"].life is JobLife.RUNNING)
+    site.kill()
+    site.run()
+    jobs = site.until_ended("sleeps", "jar")
+    learned: Any = site.until(
+        "both to be learned from", lambda: len(site.state.learned) == len(jobs) and dict(site.state.learned)
+    )
+    for job, cluster in zip(jobs, ("alpha", "beta"), strict=True):
+        assert (job.life, job.granted, job.met) == (JobLife.SUCCEEDED, 2, True), job.why
+        assert job.granted_of > job.granted + 2, "there was room for more"
+        running = spans(site, cluster, job.id)
+        assert (len(running), most_at_once(running)) == (job.spec.tasks, 2)
+        assert learned[cluster] == [pytest.approx(sum(end - at for at, end in running) / 1000)]
+        assert [
+            r.facts["cpus"] for r in site.ledger.reasons("job-admitted", after=begin) if r.facts["job"] == job.id
+        ] == [2]
+    changes = [change for entry in site.ledger.entries[begin:] for change in entry.decision.changes]
+    assert len([change for change in changes if isinstance(change, PutLearned)]) == len(jobs)
+    (application,) = site.applications("beta", "jar")
+    assert application["queue"] == "root.granted.fawkes-jar-1"
