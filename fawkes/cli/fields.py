@@ -259,9 +259,9 @@ _ALL: Final = (
         "makespan_s_ci_high", "makesp. to", "The high end of the 95 % interval of the median makespan.", WHOLE_SECONDS
     ),
     Field("p", "p", "The p of Wilcoxon's signed-rank test of that change, two-sided.", FIGURE),
-    Field("deadlines", "jobs due", "Jobs that have a deadline.", FIGURE),
-    Field("deadlines_met", "met", "Jobs that succeeded by their deadline.", FIGURE),
-    Field("deadlines_missed", "missed", "Jobs with a deadline that ended late, failed or were cancelled.", FIGURE),
+    Field("jobs_due", "jobs due", "Jobs that have a deadline.", FIGURE),
+    Field("jobs_met", "met", "Jobs that met their deadline.", FIGURE),
+    Field("jobs_missed", "missed", "Jobs with a deadline that ended late, failed or were cancelled.", FIGURE),
     Field("jobs_dropped", "dropped", "Jobs that the admission policy did not let in.", FIGURE),
     Field("jobs_killed", "killed", "Jobs that the admission policy ended after their deadline.", FIGURE),
     Field("sdr", "SDR", "The share of the jobs with a deadline that met it.", SHARE),

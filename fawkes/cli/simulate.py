@@ -194,7 +194,7 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         say("")
         say("Jobs that have a deadline:")
         show(
-            [*(row for row in rows if "deadlines" in row), {"cluster": ALL, **due}],
+            [*(row for row in rows if "jobs_due" in row), {"cluster": ALL, **due}],
             TABLES["simulate, deadlines"],
             output,
         )

@@ -37,7 +37,7 @@ _FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "s
 
 #: of jobs that have a deadline
 _DEADLINES = (
-    "deadlines", "deadlines_met", "deadlines_missed", "jobs_dropped", "jobs_killed", "sdr", "wasted_s",
+    "jobs_due", "jobs_met", "jobs_missed", "jobs_dropped", "jobs_killed", "sdr", "wasted_s",
 )  # fmt: skip
 
 #: the table of each verb, and of its options where they have one of their own

@@ -20,16 +20,16 @@ from fawkes.units import SECOND_US
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """What became of the jobs that have a deadline; there are ``deadlines`` of them.
+    """What became of the jobs that have a deadline; there are ``jobs_due`` of them.
 
     Missed ones ended late, failed, or were cancelled; an admission policy did not let dropped ones in, and ended killed
     ones. ``sdr`` is the share that met its deadline. ``wasted_s`` is the time of the tasks of all that did not, in
     task-seconds; None when nobody kept it.
     """
 
-    deadlines: int
-    deadlines_met: int
-    deadlines_missed: int
+    jobs_due: int
+    jobs_met: int
+    jobs_missed: int
     jobs_dropped: int
     jobs_killed: int
     sdr: float
@@ -161,9 +161,9 @@ def _deadlines(jobs: Sequence[JobState], spent_us: Mapping[JobId, int] | None) -
     dropped, killed = lives[JobLife.DROPPED], lives[JobLife.KILLED]
     wasted_us = None if spent_us is None else sum(spent_us.get(job.id, 0) for job in with_deadline if not job.met)
     return Deadlines(
-        deadlines=len(with_deadline),
-        deadlines_met=met,
-        deadlines_missed=len(with_deadline) - met - dropped - killed,
+        jobs_due=len(with_deadline),
+        jobs_met=met,
+        jobs_missed=len(with_deadline) - met - dropped - killed,
         jobs_dropped=dropped,
         jobs_killed=killed,
         sdr=met / len(with_deadline),

@@ -53,7 +53,7 @@ def test_json_and_csv_have_the_keys_of_deadlines(due: Path) -> None:
     assert set(DEADLINES) <= told["total"].keys()
     assert [set(DEADLINES) <= row.keys() for row in told["rows"]] == [True, False]
     rows = list(csv.DictReader(StringIO(fawkes("simulate", due, "-o", "csv").stdout)))
-    assert [row["deadlines"] for row in rows] == ["4", "", "4"]
+    assert [row["jobs_due"] for row in rows] == ["4", "", "4"]
 
 
 def test_without_deadlines_nothing_of_them_is_shown(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_compare_has_a_row_for_each_pair_of_policies(due: Path, tmp_path: Path) 
         ("TD", "admission=justice"),
         ("None", "admission=justice"),
     ]
-    assert {row["deadlines"] for row in rows} == {4}
+    assert {row["jobs_due"] for row in rows} == {4}
     again = fawkes(*words)
     assert "4 of 4 runs are finished already" in again.stderr
     assert "jobs that have a deadline" in again.stdout

@@ -67,19 +67,19 @@ def test_under_fifo_hopeless_jobs_waste_tasks_and_under_justice_they_do_not_begi
     fifo, justice = ended(ready(mixed())).due, ended(ready(mixed("justice"))).due
     assert fifo is not None
     assert justice is not None
-    assert (fifo.deadlines, fifo.jobs_dropped, fifo.jobs_killed) == (6, 0, 0)
+    assert (fifo.jobs_due, fifo.jobs_dropped, fifo.jobs_killed) == (6, 0, 0)
     assert justice.jobs_dropped > 0
-    assert justice.deadlines_met >= fifo.deadlines_met
+    assert justice.jobs_met >= fifo.jobs_met
     assert (justice.wasted_s or 0) < (fifo.wasted_s or 0)
     for one in (fifo, justice):
-        assert one.deadlines_met + one.deadlines_missed + one.jobs_dropped + one.jobs_killed == one.deadlines
-        assert one.sdr == one.deadlines_met / 6
+        assert one.jobs_met + one.jobs_missed + one.jobs_dropped + one.jobs_killed == one.jobs_due
+        assert one.sdr == one.jobs_met / 6
 
 
 def test_wasted_are_the_task_seconds_of_jobs_that_miss() -> None:
     found = ended(ready(mixed("fifo", due(0, 0, 8, 9), due(1, 0, 8, 1000)))).due
     assert found is not None
-    assert (found.deadlines_met, found.deadlines_missed, found.wasted_s) == (1, 1, 80.0)
+    assert (found.jobs_met, found.jobs_missed, found.wasted_s) == (1, 1, 80.0)
 
 
 def test_a_run_without_deadlines_has_no_figures_of_them() -> None:
@@ -101,7 +101,7 @@ def test_only_an_oracle_is_told_the_work_of_jobs() -> None:
 def test_an_oracle_lets_in_only_what_it_can_keep() -> None:
     found = ended(ready(mixed("oracle"))).due
     assert found is not None
-    assert (found.deadlines_missed, found.jobs_killed, found.wasted_s) == (0, 0, 0.0)
+    assert (found.jobs_missed, found.jobs_killed, found.wasted_s) == (0, 0, 0.0)
 
 
 def test_a_rigid_job_keeps_no_grant_and_is_let_in_only_where_the_site_says_so() -> None:
@@ -110,7 +110,7 @@ def test_a_rigid_job_keeps_no_grant_and_is_let_in_only_where_the_site_says_so() 
         simulate(ready(mixed("justice", *come)))
     found = ended(ready(mixed("justice", *come, admit_unkept=True))).due
     assert found is not None
-    assert found.deadlines_met == 1
+    assert found.jobs_met == 1
     assert {spec.unkept for spec in specs(ready(mixed("fifo", *come)))} == {""}
 
 
