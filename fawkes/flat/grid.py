@@ -16,7 +16,7 @@ from typing import Any
 
 import fawkes
 from fawkes.catalog import Catalog
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import ConfigError, FawkesError, UserError
 from fawkes.flat.allocators import parsed
 from fawkes.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.flat.engine import compile_pool, digest_of_text
@@ -85,7 +85,12 @@ def dated(cell: Cell) -> Jobs:
         if jobs.deadline_s is None:
             raise UserError(f"{cell.trace} has no column deadline_s", where="--types", hint="Name a deadline type")
         return jobs
-    return with_deadlines(replace(jobs, peak=cell.peak or jobs.peak), cell.kind, cell.capacity, cell.seed, cell.basis)
+    try:
+        return with_deadlines(
+            replace(jobs, peak=cell.peak or jobs.peak), cell.kind, cell.capacity, cell.seed, cell.basis
+        )
+    except ConfigError as error:
+        raise ConfigError(error.what, file=cell.trace, key=error.key, hint=error.hint) from None
 
 
 def run_cell(site: Path | None, cell: Cell) -> Row:
@@ -193,21 +198,27 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
                 "wtr": _mean(runs, "wtr"),
                 "unserved": _mean(runs, "unserved"),
                 "utilisation": _mean(runs, "utilisation"),
-                "fairness": sum(row["fairness"]["mean"] for row in runs) / len(runs),
+                "fairness": _sampled(runs, "fairness"),
                 "fairness_ci": fair.half_width,
                 "fairness_ci_days": fair.batch_half_width,
-                "equality": sum(row["equality"]["mean"] for row in runs) / len(runs),
+                "equality": _sampled(runs, "equality"),
                 "idle_10": sum(row["idle"]["10"]["existence"] for row in runs) / len(runs),
                 "idle_100": sum(row["idle"]["100"]["existence"] for row in runs) / len(runs),
                 "t": None if test is None else test.t,
                 "p": None if test is None else test.p,
-                "met": _mean(runs, "met"),
-                "missed": _mean(runs, "missed"),
-                "killed": _mean(runs, "killed"),
-                "dropped": _mean(runs, "dropped"),
+                "jobs_met": _mean(runs, "met"),
+                "jobs_missed": _mean(runs, "missed"),
+                "jobs_killed": _mean(runs, "killed"),
+                "jobs_dropped": _mean(runs, "dropped"),
             }
         )
     return found
+
+
+def _sampled(runs: Sequence[Row], key: str) -> float | None:
+    """The mean over the seeds; None when no sample found a job that ran."""
+    means = [row[key]["mean"] for row in runs if row[key]["count"]]
+    return float(sum(means)) / len(means) if means else None
 
 
 def _mean(runs: Sequence[Row], key: str) -> float:
