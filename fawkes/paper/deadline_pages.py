@@ -36,7 +36,7 @@ GAPS = (
     "The figures of the dissertation are pictures: only the numbers in its text can be compared.",
     "Deadlines count from the work and the simulated capacity (T = work / min(tasks, capacity)): each can be met.",
     "Welch's test takes samples of 60 s as independent, as the dissertation does; they are not.",
-    "TR2 and the orders of service were run with one seed, and the further readings with two.",
+    "TR2 was run with one seed; further readings and orders of service with two.",
 )
 #: keys of a row that the published rows leave out
 _LONG = ("batches",)
