@@ -1,4 +1,4 @@
-"""`python -m bench [core|ledger|simulator|flat|readers|ssh|deploy|grow ...]`: measure, print the table, write it down."""
+"""`python -m bench [core|ledger|simulator|flat|readers|ssh|deploy|grow ...]`: measure, print and write the table."""
 
 from __future__ import annotations
 

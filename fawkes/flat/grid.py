@@ -21,7 +21,7 @@ from fawkes.flat.allocators import parsed
 from fawkes.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.flat.engine import compile_pool, digest_of_text
 from fawkes.flat.jobs import Jobs, read_jobs
-from fawkes.flat.play import found_policy, play
+from fawkes.flat.play import found_policy, is_compiled, play
 from fawkes.flat.twins import TWINS, twin
 from fawkes.offline.code import digest_of
 from fawkes.offline.folder import stamp_of, write_json
@@ -32,8 +32,10 @@ OWN = "own"
 #: sources on which the outcome of a run depends, besides the text of its policy
 _SOURCES = (
     "flat/compiled", "flat/allocators.py", "flat/deadlines.py", "flat/engine.py", "flat/jobs.py", "flat/metrics.py",
-    "flat/pool.py", "flat/twins.py", "core/admitting.py",
+    "flat/twins.py",
 )  # fmt: skip
+#: what the readable pool depends on besides
+_READABLE = ("flat/pool.py", "core/admitting.py", "admission.py", "policy.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +133,10 @@ class CellFolder:
 
     def _file(self, cell: Cell) -> Path:
         allocator = parsed(cell.allocator)
-        text = found_policy(allocator, self._catalog).text()
+        found = found_policy(allocator, self._catalog)
+        code = sources(compiled=is_compiled(found))
         table = "" if cell.trace.upper() in TWINS else _digest_of_file(Path(cell.trace))
-        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), sources(), text, table]))}.json"
+        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), code, found.text(), table]))}.json"
 
 
 @cache
@@ -146,9 +149,9 @@ def _digest_of_file(path: Path) -> str:
 
 
 @cache
-def sources() -> str:
-    """A digest of the code that decides what comes out of a run."""
-    return digest_of(Path(fawkes.__file__).parent, _SOURCES)
+def sources(*, compiled: bool = True) -> str:
+    """A digest of the code that decides what comes out of a run of the compiled or the readable pool."""
+    return digest_of(Path(fawkes.__file__).parent, _SOURCES if compiled else (*_SOURCES, *_READABLE))
 
 
 def gather(

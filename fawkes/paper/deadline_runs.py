@@ -23,11 +23,11 @@ J2 = "JUSTICE[rounding=literal,correction=none]"
 J3 = "JUSTICE"
 #: killed jobs teach nothing, as chapter 5 has it; smoothing; the average that the text names; all late jobs are killed
 FURTHER: Mapping[str, str] = {
-    "J0, killed jobs unseen": "JUSTICE[rounding=literal,learn_killed=none]",
-    "J0, smoothed": "JUSTICE[rounding=literal,correction=ema]",
-    "J3, smoothed": "JUSTICE[correction=ema]",
-    "the average of section 5.4.1": "JUSTICE[fraction=average,correction=none]",
-    "J0, all late jobs killed": "JUSTICE[rounding=literal,kill_threshold=0]",
+    "J0 blind to kills": "JUSTICE[rounding=literal,learn_killed=none]",
+    "J0 smoothed": "JUSTICE[rounding=literal,correction=ema]",
+    "J3 smoothed": "JUSTICE[correction=ema]",
+    "average of 5.4.1": "JUSTICE[fraction=average,correction=none]",
+    "J0 kills all": "JUSTICE[rounding=literal,kill_threshold=0]",
 }
 READINGS: Mapping[str, str] = {"J0": J0, "J1": J1, "J2": J2, "J3": J3}
 
