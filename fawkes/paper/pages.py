@@ -36,7 +36,7 @@ _STYLE = (
 class Page:
     """``reasons`` by the names of verdicts, ``drawn`` pictures by the names of exhibits, ``failed`` a line for each.
 
-    ``gaps`` are what the model leaves out, ``links`` titles and places of further pages, ``reason`` the form of a reason.
+    ``gaps`` are what the model leaves out, ``links`` titles and places of further pages, ``reason`` is the form of one.
     """
 
     title: str
