@@ -1,4 +1,4 @@
-"""`python -m bench [core|ledger|simulator|readers|ssh|deploy|grow ...]`: measure, print the table, write it down."""
+"""`python -m bench [core|ledger|simulator|flat|readers|ssh|deploy|grow ...]`: measure, print and write the table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "ledger", "simulator", "readers", "ssh", "deploy", "grow")
-_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "readers": 3, "ssh": 5, "hadoop": 3}
+PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow")
+_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "flat": 1, "readers": 3, "ssh": 5, "hadoop": 3}
 
 
 def main() -> int:
@@ -89,6 +89,10 @@ def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]
         from bench import simulator
 
         figures += simulator.figures(rounds or _ROUNDS["simulator"], say)
+    if "flat" in parts:
+        from bench import flat
+
+        figures += flat.figures(rounds or _ROUNDS["flat"], say)
     if "readers" in parts:
         from bench import readers
 

@@ -69,6 +69,7 @@ VERBS = {
     "whatif": Verb("fawkes.cli.whatif:whatif", "Simulate a recorded span under other policies and settings."),
     "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
     "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
+    "deadlines": Verb("fawkes.cli.deadlines:deadlines", "Run a trace with deadlines on a flat pool of CPUs."),
     "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
     "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }

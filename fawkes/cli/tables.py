@@ -119,6 +119,12 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("failed_jobs", "makespan_s"),
     ),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
+    "deadlines": Table(
+        ("deadlines", "cpus", "allocator", "sdr", "ptr", "wtr", "utilisation", "fairness"),
+        ("trace", "seeds", "sdr_least", "sdr_most", "unserved", "fairness_ci", "fairness_ci_days", "equality",
+         "idle_10", "idle_100", "t", "p", "jobs_met", "jobs_missed", "jobs_killed", "jobs_dropped"),
+        drop=("utilisation", "fairness"),
+    ),
     "whatif": Table(
         ("rank", "policy", "settings", "slowdown_mean", "change", "change_ci_low", "change_ci_high", "verdict",
          "makespan_s"),

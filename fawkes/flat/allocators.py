@@ -137,6 +137,12 @@ def _number(name: str, key: str, value: Value) -> float:
         raise UserError(f"{key} is {value!r}, not a number", where=f"--allocators {name}")
     if key != "alpha" and value != int(value):
         raise UserError(f"{key} is {value:g}, not a whole number", where=f"--allocators {name}")
+    if key == "bootstrap" and value < 1:
+        raise UserError(f"{key} is {value:g}; it must be at least 1", where=f"--allocators {name}")
     if (key != "kill_threshold" and value < 0) or (key == "alpha" and value > 1):
-        raise UserError(f"{key} is {value:g}, which is out of its range", where=f"--allocators {name}")
+        raise UserError(
+            f"{key} is {value:g}, which is out of its range",
+            where=f"--allocators {name}",
+            hint="alpha is from 0 to 1, other numbers are at least 0",
+        )
     return min(float(value), MOST_WINDOW) if key == "window" else float(value)

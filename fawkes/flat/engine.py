@@ -28,6 +28,9 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
     """
     if jobs.deadline_s is None:
         raise ValueError(f"{jobs.name} has no deadlines")
+    from fawkes.flat.compiled.entry import POINTERS
+    from fawkes.flat.compiled.pool import Pool
+
     settings = settings_of(allocator, capacity)
     horizon = jobs.span_s
     count = len(jobs)
@@ -37,15 +40,16 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
     most = np.minimum(jobs.tasks, capacity)
     counters = np.zeros(layout.COUNTERS, np.int64)
     counters[layout.FREE] = counters[layout.LAST_IDLE] = capacity
-    ends, finish, start = np.zeros(count, np.int8), np.full(count, np.nan), np.full(count, np.nan)
+    ends, finish, start = np.zeros(count, np.int64), np.full(count, np.nan), np.full(count, np.nan)
     granted, consumed = np.zeros(count, np.int64), np.zeros(count)
     idle_counts = np.zeros((len(GROUPS), len(EDGES_S) + 1), np.int64)
 
     def whole(size: int = count) -> Ints:
         return np.zeros(size, np.int64)
 
-    pool = _kept().pool(
-        submit=jobs.submit_s, work=jobs.work_s, deadline=jobs.deadline_s, most=most, tasks=jobs.tasks,
+    pool = Pool(
+        submit=_whole(jobs.submit_s), work=_whole(jobs.work_s), deadline=_whole(jobs.deadline_s), most=most,
+        tasks=np.ascontiguousarray(jobs.tasks, np.int64),
         by_deadline=np.argsort(jobs.submit_s + jobs.deadline_s, kind="stable"),
         s=settings, n=counters, known=np.zeros(layout.MEMORY),
         recent=np.zeros((max(1, int(settings[layout.WINDOW])), 2)),
@@ -56,15 +60,20 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
         m=meters, batches=batches, sums=np.zeros((int(most.max(initial=0)) + 1, 2), np.int64),
         idle_since=np.zeros((len(GROUPS), capacity // min(GROUPS) + 1)), idle_counts=idle_counts,
     )  # fmt: skip
-    _kept().run(pool)
+    _kept().run(np.array([field.ctypes.data for field in pool[:POINTERS]]), count, *pool[POINTERS:])
     return Outcome(
-        ends, finish, start, granted, consumed, jobs.work_s,
+        ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s,
         utilisation=float(meters[meter.BUSY]) / (horizon * capacity) if horizon else 0.0,
         fairness=_mean(meters, batches, 0),
         equality=_mean(meters, batches, 1),
         idle=tuple(idle_groups(size, float(meters[meter.EXISTS + at]), horizon, idle_counts[at])
                    for at, size in enumerate(GROUPS)),
     )  # fmt: skip
+
+
+def _whole(column: Floats) -> Floats:
+    """A column without gaps: compiled functions see its place in memory alone."""
+    return np.ascontiguousarray(column, np.float64)
 
 
 def _mean(meters: Floats, batches: Floats, which: int) -> Mean:
@@ -88,20 +97,19 @@ class _Code:
         import numba
         from numba import njit
 
-        from fawkes.flat.compiled.pool import Pool, run
+        from fawkes.flat.compiled.entry import run_at
 
-        self.pool: type[Pool] = Pool
         options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
         place = folder()
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError:
             # Nothing can be kept: it is compiled for each process.
-            self.run: Callable[[Pool], None] = njit(**options)(run.py_func)  # type: ignore[attr-defined]
+            self.run: Callable[..., None] = njit(**options)(run_at)
             return
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
         try:
-            self.run = njit(cache=True, **options)(run.py_func)  # type: ignore[attr-defined]
+            self.run = njit(cache=True, **options)(run_at)
         finally:
             numba.config.CACHE_DIR = before
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import fawkes
 from fawkes.catalog import Catalog
-from fawkes.errors import FawkesError, UserError
+from fawkes.errors import ConfigError, FawkesError, UserError
 from fawkes.flat.allocators import parsed
 from fawkes.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.flat.engine import compile_pool, digest_of_text
 from fawkes.flat.jobs import Jobs, read_jobs
-from fawkes.flat.play import found_policy, play
+from fawkes.flat.play import found_policy, is_compiled, play
 from fawkes.flat.twins import TWINS, twin
 from fawkes.offline.code import digest_of
 from fawkes.offline.folder import stamp_of, write_json
@@ -32,8 +32,10 @@ OWN = "own"
 #: sources on which the outcome of a run depends, besides the text of its policy
 _SOURCES = (
     "flat/compiled", "flat/allocators.py", "flat/deadlines.py", "flat/engine.py", "flat/jobs.py", "flat/metrics.py",
-    "flat/pool.py", "flat/twins.py", "core/admitting.py",
+    "flat/twins.py",
 )  # fmt: skip
+#: what the readable pool depends on besides
+_READABLE = ("flat/pool.py", "core/admitting.py", "admission.py", "policy.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,12 @@ def dated(cell: Cell) -> Jobs:
         if jobs.deadline_s is None:
             raise UserError(f"{cell.trace} has no column deadline_s", where="--types", hint="Name a deadline type")
         return jobs
-    return with_deadlines(replace(jobs, peak=cell.peak or jobs.peak), cell.kind, cell.capacity, cell.seed, cell.basis)
+    try:
+        return with_deadlines(
+            replace(jobs, peak=cell.peak or jobs.peak), cell.kind, cell.capacity, cell.seed, cell.basis
+        )
+    except ConfigError as error:
+        raise ConfigError(error.what, file=cell.trace, key=error.key, hint=error.hint) from None
 
 
 def run_cell(site: Path | None, cell: Cell) -> Row:
@@ -126,9 +133,10 @@ class CellFolder:
 
     def _file(self, cell: Cell) -> Path:
         allocator = parsed(cell.allocator)
-        text = found_policy(allocator, self._catalog).text()
+        found = found_policy(allocator, self._catalog)
+        code = sources(compiled=is_compiled(found))
         table = "" if cell.trace.upper() in TWINS else _digest_of_file(Path(cell.trace))
-        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), sources(), text, table]))}.json"
+        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), code, found.text(), table]))}.json"
 
 
 @cache
@@ -141,9 +149,9 @@ def _digest_of_file(path: Path) -> str:
 
 
 @cache
-def sources() -> str:
-    """A digest of the code that decides what comes out of a run."""
-    return digest_of(Path(fawkes.__file__).parent, _SOURCES)
+def sources(*, compiled: bool = True) -> str:
+    """A digest of the code that decides what comes out of a run of the compiled or the readable pool."""
+    return digest_of(Path(fawkes.__file__).parent, _SOURCES if compiled else (*_SOURCES, *_READABLE))
 
 
 def gather(
@@ -193,21 +201,27 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
                 "wtr": _mean(runs, "wtr"),
                 "unserved": _mean(runs, "unserved"),
                 "utilisation": _mean(runs, "utilisation"),
-                "fairness": sum(row["fairness"]["mean"] for row in runs) / len(runs),
+                "fairness": _sampled(runs, "fairness"),
                 "fairness_ci": fair.half_width,
                 "fairness_ci_days": fair.batch_half_width,
-                "equality": sum(row["equality"]["mean"] for row in runs) / len(runs),
+                "equality": _sampled(runs, "equality"),
                 "idle_10": sum(row["idle"]["10"]["existence"] for row in runs) / len(runs),
                 "idle_100": sum(row["idle"]["100"]["existence"] for row in runs) / len(runs),
                 "t": None if test is None else test.t,
                 "p": None if test is None else test.p,
-                "met": _mean(runs, "met"),
-                "missed": _mean(runs, "missed"),
-                "killed": _mean(runs, "killed"),
-                "dropped": _mean(runs, "dropped"),
+                "jobs_met": _mean(runs, "met"),
+                "jobs_missed": _mean(runs, "missed"),
+                "jobs_killed": _mean(runs, "killed"),
+                "jobs_dropped": _mean(runs, "dropped"),
             }
         )
     return found
+
+
+def _sampled(runs: Sequence[Row], key: str) -> float | None:
+    """The mean over the seeds; None when no sample found a job that ran."""
+    means = [row[key]["mean"] for row in runs if row[key]["count"]]
+    return float(sum(means)) / len(means) if means else None
 
 
 def _mean(runs: Sequence[Row], key: str) -> float:

@@ -151,5 +151,5 @@ def _refuse(frame: pd.DataFrame, column: str, wrong: NDArray[np.bool_], path: Pa
     value = frame[column].iloc[at]
     said = "is empty" if value != value else f"is {str(value)[:40]}"
     more = int(wrong.sum()) - 1
-    others = f", and {more} more rows are wrong" if more else ""
+    others = f" (as in {more} further row{'s' if more > 1 else ''})" if more else ""
     raise ConfigError(f"{said}; {right}{others}", file=str(path), key=f"row {at + 1}, {column}", hint=_HINT)

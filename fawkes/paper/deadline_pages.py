@@ -36,8 +36,9 @@ GAPS = (
     "The figures of the dissertation are pictures: only the numbers in its text can be compared.",
     "Deadlines count from the work and the simulated capacity (T = work / min(tasks, capacity)): each can be met.",
     "Welch's test takes samples of 60 s as independent, as the dissertation does; they are not.",
-    "TR2 and the orders of service were run with one seed, and the further readings with two.",
+    "TR2 was run with one seed; further readings and orders of service with two.",
 )
+_REASON = "{name} under each reading: {text}"
 #: keys of a row that the published rows leave out
 _LONG = ("batches",)
 
@@ -53,7 +54,7 @@ def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) ->
     write_frame(folder / "verdicts", pd.DataFrame([asdict(one) for one in found]))
     write_json(folder / "rows.json", [{"cell": asdict(cell), "row": _short(row)} for cell, row in _sorted(rows)])
     drawn = write_exhibits(shown, folder, pictures=pictures)
-    write_page(Page(TITLE, _made_by(rows), found, shown, _reasons(found, reads), drawn, [], GAPS, {}), folder)
+    write_page(Page(TITLE, _made_by(rows), found, shown, _reasons(found, reads), drawn, [], GAPS, {}, _REASON), folder)
     return found
 
 
@@ -62,8 +63,9 @@ def _sorted(rows: Mapping[Cell, Row]) -> list[tuple[Cell, Row]]:
 
 
 def _short(row: Row) -> Row:
-    """What the verdicts need of a row: without the means of days."""
-    kept = {key: value for key, value in row.items() if key not in ("cell", "fawkes")}
+    """What the verdicts need of a row: without the means of days, and idle groups only where they are judged."""
+    judged = (row["cell"]["trace"], row["cell"]["capacity"]) == ("TR1", TR1_SMALL)
+    kept = {key: value for key, value in row.items() if key not in ("cell", "fawkes") and (judged or key != "idle")}
     for name in ("fairness", "equality"):
         kept[name] = {key: [] if key in _LONG else value for key, value in row[name].items()}
     return kept
@@ -86,7 +88,7 @@ def _reasons(found: Sequence[Verdict], reads: Sequence[Read]) -> dict[str, str]:
         mine = [read for read in reads if read.name == one.name]
         if one.verdict == DIFFERS or one.verdict.startswith(DEPENDS):
             each = "; ".join(f"{read.reading}: {read.ours}{' (holds)' if read.holds else ''}" for read in mine)
-            reasons[one.name] = each if len(mine) > 1 else "not known why; no other reading was found."
+            reasons[one.name] = each if len(mine) > 1 else f"{one.ours}; not known why, no other reading was found"
     return reasons
 
 

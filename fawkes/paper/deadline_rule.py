@@ -19,17 +19,13 @@ Check = Callable[[Study], tuple[str, bool]]
 #: models that refute: whose rows stand for whose
 MODELS: Mapping[str, Mapping[str, str]] = {
     "no-admission": {PYTHIA: REACTIVE, JUSTICE: REACTIVE, ORACLE: REACTIVE},
-    "no-kills": {REACTIVE: BASELINE},
     "never-late": {BASELINE: ORACLE, REACTIVE: ORACLE},
-    "timid": {JUSTICE: PYTHIA, ORACLE: PYTHIA},
     "blind": {PYTHIA: BASELINE, JUSTICE: BASELINE},
     "all-knowing": {PYTHIA: ORACLE, JUSTICE: ORACLE, REACTIVE: ORACLE, BASELINE: ORACLE},
 }
 ABOUT: Mapping[str, str] = {
     "no-admission": "PYTHIA, Justice and the Oracle do what Reactive FS does",
-    "no-kills": "Reactive FS ends no late job",
     "never-late": "both fair shares do what the Oracle does",
-    "timid": "Justice and the Oracle do what PYTHIA does",
     "blind": "PYTHIA and Justice do what Baseline FS does",
     "all-knowing": "all do what the Oracle does",
 }

@@ -65,14 +65,17 @@ def _others(rule: Rule, study: Study) -> Iterator[Read]:
 
 def _over(rule: Rule, reads: list[Read]) -> Verdict:
     holding = [one.reading for one in reads if one.holds]
+    failing = [one.reading for one in reads if not one.holds]
     ours = reads[0].ours
     if rule.axes and len(reads) > 1:
-        if len(holding) == len(reads):
+        if not failing:
             ours += "; holds under all readings"
-        elif holding:
-            ours += f"; holds {', '.join(holding)}; not {', '.join(one.reading for one in reads if not one.holds)}"
+        elif not holding:
+            ours += "; holds under no reading"
+        elif len(failing) <= len(holding):
+            ours += f"; holds under all readings but: {', '.join(failing)}"
         else:
-            ours += "; under no reading"
+            ours += f"; holds under these readings alone: {', '.join(holding)}"
     verdict = REPRODUCED if len(holding) == len(reads) else DEPENDS + THE_READING if holding else DIFFERS
     return Verdict(rule.name, rule.section, rule.published, ours, verdict)
 

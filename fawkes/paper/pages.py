@@ -36,7 +36,7 @@ _STYLE = (
 class Page:
     """``reasons`` by the names of verdicts, ``drawn`` pictures by the names of exhibits, ``failed`` a line for each.
 
-    ``gaps`` are what the model leaves out, ``links`` titles and places of further pages.
+    ``gaps`` are what the model leaves out, ``links`` titles and places of further pages, ``reason`` is the form of one.
     """
 
     title: str
@@ -48,6 +48,7 @@ class Page:
     failed: list[str]
     gaps: Sequence[str]
     links: Mapping[str, str]
+    reason: str = "Why {name} differs: {text}"
 
     def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
         """Of these verdicts, by name."""
@@ -141,7 +142,7 @@ def _markdown(page: Page) -> Iterator[str]:
         if own:
             yield _pipes(_verdict_table(own)) + "\n"
         for name, reasons in page.reasons_of(own):
-            yield f"Why {name} differs: {reasons}\n"
+            yield page.reason.format(name=name, text=reasons) + "\n"
         if one.name in page.drawn:
             yield f"![{one.title}]({one.name}.png)\n"
         if one.table is None:
@@ -164,7 +165,8 @@ def _html(page: Page) -> Iterator[str]:
         own = one.judged(page.found)
         if own:
             yield _verdict_table(own).to_html(index=False)
-        yield from (f"<p>Why {escape(name)} differs: {escape(text)}</p>" for name, text in page.reasons_of(own))
+        lines = [page.reason.format(name=name, text=text) for name, text in page.reasons_of(own)]
+        yield from (f"<p>{escape(line)}</p>" for line in lines)
         if one.name in page.drawn:
             picture = base64.b64encode(page.drawn[one.name]).decode()
             yield f'<img alt="{escape(one.title)}" src="data:image/png;base64,{picture}">'

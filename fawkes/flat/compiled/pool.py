@@ -6,7 +6,6 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fawkes.flat.compiled import layout
 from fawkes.flat.compiled.heaps import compiled, push, remove
@@ -37,7 +36,10 @@ _TTD, _FIFO = layout.PRIORITIES.index("ttd"), layout.PRIORITIES.index("fifo")
 
 
 class Pool(NamedTuple):
-    """All of one run. Arrays are by job unless they say otherwise; ``s`` settings, ``n`` counters, ``m`` the meter."""
+    """All of one run. Arrays are by job unless they say otherwise; ``s`` settings, ``n`` counters, ``m`` the meter.
+
+    Compiled functions see those up to ``m`` as pointers: counting the references to arrays takes longer than the work.
+    """
 
     submit: Floats
     work: Floats
@@ -50,8 +52,7 @@ class Pool(NamedTuple):
     s: Floats
     n: Ints
     known: Floats
-    recent: Floats
-    ends: NDArray[np.int8]
+    ends: Ints
     finish: Floats
     start: Floats
     granted: Ints
@@ -71,6 +72,7 @@ class Pool(NamedTuple):
     asked: Ints
     keys: Floats
     m: Floats
+    recent: Floats
     batches: Floats
     sums: Ints
     idle_since: Floats
@@ -78,9 +80,9 @@ class Pool(NamedTuple):
 
 
 @compiled
-def run(p: Pool) -> None:
-    """Everything, from the first submission until no job is left."""
-    count, capacity = len(p.submit), int(p.s[CAPACITY])
+def run(p: Pool, count: int) -> None:
+    """Everything, from the first submission until no job of so many is left."""
+    capacity = int(p.s[CAPACITY])
     while True:
         now = _next(p, count)
         if now == inf:
