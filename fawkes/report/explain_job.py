@@ -46,8 +46,7 @@ def job_in_words(state: JobState) -> list[str]:
 
 def _deadline_in_words(state: JobState) -> str:
     due_us = state.due_us or 0
-    text = f"Its deadline was set to {show_duration(due_us - state.submitted_us)} after its submission"
-    text += f", which is {show_time(due_us)}"
+    text = f"Its deadline is {show_time(due_us)}, {show_duration(due_us - state.submitted_us)} after its submission"
     if state.finished_us is None or state.life in (JobLife.DROPPED, JobLife.CANCELLED):
         return text
     if state.life is not JobLife.SUCCEEDED:

@@ -31,7 +31,8 @@ def _numbers(facts: Facts) -> str:
 
 
 def _admitted(facts: Facts) -> str:
-    return "Job {job} is let in with {cpus} CPUs: it asks for {asked} of {total}" + _numbers(facts)
+    cpus = "1 CPU" if facts.get("cpus") == 1 else "{cpus} CPUs"
+    return "Job {job} is let in with " + cpus + ": it asks for {asked} of {total}" + _numbers(facts)
 
 
 def _waits(facts: Facts) -> str:
@@ -40,6 +41,9 @@ def _waits(facts: Facts) -> str:
     asks = "Job {job} waits: it asks for {asked} CPUs of {total}" + _numbers(facts)
     if "max_running_jobs" in facts:
         return asks + ", and {cluster} runs {max_running_jobs} jobs, as many as max_running_jobs allows"
+    free = facts.get("free")
+    if isinstance(free, int) and free < 0:
+        return asks + f", and jobs hold {-free} more than {{cluster}} has now"
     return asks + ", and {free} are free"
 
 

@@ -188,6 +188,14 @@ SAID = [
         "Job j waits: it asks for 7 CPUs of 20 (fraction 0.5), and 2 are free",
     ),
     (
+        Reason("job-waits", {"job": "j", "cluster": "c", "asked": 7, "free": -3, "total": 20}),
+        "Job j waits: it asks for 7 CPUs of 20, and jobs hold 3 more than c has now",
+    ),
+    (
+        Reason("job-admitted", {"job": "j", "cluster": "c", "cpus": 1, "asked": 1, "free": 9, "total": 20}),
+        "Job j is let in with 1 CPU: it asks for 1 of 20",
+    ),
+    (
         Reason("job-waits", {"job": "j", "cluster": "c", "asked": 7, "free": 0, "total": 20, "max_running_jobs": 4}),
         "Job j waits: it asks for 7 CPUs of 20, and c runs 4 jobs, as many as max_running_jobs allows",
     ),
