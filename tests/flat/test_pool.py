@@ -234,8 +234,9 @@ def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # t
     allocator = parsed(str(file))
     found = found_policy(allocator, CATALOG)
     assert not is_compiled(found)
-    with pytest.raises(ConfigError, match="CPUs"):
+    with pytest.raises(ConfigError, match="CPUs") as error:
         play(jobs_of((0, 1, 1, 10.0)), 4, allocator, found)
+    assert error.value.file == str(file)
 
 
 def test_a_pool_without_cpus_is_refused() -> None:
