@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fawkes.cli.show import TABLE, note, output_option, progress, say, show
+from fawkes.cli.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import UserError
@@ -89,6 +89,10 @@ def deadlines(
     run = on_processes(workers) if workers > 1 else in_this_process
     with progress("deadlines", left) as step:
         rows = gather(cells, folder, site=site.root, run=run, say=step)
+    for cell, row in rows.items():
+        waiting = row["jobs"] - sum(row[end] for end in ("met", "missed", "killed", "dropped"))
+        if waiting:
+            warn(f"note: {cell}: the policy left {waiting} of {row['jobs']} jobs waiting for ever")
     table = summary(rows.values())
     write_frame(folder.folder / "table", pd.DataFrame(table))
     show(table, TABLES["deadlines"], output)

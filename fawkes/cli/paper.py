@@ -34,7 +34,7 @@ PAPER = "paper"
     type=click.Choice([PAPER, *CHAPTERS]),
     help="What is run: the paper, or a chapter of its own in DIR/CHAPTER.",
 )
-@click.option("--quick", is_flag=True, help="Fewer runs: about a minute; deadlines: three.")
+@click.option("--quick", is_flag=True, help="Fewer runs: about a minute.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 1024), help="Parallel runs, one per core.")
 @click.option(
     "--pictures/--no-pictures", default=True, show_default=True, help="Also write PNG and PDF beside the tables."

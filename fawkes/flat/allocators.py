@@ -37,7 +37,7 @@ _NUMBERS: Mapping[str, int] = {
     "kill_threshold": layout.KILL_THRESHOLD,
     "window": layout.WINDOW,
 }
-_SETTLED: Mapping[str, Mapping[str, Value]] = {
+DEFAULTS: Mapping[str, Mapping[str, Value]] = {
     "BASELINE": {"top_up": 1},
     "REACTIVE": {"top_up": 1},
     "PYTHIA": {"bootstrap": 2, "clamp": 1, "priority": "req/ttd", "kill_threshold": -1},
@@ -112,7 +112,7 @@ def settings_of(allocator: Allocator, capacity: int) -> Floats:
     name = allocator.policy.upper()
     settings[layout.KIND], settings[layout.CAPACITY] = KINDS[name], capacity
     settings[layout.KILLS] = name == "REACTIVE"
-    known = _SETTLED.get(name, {})
+    known = DEFAULTS.get(name, {})
     for key in allocator.options:
         if key not in known:
             listed = ", ".join(known) or "none"

@@ -99,7 +99,8 @@ def welch(one: Mean, other: Mean) -> Welch | None:
         return None
     a, b = one.variance / one.count, other.variance / other.count
     t = (one.mean - other.mean) / sqrt(a + b)
-    df = (a + b) ** 2 / (a * a / (one.count - 1) + b * b / (other.count - 1))
+    part = a / (a + b)
+    df = 1 / (part**2 / (one.count - 1) + (1 - part) ** 2 / (other.count - 1))
     return Welch(t, df, float(2 * student.sf(abs(t), df)))
 
 

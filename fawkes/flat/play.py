@@ -46,4 +46,4 @@ def play(jobs: Jobs, capacity: int, allocator: Allocator, found: Found, *, reada
 
         return run_compiled(jobs, capacity, allocator)
     policy = admission_of(found, allocator)
-    return Pool(jobs, capacity, policy, knows_killed=allocator.teaches_killed_work).run()
+    return Pool(jobs, capacity, policy, knows_killed=allocator.teaches_killed_work, origin=str(found.path)).run()

@@ -60,17 +60,19 @@ class _Active:
 class Pool:
     """So many CPUs, and the jobs that share them as the policy says.
 
-    ``knows_killed``: the policy learns the work of a killed job, which only a simulator knows. ValueError when the
-    jobs have no deadlines set, UserError for less than one CPU.
+    ``knows_killed``: the policy learns the work of a killed job, which only a simulator knows. ``origin`` is the file
+    of the policy, for errors. ValueError when the jobs have no deadlines set, UserError for less than one CPU.
     """
 
-    def __init__(self, jobs: Jobs, capacity: int, policy: Admission, *, knows_killed: bool = False) -> None:
+    def __init__(
+        self, jobs: Jobs, capacity: int, policy: Admission, *, knows_killed: bool = False, origin: str = ""
+    ) -> None:
         if jobs.deadline_s is None:
             raise ValueError(f"{jobs.name} has no deadlines")
         if capacity < 1:
             raise UserError(f"{capacity} CPUs cannot run a job", where="--capacity", hint="Give at least 1")
         self._jobs, self.capacity, self.free = jobs, capacity, capacity
-        self._policy, self._knows_killed = policy, knows_killed
+        self._policy, self._knows_killed, self._origin = policy, knows_killed, origin
         self._deadlines = jobs.deadline_s
         self._memory: Any = None
         self._active: dict[int, _Active] = {}
@@ -210,7 +212,7 @@ class Pool:
             notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
             raise ConfigError(
                 f"the policy raised {type(error).__name__}: {error}{notes}",
-                file=str(getattr(self._policy, "origin", "--allocators")),
+                file=self._origin,
                 hint="Correct the policy and run the command again",
             ) from error
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fawkes import __version__
 from fawkes.flat.grid import Cell, sources
-from fawkes.flat.metrics import ENDS
+from fawkes.flat.metrics import ENDS, GROUPS
 from fawkes.offline.folder import write_frame, write_json
 from fawkes.offline.work import Row
 from fawkes.paper import deadline_tables as tables
@@ -139,7 +139,7 @@ def _makers(rows: Mapping[Cell, Row]) -> Iterator[Maker]:
         yield (
             f"{number.replace('.', '-')}-{metric}", f"Figure {number}: {metric.upper()} with Fixed2x over the capacity",
             "Means over the seeds that were run.", ("4-fixed", "4-unconstrained") if metric == "sdr" else (),
-            partial(tables.capacities, rows, metric), None,
+            partial(tables.capacities, rows, metric), _over_capacity(metric),
         )  # fmt: skip
     four = ("4-variable-sdr", "4-variable-oracle", "4-priority"), ("4-variable-ptr",), ("4-waste",)
     for (number, metric), verdicts in zip((("4.4", "sdr"), ("4.5", "ptr"), ("4", "wtr")), four, strict=True):
@@ -161,7 +161,7 @@ def _makers(rows: Mapping[Cell, Row]) -> Iterator[Maker]:
     ends = f"Mean numbers of jobs by how they ended: {', '.join(ENDS[1:])}. " + _TR1
     yield "5-ends", "How the jobs ended", ends, (), partial(tables.ends, rows), None
     idle = _TR1 + f"{TR1_SMALL} CPUs, Aria1x3x. Groups of 10 and of 100 CPUs that are idle at once, in percent."
-    yield "5-8-idle", "Figure 5.8: idle groups of CPUs", idle, ("5-idle",), partial(tables.idle, rows), None
+    yield "5-8-idle", "Figure 5.8: idle groups of CPUs", idle, ("5-idle",), partial(tables.idle, rows), _idle_times
     for metric in ("sdr", "ptr"):
         yield (
             f"5-readings-{metric}", f"{metric.upper()} under each reading of Justice", _TR1,
@@ -200,6 +200,22 @@ def _bars(metric: str, allocators: Mapping[str, str]) -> Callable[[pd.DataFrame]
         return pictures.bars(table, "deadlines", tuple(allocators), metric)
 
     return draw
+
+
+def _over_capacity(metric: str) -> Callable[[pd.DataFrame], Figure]:
+    def draw(table: pd.DataFrame) -> Figure:
+        names = tuple(tables.CHAPTER_4)
+        return pictures.lines(table[table["trace"] == "TR1"], "cpus", names, "CPUs (TR1)", metric)
+
+    return draw
+
+
+def _idle_times(table: pd.DataFrame) -> Figure:
+    """Figure 5.8: of each allocator the part of idle times of ten CPUs that last longer."""
+    tens = table[table["group"] == GROUPS[0]].set_index("allocator").drop(columns=["group", "exists"]).T
+    tens.insert(0, "seconds", [name.split("_")[1] for name in tens.index])
+    names = tuple(name for name in tens.columns if name != "seconds")
+    return pictures.lines(tens, "seconds", names, "seconds", "longer idle times of 10 CPUs (%)")
 
 
 def _curves(table: pd.DataFrame) -> Figure:

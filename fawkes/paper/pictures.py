@@ -41,7 +41,7 @@ def bars(table: pd.DataFrame, label: str, values: Sequence[str], unit: str) -> F
     panel.set_xticks(range(len(table)), [str(one) for one in table[label]])
     panel.set_ylabel(unit)
     panel.axhline(0, color="black", linewidth=0.6)
-    figure.legend(loc="outside lower center", ncols=len(values), frameon=False)
+    figure.legend(loc="outside lower center", ncols=min(4, len(values)), frameon=False)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from math import inf
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.flat.allocators import _SETTLED
+from fawkes.flat.allocators import DEFAULTS, parsed
 from fawkes.flat.compiled import layout
 from fawkes.flat.deadlines import TYPES, with_deadlines
 from fawkes.flat.jobs import Jobs
@@ -87,11 +88,9 @@ def test_both_pools_come_to_the_same_on_a_small_twin(kind: str, allocator: str) 
     assert_equal(run(jobs, 500, allocator), run(jobs, 500, allocator, readable=False))
 
 
-@pytest.mark.parametrize("name", _SETTLED)
+@pytest.mark.parametrize("name", DEFAULTS)
 def test_the_compiled_pool_has_the_options_of_the_files(name: str) -> None:
-    import inspect
-
-    loaded = admission_of(policy(name), __import__("fawkes.flat.allocators", fromlist=["parsed"]).parsed(name))
+    loaded = admission_of(policy(name), parsed(name))
     functions = loaded.module.functions.values()  # type: ignore[attr-defined]
     defaults = {
         each.name: each.default
@@ -99,7 +98,7 @@ def test_the_compiled_pool_has_the_options_of_the_files(name: str) -> None:
         for each in inspect.signature(function).parameters.values()
         if each.default is not inspect.Parameter.empty
     }
-    assert defaults == dict(_SETTLED[name])
+    assert defaults == dict(DEFAULTS[name])
 
 
 def test_the_same_run_twice_gives_the_same_bytes() -> None:

@@ -11,6 +11,9 @@ from click.testing import CliRunner
 from fawkes.cli.main import cli
 from fawkes.flat.grid import CellFolder, cells, gather, summary
 
+#: half a minute where the pool has not been compiled before
+pytestmark = pytest.mark.slow
+
 TABLE = "submit_s,tasks,work_s\n" + "".join(f"{60 * at},4,100\n" for at in range(20))
 
 

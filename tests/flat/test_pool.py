@@ -53,7 +53,7 @@ def test_3_5_6_work_is_conserved(seed: int, kind: str, allocator: str) -> None:
     assert (outcome.consumed_s >= 0).all()
     last = np.nanmax(outcome.finish_s)
     assert plain["ptr"] <= 300 * last / jobs.work_s.sum() + 1e-9
-    assert 0 <= outcome.utilisation <= 1
+    assert 0 <= outcome.utilisation <= 1 + 1e-9
 
 
 class Watched:
@@ -114,6 +114,7 @@ def test_21_who_does_not_fit_is_passed_over() -> None:
     assert outcome.start_s[4] == 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
 def test_22_pythia_wastes_nothing_on_a_small_twin(kind: str) -> None:
     jobs = with_deadlines(twin("TR1", 1, jobs=3000), kind, 2250, 1)
@@ -123,6 +124,7 @@ def test_22_pythia_wastes_nothing_on_a_small_twin(kind: str) -> None:
 # --- Justice
 
 
+@pytest.mark.slow
 def test_25_with_fixed1x_no_job_waits_and_three_allocators_are_one() -> None:
     jobs = with_deadlines(twin("TR1", 2, jobs=3000), "Fixed1x", 2250, 2)
     three = [run(jobs, 2250, each, readable=False) for each in ("JUSTICE[rounding=literal]", "PYTHIA", "ORACLE")]
@@ -232,8 +234,9 @@ def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # t
     allocator = parsed(str(file))
     found = found_policy(allocator, CATALOG)
     assert not is_compiled(found)
-    with pytest.raises(ConfigError, match="CPUs"):
+    with pytest.raises(ConfigError, match="CPUs") as error:
         play(jobs_of((0, 1, 1, 10.0)), 4, allocator, found)
+    assert error.value.file == str(file)
 
 
 def test_a_pool_without_cpus_is_refused() -> None:
@@ -250,6 +253,7 @@ def outcome_of(kind: str) -> Outcome:
     return run(with_deadlines(twin("TR1", 1, jobs=3000), kind, 2250, 1), 2250, "JUSTICE", readable=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VARIABLE)
 def test_justice_lets_most_jobs_in(kind: str) -> None:
     assert outcome_of(kind).plain()["sdr"] > 0.5
