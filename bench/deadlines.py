@@ -200,9 +200,14 @@ def tables(found: Sequence[Row]) -> str:
     lines += ["", "| policy | MR-cluster | job | outcome | CPUs granted | most tasks at once | task-seconds |"]
     lines.append("|---|---|---|---|---|---|---|")
     for row in found:
-        cells = [row.policy, row.cluster, row.job, row.outcome, row.granted or "all", _known(row.at_once)]
+        cells = [row.policy, row.cluster, row.job, row.outcome, _granted(row), _known(row.at_once)]
         lines.append(f"| {' | '.join(map(str, [*cells, _known(row.work_s)]))} |")
     return "\n".join(lines) + "\n"
+
+
+def _granted(row: Row) -> str:
+    """A job that was let in without a number has all that there is room for."""
+    return str(row.granted or ("none" if row.outcome == "dropped" else "all"))
 
 
 def _wasted(found: Sequence[Row]) -> str:
