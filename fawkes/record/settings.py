@@ -59,6 +59,7 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
             "held": duration(settings.held_us),
             "heard": duration(settings.heard_us),
             "quiet": duration(settings.quiet_us),
+            "stuck": duration(settings.stuck_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

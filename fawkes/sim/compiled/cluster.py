@@ -63,6 +63,7 @@ class CompiledCluster:
         self._by_role = [0] * layout.ROLES
         self._sites: dict[int, list[int]] = {}
         self._slots = slots_of(model.constants)
+        self._with_masters = model.constants.map_slots == 0 and model.constants.master_share > 0
         self._reserved = 0
         model.for_pools()
         self._at = model.memory.take(CLUSTER.SIZE)
@@ -337,6 +338,7 @@ class CompiledCluster:
             jobs_done=row[CLUSTER.JOBS_DONE],
             tasks_done=row[CLUSTER.TASKS_DONE],
             node_bytes=self._node_bytes(),
+            masters=row[CLUSTER.MASTERS] if self._with_masters else None,
         )
 
     def _node_bytes(self) -> dict[NodeId, int]:
