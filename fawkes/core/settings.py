@@ -30,8 +30,8 @@ class Settings:
     as running. Tasks may wait for ``stuck_us`` while slots are held and none runs; then there is an alert. What failed
     is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data outside of its declared
     outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable nodes may start leaving
-    within ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves more
-    than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
+    within ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves
+    more than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
     for ``stale_us`` is frozen.
     """

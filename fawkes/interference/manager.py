@@ -1,0 +1,366 @@
+"""The manager: it offers free resources by DRF and takes none back, unless a remedy says so.
+
+A discrete-event simulation without a clock: the same study gives the same course.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
+
+from fawkes.core.stuck import Standing, stands_still
+from fawkes.interference.tenant import Active, Tenant
+from fawkes.interference.values import Bundle, Job, Keeps, Offers, Remedy, Study, dominant_share
+
+#: how many tasks at once a job is granted: None while it waits, 0 when it is dropped
+Admit = Callable[[Job, int, int, int], int | None]
+
+
+class Share(NamedTuple):
+    """What one framework holds and does at one moment."""
+
+    held: Bundle
+    used: Bundle
+    standing: Standing
+
+    @property
+    def stuck(self) -> bool:
+        """Whether its work stands still."""
+        return bool(stands_still(self.standing))
+
+
+class Moment(NamedTuple):
+    """All frameworks after everything that happened at one time."""
+
+    at_us: int
+    shares: dict[str, Share]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of one framework; times from the start of the run, None where it never came to that."""
+
+    framework: str
+    registered_us: int
+    first_us: int | None
+    finished_us: int | None
+    stuck_us: int
+    lost_tasks: int
+    dropped: tuple[str, ...]
+    starts: tuple[tuple[int, int], ...]
+
+    @property
+    def took_us(self) -> int | None:
+        """From the registration to the end of its last job."""
+        return None if self.finished_us is None else self.finished_us - self.registered_us
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A run: its moments in order, and what came of each framework."""
+
+    study: Study
+    moments: tuple[Moment, ...]
+    ended: dict[str, Ended]
+
+    def at(self, at_us: int) -> Moment:
+        """The state at a time: that of the last moment not after it."""
+        return next(one for one in reversed(self.moments) if one.at_us <= at_us)
+
+    def stuck_spans(self, framework: str) -> list[tuple[int, int]]:
+        """From when to when the work of a framework stood still."""
+        spans: list[tuple[int, int]] = []
+        for now, then in zip(self.moments, (*self.moments[1:], self.moments[-1]), strict=True):
+            share = now.shares.get(framework)
+            if share is not None and share.stuck and then.at_us > now.at_us:
+                begun = spans.pop()[0] if spans and spans[-1][1] == now.at_us else now.at_us
+                spans.append((begun, then.at_us))
+        return spans
+
+
+@dataclass(slots=True)
+class _Task:
+    tenant: Tenant
+    active: Active
+    slave: int
+    live: bool = True
+
+
+@dataclass(slots=True)
+class _Run:
+    study: Study
+    admit: Admit
+    now_us: int = 0
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    queue: list[Active] = field(default_factory=list)
+    dropped: dict[str, list[str]] = field(default_factory=dict)
+    registered_us: dict[str, int] = field(default_factory=dict)
+    moments: list[Moment] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        cloud = self.study.cloud
+        self.total = cloud.total
+        self.free = [cloud.slave] * cloud.slaves
+        self.chance = None if cloud.seed is None else random.Random(cloud.seed)  # noqa: S311 - repeats by its seed
+        self.events: list[tuple[int, int, int, _Task | Job | None]] = []
+        self.serial = count()
+        self.tasks: dict[int, list[_Task]] = {}
+        for job in self.study.jobs:
+            self.push(job.at_us, 1, job)
+
+    def push(self, at_us: int, kind: int, what: _Task | Job | None) -> None:
+        heapq.heappush(self.events, (at_us, kind, next(self.serial), what))
+
+    # --- the loop
+
+    def run(self) -> Course:
+        while self.events and self.events[0][0] <= self.study.limit_us:
+            self.now_us = self.events[0][0]
+            arrivals = self._completions()
+            self._offer()
+            for job in arrivals:
+                self._arrive(job)
+                self._offer()
+            if self.study.remedy is Remedy.REVOKE:
+                self._watch_shares()
+            self._note()
+        return Course(self.study, tuple(self.moments), {name: self._ended(one) for name, one in self.tenants.items()})
+
+    def _completions(self) -> list[Job]:
+        arrivals: list[Job] = []
+        while self.events and self.events[0][0] == self.now_us:
+            what = heapq.heappop(self.events)[3]
+            if isinstance(what, Job):
+                arrivals.append(what)
+            elif what is not None and what.live:
+                self._task_ended(what)
+        return arrivals
+
+    def _arrive(self, job: Job) -> None:
+        tenant = self.tenants.get(job.framework)
+        if tenant is None:
+            tenant = self.tenants[job.framework] = Tenant(self.study.framework(job.framework), len(self.tenants))
+            self.registered_us[job.framework] = self.now_us
+        if self.study.remedy is Remedy.ADMIT:
+            self.queue.append(Active(job))
+        else:
+            tenant.jobs.append(Active(job))
+
+    def _task_ended(self, task: _Task) -> None:
+        task.live = False
+        tenant, remedy = task.tenant, self.study.remedy
+        tenant.done += 1
+        freed = tenant.task_ended(task.slave, full=remedy is Remedy.RELEASE, fixed=remedy is Remedy.ADMIT)
+        self.free[task.slave] = self.free[task.slave].plus(freed)
+        if task.active.task_ended():
+            tenant.jobs.remove(task.active)
+            tenant.ended_us[task.active.job.name] = self.now_us
+            if tenant.framework.keeps is Keeps.JOB or not tenant.jobs:
+                for slave in list(tenant.executors):
+                    self._give_back(tenant, slave)
+        self._fill(tenant)
+
+    def _give_back(self, tenant: Tenant, slave: int) -> None:
+        self.free[slave] = self.free[slave].plus(tenant.leave(slave))
+
+    # --- offers
+
+    def _offer(self) -> None:
+        if self.study.remedy is Remedy.ADMIT:
+            self._admit()
+            return
+        order = list(range(len(self.free)))
+        if self.chance is not None:
+            self.chance.shuffle(order)
+        if self.study.cloud.offers is Offers.BATCH:
+            self._offer_to_each(order)
+        else:
+            for slave in order:
+                self._offer_to_each([slave])
+
+    def _offer_to_each(self, slaves: list[int]) -> None:
+        """Offer the free resources of these slaves to the framework with the least share, the rest to the next."""
+        left = list(self.tenants.values())
+        while left:
+            tenant = min(left, key=lambda one: (dominant_share(one.held, self.total), one.order))
+            taken = [self._take(tenant, slave, tenant.accepts(slave, self.free[slave])) for slave in slaves]
+            if not any(taken):
+                left.remove(tenant)
+
+    def _take(self, tenant: Tenant, slave: int, tasks: int) -> int:
+        if tasks:
+            self.free[slave] = self.free[slave].plus(tenant.launch(slave, tasks, self.now_us), -1)
+            self._fill(tenant)
+        return tasks
+
+    def _fill(self, tenant: Tenant) -> None:
+        """Waiting tasks take the free slots that their framework holds."""
+        for slave, executor in tenant.executors.items():
+            while executor.busy < executor.slots:
+                active = next((one for one in tenant.current if one.waiting), None)
+                if active is None:
+                    return
+                active.waiting -= 1
+                active.running += 1
+                executor.busy += 1
+                begins_us = max(self.now_us, executor.ready_us)
+                tenant.first_us = begins_us if tenant.first_us is None else min(tenant.first_us, begins_us)
+                task = _Task(tenant, active, slave)
+                self.tasks.setdefault(slave, []).append(task)
+                self.push(begins_us + active.task_us, 0, task)
+
+    # --- M2: admission
+
+    def _admit(self) -> None:
+        """Jobs in the order of their submission; one that does not fit yet holds up none behind it."""
+        for active in list(self.queue):
+            tenant = self.tenants[active.job.framework]
+            empty = sum(tenant.framework.fits(self.study.cloud.slave) for _ in self.free)
+            now = sum(tenant.framework.fits(room) for slave, room in enumerate(self.free))
+            busy = bool(tenant.jobs) and tenant.framework.keeps is Keeps.JOB
+            granted = self.admit(active.job, self.now_us - active.job.at_us, empty, 0 if busy else now)
+            if granted is None:
+                continue
+            self.queue.remove(active)
+            if granted == 0:
+                self.dropped.setdefault(tenant.framework.name, []).append(active.job.name)
+                continue
+            active.slots = granted
+            tenant.jobs.append(active)
+            for slave, room in enumerate(self.free):
+                tasks = min(granted, tenant.framework.fits(room)) if slave not in tenant.executors else 0
+                granted -= self._take(tenant, slave, tasks)
+
+    # --- M1: revocation
+
+    def _watch_shares(self) -> None:
+        """A framework below its fair share for too long gets it back, from those above and from idle executors."""
+        for tenant in self.tenants.values():
+            if not self._below(tenant):
+                tenant.below_since_us = None
+            elif tenant.below_since_us is None:
+                tenant.below_since_us = self.now_us
+                self.push(self.now_us + self.study.patience_us, 2, None)
+            if tenant.below_since_us is not None and self.now_us - tenant.below_since_us >= self.study.patience_us:
+                self._restore(tenant)
+                tenant.below_since_us = None
+                self._offer()
+
+    @property
+    def _fair(self) -> float:
+        return 1 / max(1, sum(bool(tenant.jobs) for tenant in self.tenants.values()))
+
+    def _with_one_more(self, tenant: Tenant) -> float:
+        return dominant_share(tenant.used.plus(tenant.framework.on_slave(1)), self.total)
+
+    def _below(self, tenant: Tenant) -> bool:
+        return tenant.waiting > 0 and self._with_one_more(tenant) <= self._fair
+
+    def _restore(self, tenant: Tenant) -> None:
+        still = tenant.running == 0
+        for slave in [slave for slave, one in tenant.executors.items() if not one.busy]:
+            self._give_back(tenant, slave)
+        while self._below(tenant):
+            options = [option for slave in range(len(self.free)) if (option := self._option(tenant, slave, still))]
+            if not options:
+                return
+            _, slave, victims = min(options, key=lambda option: option[:2])
+            for victim in victims:
+                self._revoke(victim, slave)
+            room = self.free[slave]
+            tasks = tenant.accepts(slave, room)
+            while tasks > 1 and dominant_share(self._grown(tenant, tasks), self.total) > self._fair:
+                tasks -= 1
+            if not self._take(tenant, slave, tasks):
+                return
+
+    def _grown(self, tenant: Tenant, tasks: int) -> Bundle:
+        return tenant.used.plus(tenant.framework.on_slave(tasks))
+
+    def _option(self, tenant: Tenant, slave: int, still: bool) -> tuple[int, int, list[Tenant]] | None:
+        """A slave that would have room: how many tasks that ends, the slave, and whose they are."""
+        if slave in tenant.executors:
+            return None
+        own = dominant_share(tenant.used, self.total)
+        above = [
+            other
+            for other in self.tenants.values()
+            if other is not tenant
+            and slave in other.executors
+            and (share := dominant_share(other.used, self.total)) > own
+            and (still or share > self._fair)
+        ]
+        room = self.free[slave]
+        for other in above:
+            room = room.plus(other.framework.on_slave(other.executors[slave].slots))
+        if not tenant.accepts(slave, room):
+            return None
+        return sum(other.executors[slave].busy for other in above), slave, above
+
+    def _revoke(self, tenant: Tenant, slave: int) -> None:
+        for task in self.tasks.get(slave, []):
+            if task.live and task.tenant is tenant:
+                task.live = False
+                task.active.running -= 1
+                task.active.waiting += 1
+                tenant.lost += 1
+        self._give_back(tenant, slave)
+
+    # --- the record
+
+    def _note(self) -> None:
+        for slave, tasks in self.tasks.items():
+            self.tasks[slave] = [task for task in tasks if task.live]
+        queued = {name: 0 for name in self.tenants}
+        for active in self.queue:
+            queued[active.job.framework] += active.waiting
+        shares = {
+            name: Share(one.held, one.used, one.standing if not queued[name] else _with(one.standing, queued[name]))
+            for name, one in self.tenants.items()
+        }
+        self.moments.append(Moment(self.now_us, shares))
+
+    def _ended(self, tenant: Tenant) -> Ended:
+        name = tenant.framework.name
+        expected = sum(job.framework == name for job in self.study.jobs) - len(self.dropped.get(name, []))
+        whole = len(tenant.ended_us) == expected and expected > 0
+        course = Course(self.study, tuple(self.moments), {})
+        return Ended(
+            framework=name,
+            registered_us=self.registered_us[name],
+            first_us=tenant.first_us,
+            finished_us=max(tenant.ended_us.values()) if whole else None,
+            stuck_us=sum(until - since for since, until in course.stuck_spans(name)),
+            lost_tasks=tenant.lost,
+            dropped=tuple(self.dropped.get(name, [])),
+            starts=tuple(tenant.starts),
+        )
+
+
+def _with(standing: Standing, queued: int) -> Standing:
+    return Standing((standing.waiting or 0) + queued, standing.held, standing.running, standing.done)
+
+
+def run(study: Study, admit: Admit | None = None) -> Course:
+    """The course of a study; ``admit`` grants tasks under M2 (default: `by_deadline`)."""
+    return _Run(study, admit or by_deadline).run()
+
+
+def by_deadline(job: Job, waited_us: int, most: int, free: int) -> int | None:
+    """The tasks at once with which a job meets its deadline exactly: the oracle of chapter 4.
+
+    ``most`` fit on the empty cloud, ``free`` fit now. None: it waits; 0: no grant could meet the deadline. A job
+    without a deadline gets what is free.
+    """
+    bound = min(job.tasks, most)
+    if job.deadline_us is None:
+        return min(bound, free) or None
+    left_us = job.deadline_us - waited_us
+    wanted = -(-job.work_us // left_us) if left_us > 0 else bound + 1
+    if wanted > bound:
+        return 0
+    return wanted if wanted <= free else None
