@@ -7,79 +7,16 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple
 
-from fawkes.core.stuck import Standing, stands_still
+from fawkes.core import admitting
+from fawkes.core.admitting import Admission, Done, Memory, Queue, checked
+from fawkes.core.stuck import Standing
+from fawkes.interference.course import Course, Ended, Moment, Share
 from fawkes.interference.tenant import Active, Tenant
 from fawkes.interference.values import Bundle, Job, Keeps, Offers, Remedy, Study, dominant_share
-
-#: how many tasks at once a job is granted: None while it waits, 0 when it is dropped
-Admit = Callable[[Job, int, int, int], int | None]
-
-
-class Share(NamedTuple):
-    """What one framework holds and does at one moment."""
-
-    held: Bundle
-    used: Bundle
-    standing: Standing
-
-    @property
-    def stuck(self) -> bool:
-        """Whether its work stands still."""
-        return bool(stands_still(self.standing))
-
-
-class Moment(NamedTuple):
-    """All frameworks after everything that happened at one time."""
-
-    at_us: int
-    shares: dict[str, Share]
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What came of one framework; times from the start of the run, None where it never came to that."""
-
-    framework: str
-    registered_us: int
-    first_us: int | None
-    finished_us: int | None
-    stuck_us: int
-    lost_tasks: int
-    dropped: tuple[str, ...]
-    starts: tuple[tuple[int, int], ...]
-
-    @property
-    def took_us(self) -> int | None:
-        """From the registration to the end of its last job."""
-        return None if self.finished_us is None else self.finished_us - self.registered_us
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A run: its moments in order, and what came of each framework."""
-
-    study: Study
-    moments: tuple[Moment, ...]
-    ended: dict[str, Ended]
-
-    def at(self, at_us: int) -> Moment:
-        """The state at a time: that of the last moment not after it."""
-        return next(one for one in reversed(self.moments) if one.at_us <= at_us)
-
-    def stuck_spans(self, framework: str) -> list[tuple[int, int]]:
-        """From when to when the work of a framework stood still."""
-        spans: list[tuple[int, int]] = []
-        for now, then in zip(self.moments, (*self.moments[1:], self.moments[-1]), strict=True):
-            share = now.shares.get(framework)
-            if share is not None and share.stuck and then.at_us > now.at_us:
-                begun = spans.pop()[0] if spans and spans[-1][1] == now.at_us else now.at_us
-                spans.append((begun, then.at_us))
-        return spans
+from fawkes.units import SECOND_US
 
 
 @dataclass(slots=True)
@@ -90,26 +27,26 @@ class _Task:
     live: bool = True
 
 
-@dataclass(slots=True)
 class _Run:
-    study: Study
-    admit: Admit
-    now_us: int = 0
-    tenants: dict[str, Tenant] = field(default_factory=dict)
-    queue: list[Active] = field(default_factory=list)
-    dropped: dict[str, list[str]] = field(default_factory=dict)
-    registered_us: dict[str, int] = field(default_factory=dict)
-    moments: list[Moment] = field(default_factory=list)
+    """One run: the free resources of each slave, the tenants, and the events to come."""
 
-    def __post_init__(self) -> None:
-        cloud = self.study.cloud
-        self.total = cloud.total
-        self.free = [cloud.slave] * cloud.slaves
-        self.chance = None if cloud.seed is None else random.Random(cloud.seed)  # noqa: S311 - repeats by its seed
+    def __init__(self, study: Study, admission: Admission | None) -> None:
+        self.study = study
+        self.admission = admission
+        self.memory: Memory = None
+        self.now_us = 0
+        self.total = study.cloud.total
+        self.free = [study.cloud.slave] * study.cloud.slaves
+        self.chance = None if study.cloud.seed is None else random.Random(study.cloud.seed)  # noqa: S311 - a seed
+        self.tenants: dict[str, Tenant] = {}
+        self.queue: list[Active] = []
+        self.dropped: dict[str, list[str]] = {}
+        self.registered_us: dict[str, int] = {}
+        self.moments: list[Moment] = []
+        self.tasks: dict[int, list[_Task]] = {}
         self.events: list[tuple[int, int, int, _Task | Job | None]] = []
         self.serial = count()
-        self.tasks: dict[int, list[_Task]] = {}
-        for job in self.study.jobs:
+        for job in study.jobs:
             self.push(job.at_us, 1, job)
 
     def push(self, at_us: int, kind: int, what: _Task | Job | None) -> None:
@@ -159,6 +96,7 @@ class _Run:
         if task.active.task_ended():
             tenant.jobs.remove(task.active)
             tenant.ended_us[task.active.job.name] = self.now_us
+            self._learn(task.active, tenant)
             if tenant.framework.keeps is Keeps.JOB or not tenant.jobs:
                 for slave in list(tenant.executors):
                     self._give_back(tenant, slave)
@@ -216,24 +154,54 @@ class _Run:
     # --- M2: admission
 
     def _admit(self) -> None:
-        """Jobs in the order of their submission; one that does not fit yet holds up none behind it."""
+        """Jobs in the order of their submission; one that does not fit yet holds up none behind it.
+
+        A CPU of the admission policy is room for a task of the job's own framework.
+        """
         for active in list(self.queue):
             tenant = self.tenants[active.job.framework]
-            empty = sum(tenant.framework.fits(self.study.cloud.slave) for _ in self.free)
-            now = sum(tenant.framework.fits(room) for slave, room in enumerate(self.free))
-            busy = bool(tenant.jobs) and tenant.framework.keeps is Keeps.JOB
-            granted = self.admit(active.job, self.now_us - active.job.at_us, empty, 0 if busy else now)
-            if granted is None:
+            verdict = self._verdict(active, tenant)
+            if verdict is None or not (verdict.cpus or verdict.drop):
                 continue
             self.queue.remove(active)
-            if granted == 0:
+            if verdict.drop:
                 self.dropped.setdefault(tenant.framework.name, []).append(active.job.name)
                 continue
-            active.slots = granted
+            active.slots = left = verdict.cpus
             tenant.jobs.append(active)
             for slave, room in enumerate(self.free):
-                tasks = min(granted, tenant.framework.fits(room)) if slave not in tenant.executors else 0
-                granted -= self._take(tenant, slave, tasks)
+                left -= self._take(tenant, slave, min(left, tenant.framework.fits(room)))
+
+    def _verdict(self, active: Active, tenant: Tenant) -> admitting.Verdict | None:
+        if self.admission is None:
+            raise ValueError("M2 needs an admission policy")
+        # One executor for each framework on a slave: the next job begins once they have gone.
+        free = 0 if tenant.jobs else sum(tenant.framework.fits(room) for room in self.free)
+        queue = Queue((self._as_seen(active.job),), self._most(tenant), free, fixed=True)
+        verdicts = checked(queue, self.admission.admit(queue, self.memory))
+        return verdicts[0] if verdicts else None
+
+    def _most(self, tenant: Tenant) -> int:
+        """How many tasks of a framework run at once on the empty cloud."""
+        return tenant.framework.fits(self.study.cloud.slave) * self.study.cloud.slaves
+
+    def _as_seen(self, job: Job) -> admitting.Job:
+        return admitting.Job(
+            id=job.name,
+            tasks=job.tasks,
+            deadline_s=None if job.deadline_us is None else job.deadline_us / SECOND_US,
+            waited_s=(self.now_us - job.at_us) / SECOND_US,
+            work_s=job.work_us / SECOND_US if self.admission is not None and self.admission.needs_work else None,
+        )
+
+    def _learn(self, active: Active, tenant: Tenant) -> None:
+        """The admission policy hears of each job that has ended, once."""
+        if self.admission is None or active.slots is None:
+            return
+        seen, work_s = self._as_seen(active.job), active.job.work_us / SECOND_US
+        met = seen.deadline_s is None or seen.waited_s <= seen.deadline_s
+        done = Done(seen.tasks, seen.deadline_s, work_s, active.slots, self._most(tenant), met)
+        self.memory = self.admission.learn(done, self.memory)
 
     # --- M1: revocation
 
@@ -315,7 +283,7 @@ class _Run:
     def _note(self) -> None:
         for slave, tasks in self.tasks.items():
             self.tasks[slave] = [task for task in tasks if task.live]
-        queued = {name: 0 for name in self.tenants}
+        queued = dict.fromkeys(self.tenants, 0)
         for active in self.queue:
             queued[active.job.framework] += active.waiting
         shares = {
@@ -345,22 +313,9 @@ def _with(standing: Standing, queued: int) -> Standing:
     return Standing((standing.waiting or 0) + queued, standing.held, standing.running, standing.done)
 
 
-def run(study: Study, admit: Admit | None = None) -> Course:
-    """The course of a study; ``admit`` grants tasks under M2 (default: `by_deadline`)."""
-    return _Run(study, admit or by_deadline).run()
+def run(study: Study, admission: Admission | None = None) -> Course:
+    """The course of a study. ValueError: M2 (`Remedy.ADMIT`) without an admission policy, or one that answers wrongly.
 
-
-def by_deadline(job: Job, waited_us: int, most: int, free: int) -> int | None:
-    """The tasks at once with which a job meets its deadline exactly: the oracle of chapter 4.
-
-    ``most`` fit on the empty cloud, ``free`` fit now. None: it waits; 0: no grant could meet the deadline. A job
-    without a deadline gets what is free.
+    Without M2 ``admission`` is not asked.
     """
-    bound = min(job.tasks, most)
-    if job.deadline_us is None:
-        return min(bound, free) or None
-    left_us = job.deadline_us - waited_us
-    wanted = -(-job.work_us // left_us) if left_us > 0 else bound + 1
-    if wanted > bound:
-        return 0
-    return wanted if wanted <= free else None
+    return _Run(study, admission).run()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -173,8 +172,6 @@ class Study:
 
     def alone(self, framework: str) -> Study:
         """The same cloud with the jobs of one framework alone, from the start of the first of them."""
-        from dataclasses import replace
-
         return replace(self, jobs=tuple(job for job in self.jobs if job.framework == framework), remedy=Remedy.NONE)
 
 
@@ -189,8 +186,3 @@ def most_used(framework: Framework, cloud: Cloud, workers: int | None = None) ->
         return least, framework.on_slave(min(count, workers)), NOTHING.plus(framework.on_slave(1), workers)
     on_slave = framework.on_slave(count)
     return least, on_slave, NOTHING.plus(on_slave, cloud.slaves)
-
-
-def refused(frameworks: Sequence[Framework], cloud: Cloud) -> list[Framework]:
-    """The frameworks of which no executor with a task fits on a slave."""
-    return [one for one in frameworks if not one.fits(cloud.slave) or not one.floor.within(cloud.slave)]
