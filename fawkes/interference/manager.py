@@ -15,7 +15,7 @@ from fawkes.core.admitting import Admission, Done, Memory, Queue, checked
 from fawkes.core.stuck import Standing
 from fawkes.interference.course import Course, Ended, Moment, Share
 from fawkes.interference.tenant import Active, Tenant
-from fawkes.interference.values import Bundle, Job, Keeps, Offers, Remedy, Study, dominant_share
+from fawkes.interference.values import Job, Keeps, Offers, Remedy, Study, dominant_share
 from fawkes.units import SECOND_US
 
 
@@ -222,52 +222,50 @@ class _Run:
     def _fair(self) -> float:
         return 1 / max(1, sum(bool(tenant.jobs) for tenant in self.tenants.values()))
 
-    def _with_one_more(self, tenant: Tenant) -> float:
-        return dominant_share(tenant.used.plus(tenant.framework.on_slave(1)), self.total)
-
     def _below(self, tenant: Tenant) -> bool:
-        return tenant.waiting > 0 and self._with_one_more(tenant) <= self._fair
+        return tenant.waiting > 0 and self._grown(tenant, 1) <= self._fair
+
+    def _share(self, tenant: Tenant) -> float:
+        return dominant_share(tenant.used, self.total)
 
     def _restore(self, tenant: Tenant) -> None:
-        still = tenant.running == 0
+        """Bring a framework to its fair share.
+
+        Those above theirs lose executors. A framework that runs nothing also gets from those that are just at theirs.
+        """
+        fair = self._fair
+        at_fair = [one for one in self.tenants.values() if not tenant.running and self._share(one) >= fair]
         for slave in [slave for slave, one in tenant.executors.items() if not one.busy]:
             self._give_back(tenant, slave)
         while self._below(tenant):
-            options = [option for slave in range(len(self.free)) if (option := self._option(tenant, slave, still))]
+            givers = [one for one in self.tenants.values() if one in at_fair or self._share(one) > fair]
+            options = [found for slave in range(len(self.free)) if (found := self._option(tenant, slave, givers))]
             if not options:
                 return
             _, slave, victims = min(options, key=lambda option: option[:2])
             for victim in victims:
                 self._revoke(victim, slave)
-            room = self.free[slave]
-            tasks = tenant.accepts(slave, room)
-            while tasks > 1 and dominant_share(self._grown(tenant, tasks), self.total) > self._fair:
+            tasks = tenant.accepts(slave, self.free[slave])
+            while tasks > 1 and self._grown(tenant, tasks) > fair:
                 tasks -= 1
             if not self._take(tenant, slave, tasks):
                 return
 
-    def _grown(self, tenant: Tenant, tasks: int) -> Bundle:
-        return tenant.used.plus(tenant.framework.on_slave(tasks))
+    def _grown(self, tenant: Tenant, tasks: int) -> float:
+        """Its share with so many tasks more, on a slave where it has none."""
+        return dominant_share(tenant.used.plus(tenant.framework.on_slave(tasks)), self.total)
 
-    def _option(self, tenant: Tenant, slave: int, still: bool) -> tuple[int, int, list[Tenant]] | None:
+    def _option(self, tenant: Tenant, slave: int, givers: list[Tenant]) -> tuple[int, int, list[Tenant]] | None:
         """A slave that would have room: how many tasks that ends, the slave, and whose they are."""
         if slave in tenant.executors:
             return None
-        own = dominant_share(tenant.used, self.total)
-        above = [
-            other
-            for other in self.tenants.values()
-            if other is not tenant
-            and slave in other.executors
-            and (share := dominant_share(other.used, self.total)) > own
-            and (still or share > self._fair)
-        ]
+        victims = [one for one in givers if one is not tenant and slave in one.executors]
         room = self.free[slave]
-        for other in above:
-            room = room.plus(other.framework.on_slave(other.executors[slave].slots))
+        for one in victims:
+            room = room.plus(one.framework.on_slave(one.executors[slave].slots))
         if not tenant.accepts(slave, room):
             return None
-        return sum(other.executors[slave].busy for other in above), slave, above
+        return sum(one.executors[slave].busy for one in victims), slave, victims
 
     def _revoke(self, tenant: Tenant, slave: int) -> None:
         for task in self.tasks.get(slave, []):

@@ -181,7 +181,7 @@ def hadoop_faster(runs: Runs) -> Found:
 
 
 def deadlock(runs: Runs) -> Found:
-    """5 GB on the development cloud: Spark holds 6 CPUs and runs no task, Hadoop holds 6; Spark goes on after Hadoop."""
+    """5 GB on the development cloud: Spark holds 6 CPUs and no task, Hadoop holds 6; Spark goes on after Hadoop."""
     course = runs.course("dev", job("spark-fine", 40), job("hadoop", 40, at_us=fixed.LATER_US))
     spans = course.stuck_spans("spark-fine")
     if not spans:
