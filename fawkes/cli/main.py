@@ -69,6 +69,9 @@ VERBS = {
     "whatif": Verb("fawkes.cli.whatif:whatif", "Simulate a recorded span under other policies and settings."),
     "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
     "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
+    "interference": Verb(
+        "fawkes.cli.interference:interference", "Simulate frameworks that share a cloud by resource offers."
+    ),
     "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
     "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }

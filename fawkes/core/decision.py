@@ -83,6 +83,14 @@ class PutTick:
 
 
 @dataclass(frozen=True, slots=True)
+class PutLearned:
+    """What the admission policy remembers from now on of the jobs of an MR-cluster; of those of all: an empty name."""
+
+    cluster: str
+    memory: Plain
+
+
+@dataclass(frozen=True, slots=True)
 class PutPause:
     """Voluntary moves are stopped (a reason) or allowed (empty)."""
 
@@ -123,6 +131,7 @@ Change = (
     | DropPending
     | AddSample
     | PutTick
+    | PutLearned
     | PutPause
     | PutClosing
     | PutRules
@@ -136,6 +145,7 @@ CHANGES: tuple[type[Change], ...] = (
     DropPending,
     AddSample,
     PutTick,
+    PutLearned,
     PutPause,
     PutClosing,
     PutRules,

@@ -186,10 +186,12 @@ class _Run:
         return tenant.framework.fits(self.study.cloud.slave) * self.study.cloud.slaves
 
     def _as_seen(self, job: Job) -> admitting.Job:
+        """A job as the policy sees it: the start of an executor comes off its deadline."""
+        start_us = self.study.framework(job.framework).start_us
         return admitting.Job(
             id=job.name,
             tasks=job.tasks,
-            deadline_s=None if job.deadline_us is None else job.deadline_us / SECOND_US,
+            deadline_s=None if job.deadline_us is None else (job.deadline_us - start_us) / SECOND_US,
             waited_s=(self.now_us - job.at_us) / SECOND_US,
             work_s=job.work_us / SECOND_US if self.admission is not None and self.admission.needs_work else None,
         )
@@ -199,7 +201,7 @@ class _Run:
         if self.admission is None or active.slots is None:
             return
         seen, work_s = self._as_seen(active.job), active.job.work_us / SECOND_US
-        met = seen.deadline_s is None or seen.waited_s <= seen.deadline_s
+        met = active.job.deadline_us is None or self.now_us - active.job.at_us <= active.job.deadline_us
         done = Done(seen.tasks, seen.deadline_s, work_s, active.slots, self._most(tenant), met)
         self.memory = self.admission.learn(done, self.memory)
 
