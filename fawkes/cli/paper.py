@@ -28,9 +28,11 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 
     Runs are kept in DIR/runs: an interrupted command continues where it stopped. Each statement of the paper is
-    shown with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand.
+    shown with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand. A page of
+    its own, interference.md, has chapter 3 of the dissertation of Dimopoulos.
     """
     from fawkes.offline.work import in_this_process, on_processes
+    from fawkes.paper.interference_page import publish_interference
     from fawkes.paper.pages import publish
     from fawkes.paper.runs import RunFolder, gather, quick_runs
     from fawkes.paper.verdicts import all_runs
@@ -39,6 +41,7 @@ def paper(out: Path, quick: bool, jobs: int, pictures: bool) -> None:
     with progress("paper", folder.missing(wanted)) as step:
         rows = gather(wanted, folder, run=on_processes(jobs) if jobs > 1 else in_this_process, say=step)
     found = publish(rows, out, pictures=pictures)
+    found += publish_interference(out, pictures=pictures)
     for one in found:
         click.echo(f"{one.verdict:11} {one.name}: {one.ours}")
     note(f"{out / 'index.md'} and index.html describe how each was made")
