@@ -25,6 +25,8 @@ READINGS = {
     "hdfs_ops": "Operations of HDFS since its NameNode started.",
     "job_slowdown": "Mean of elapsed time over reference time, over running and waiting jobs with a reference time.",
     "masters": "ApplicationMasters that hold a container.",
+    "master_slots": "Slots of each ApplicationMaster.",
+    "cpus_wanted": "CPUs that running and waiting jobs are granted or ask for.",
     "without_reference": "Jobs without a reference time. `job_slowdown` leaves them out.",
 }
 

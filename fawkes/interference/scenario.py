@@ -4,112 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from fawkes.catalog import Kind, bundled_dir
-from fawkes.config.fields import DurationUs, Name, PositiveDurationUs, Seed, Tasks, TaskTimeUs, between
-from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml
+from fawkes.config.interference import (
+    BundleTable,
+    CloudTable,
+    FrameworkTable,
+    InterferenceTable,
+    IsolatedTable,
+    JobTable,
+)
+from fawkes.config.loader import Faults, check, did_you_mean, read_toml
 from fawkes.errors import ConfigError, UserError
 from fawkes.interference.values import Bundle, Cloud, Framework, Job, Keeps, Mode, Offers, Remedy, Stage, Study
-from fawkes.units import SECOND_US
-
-Cpus = Annotated[float, between(0, 1_000, "no slave has more CPUs")]
-Megabytes = Annotated[int, between(0, 10**8, "no slave has more memory")]
-Slaves = Annotated[int, between(1, 1_000, "each offer looks at every slave")]
-Slots = Annotated[int, between(1, 1_000, "no slave runs more tasks at once")]
 
 MOST_TASKS = 20_000
 """Of all jobs of a scenario: each task is an event, and each event looks at all executors."""
-
-
-class BundleTable(Strict):
-    """CPUs and memory."""
-
-    cpu: Cpus = Field(default=0.0, description="CPUs, such as 0.5")
-    memory_mb: Megabytes = Field(default=0, description="megabytes of memory")
-
-
-class CloudTable(Strict):
-    """``[cloud]``: equal slaves under one manager."""
-
-    slaves: Slaves = Field(description="how many slaves")
-    cpu: Cpus = Field(description="CPUs of a slave")
-    memory_mb: Megabytes = Field(description="megabytes of a slave")
-    offers: Offers = Field(
-        default=Offers.SLAVE,
-        strict=False,
-        description="slave: shares are compared before each offer; batch: once for all",
-    )
-    seed: Seed | None = Field(default=None, description="draws the order of slaves in each round; else their order")
-
-
-class FrameworkTable(Strict):
-    """``[framework.NAME]``: what a framework demands, as in Table 3.1."""
-
-    mode: Mode = Field(strict=False, description="coarse or fine")
-    keeps: Keeps = Field(default=Keeps.JOB, strict=False, description="until when executors stay: job or queue")
-    executor: BundleTable = Field(description="what an executor takes of its slave")
-    task: BundleTable = Field(description="what each task, slot or worker takes besides")
-    floor: BundleTable = Field(default=BundleTable(), description="the least offer that it looks at")
-    tasks_per_slave: Slots = Field(default=1_000, description="the most tasks at once on one slave")
-    greedy: bool = Field(default=False, description="whether it takes all of an offer while it has a job")
-    start_us: DurationUs = Field(default=0, alias="start", description="how long an executor takes to start")
-    start_step_us: DurationUs = Field(
-        default=0, alias="start_step", description="more time for each executor that the framework has already"
-    )
-    start_task_us: DurationUs = Field(
-        default=0, alias="start_task", description="more time for each task of the job, for larger inputs"
-    )
-
-
-class StageTable(Strict):
-    """``stages`` of a job: tasks of one length."""
-
-    tasks: Tasks = Field(description="how many tasks")
-    task_time_us: TaskTimeUs = Field(alias="task_time", description="how long each takes")
-
-
-class JobTable(Strict):
-    """``[[job]]``: a job of a framework; the first one registers the framework."""
-
-    framework: Name = Field(description="the framework that runs it")
-    at_us: DurationUs = Field(default=0, alias="at", description="when it comes, from the start of the run")
-    tasks: Tasks | None = Field(default=None, description="how many tasks")
-    task_time_us: TaskTimeUs | None = Field(default=None, alias="task_time", description="how long each takes")
-    stages: list[StageTable] = Field(default=[], description="stages one after another, instead of tasks and task_time")
-    deadline_us: PositiveDurationUs | None = Field(
-        default=None, alias="deadline", description="until when it should end, from its coming; for M2"
-    )
-
-
-class IsolatedTable(Strict):
-    """``[isolated]``: the same load on MR-clusters of their own, under Fawkes."""
-
-    slots: Slots = Field(default=3, description="tasks at once on a node")
-    min_nodes: Slots = Field(default=1, description="the minimum of each MR-cluster")
-    policy: str = Field(default="TD", description="the weighting policy")
-
-
-class InterferenceTable(Strict):
-    """All keys of a scenario of the study."""
-
-    title: str = Field(default="", description="what it shows")
-    base: str | None = Field(
-        default=None, alias="from", description="a file beside this one with [cloud], [framework.NAME] and [isolated]"
-    )
-    cloud: CloudTable = Field(description="the slaves: [cloud]")
-    framework: dict[Name, FrameworkTable] = Field(min_length=1, description="the frameworks: [framework.NAME]")
-    job: list[JobTable] = Field(min_length=1, description="who comes when: [[job]]")
-    isolated: IsolatedTable = Field(default=IsolatedTable(), description="the MR-clusters of the comparison")
-    admission: str = Field(default="oracle", description="the admission policy of M2: a name or the path of a file")
-    patience_us: DurationUs = Field(
-        default=10 * SECOND_US, alias="patience", description="how long M1 lets a share be violated"
-    )
-    limit_us: PositiveDurationUs = Field(
-        default=24 * 3600 * SECOND_US, alias="limit", description="how long a run may take, in simulated time"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +138,7 @@ def _study(table: InterferenceTable, name: str, seed: int | None) -> Study:
         cloud=Cloud(
             slaves=cloud.slaves,
             slave=_bundle(cloud),
-            offers=cloud.offers,
+            offers=Offers(cloud.offers),
             seed=cloud.seed if seed is None else seed,
         ),
         frameworks=tuple(_framework(key, one) for key, one in table.framework.items()),
@@ -241,8 +152,8 @@ def _study(table: InterferenceTable, name: str, seed: int | None) -> Study:
 def _framework(name: str, table: FrameworkTable) -> Framework:
     return Framework(
         name=name,
-        mode=table.mode,
-        keeps=table.keeps,
+        mode=Mode(table.mode),
+        keeps=Keeps(table.keeps),
         executor=_bundle(table.executor),
         task=_bundle(table.task),
         floor=_bundle(table.floor),
