@@ -11,9 +11,11 @@ import click
 from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
+from fawkes.errors import ConfigError
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
+_ANSWERS = "A policy answers with a list of verdicts that fit into what is free: see docs/policies.md"
 _MANAGERS = ("offers", "revocation", "admission", "full release", "Fawkes")
 
 
@@ -48,6 +50,7 @@ def interference(
     from fawkes.admission import compile_admission
     from fawkes.catalog import Catalog, Kind
     from fawkes.interference.isolated import isolated
+    from fawkes.interference.manager import AdmissionFailedError
     from fawkes.interference.rows import FAWKES, MANAGERS, Curve, Row, played
     from fawkes.interference.scenario import load_scenario, path_of
     from fawkes.offline.folder import refuse_present
@@ -66,7 +69,10 @@ def interference(
     with progress("interference", len(chosen)) as step:
         for remedy, manager in MANAGERS.items():
             if manager in chosen:
-                more = played(found.study, remedy, admission)
+                try:
+                    more = played(found.study, remedy, admission)
+                except AdmissionFailedError as error:
+                    raise ConfigError(str(error), file=str(policy.path), hint=_ANSWERS) from error
                 rows, curves = rows + more[0], curves + more[1]
                 step(manager)
         if FAWKES in chosen:

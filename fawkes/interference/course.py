@@ -17,6 +17,11 @@ class Share(NamedTuple):
     standing: Standing
 
     @property
+    def running(self) -> int:
+        """How many tasks run."""
+        return int(self.standing.running or 0)
+
+    @property
     def stuck(self) -> bool:
         """Whether its work stands still."""
         return bool(stands_still(self.standing))

@@ -19,6 +19,14 @@ from fawkes.interference.values import Job, Keeps, Offers, Remedy, Study, domina
 from fawkes.units import SECOND_US
 
 
+class AdmissionFailedError(ValueError):
+    """An admission policy gave no usable answer about a job."""
+
+    def __init__(self, job: str, error: Exception) -> None:
+        notes = [*getattr(error, "__notes__", ())][:1]
+        super().__init__(f"no usable answer about {job}: {type(error).__name__}: {', '.join([str(error), *notes])}")
+
+
 @dataclass(slots=True)
 class _Task:
     tenant: Tenant
@@ -178,7 +186,10 @@ class _Run:
         # One executor for each framework on a slave: the next job begins once they have gone.
         free = 0 if tenant.jobs else sum(tenant.framework.fits(room) for room in self.free)
         queue = Queue((self._as_seen(active.job),), self._most(tenant), free, fixed=True)
-        verdicts = checked(queue, self.admission.admit(queue, self.memory))
+        try:
+            verdicts = checked(queue, self.admission.admit(queue, self.memory))
+        except Exception as error:
+            raise AdmissionFailedError(active.job.name, error) from error
         return verdicts[0] if verdicts else None
 
     def _most(self, tenant: Tenant) -> int:
@@ -203,7 +214,10 @@ class _Run:
         seen, work_s = self._as_seen(active.job), active.job.work_us / SECOND_US
         met = active.job.deadline_us is None or self.now_us - active.job.at_us <= active.job.deadline_us
         done = Done(seen.tasks, seen.deadline_s, work_s, active.slots, self._most(tenant), met)
-        self.memory = self.admission.learn(done, self.memory)
+        try:
+            self.memory = self.admission.learn(done, self.memory)
+        except Exception as error:
+            raise AdmissionFailedError(active.job.name, error) from error
 
     # --- M1: revocation
 
@@ -314,8 +328,8 @@ def _with(standing: Standing, queued: int) -> Standing:
 
 
 def run(study: Study, admission: Admission | None = None) -> Course:
-    """The course of a study. ValueError: M2 (`Remedy.ADMIT`) without an admission policy, or one that answers wrongly.
+    """The course of a study; only M2 (`Remedy.ADMIT`) asks ``admission``.
 
-    Without M2 ``admission`` is not asked.
+    ValueError when M2 has no admission policy; AdmissionFailedError when that gives no usable answer.
     """
     return _Run(study, admission).run()

@@ -75,6 +75,8 @@ def load_scenario(path: Path, seed: int | None = None) -> Scenario:
         elif not job.stages and (job.tasks is None or job.task_time_us is None):
             missing = "tasks" if job.tasks is None else "task_time"
             faults.add("is missing", f"job[#{number}].{missing}", "Give tasks and task_time together")
+        if job.at_us >= table.limit_us:
+            faults.add("comes after the end of the run", f"job[#{number}].at", "Make `limit` longer")
     _refuse_too_large(study, faults)
     tasks = sum(stage.tasks for job in study.jobs for stage in job.stages)
     if tasks > MOST_TASKS:

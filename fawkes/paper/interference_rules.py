@@ -112,8 +112,8 @@ def bayes(runs: Runs) -> Found:
         name="bayes", framework="spark-fine", at_us=0, stages=(Stage(1, fixed.TASK_US), Stage(40, fixed.TASK_US))
     )
     course = runs.course("dev", staged)
-    before = {one.shares["spark-fine"].standing.running for one in course.moments if one.at_us < fixed.TASK_US}
-    after = max(one.shares["spark-fine"].standing.running for one in course.moments)
+    before = {one.shares["spark-fine"].running for one in course.moments if one.at_us < fixed.TASK_US}
+    after = max(one.shares["spark-fine"].running for one in course.moments)
     return f"{max(before)} task, then up to {after}", before == {1} and after == 6
 
 
@@ -188,10 +188,10 @@ def deadlock(runs: Runs) -> Found:
         return "Spark never stands still", False
     shares = course.at(spans[0][0]).shares
     spark, hadoop = shares["spark-fine"], shares["hadoop"]
-    state = (spark.held.cpu_milli, spark.standing.running, hadoop.held.cpu_milli) == (6000, 0, 6000)
+    state = (spark.held.cpu_milli, spark.running, hadoop.held.cpu_milli) == (6000, 0, 6000)
     until = spans == [(spans[0][0], _end(course, "hadoop"))]
     said = (
-        f"Spark holds {spark.held.cpu_milli / 1000:g} CPUs with {spark.standing.running} tasks, Hadoop "
+        f"Spark holds {spark.held.cpu_milli / 1000:g} CPUs with {spark.running} tasks, Hadoop "
         f"{hadoop.held.cpu_milli / 1000:g}; Spark stands still from {_s(spans[0][0])} to {_s(spans[-1][1])}, Hadoop "
         f"ends at {_s(_end(course, 'hadoop'))}"
     )
@@ -224,7 +224,7 @@ def storm_first(runs: Runs) -> Found:
     for cloud in ("dev", "prod"):
         for batch in ("hadoop", "spark-coarse", "spark-fine"):
             course = runs.course(cloud, job("storm", 3, fixed.STREAM_US), job(batch, 120, at_us=fixed.LATER_US))
-            running = [one.shares["storm"].standing.running for one in course.moments[:-1]]
+            running = [one.shares["storm"].running for one in course.moments[:-1]]
             found |= {(cloud, tasks) for tasks in running}
     return f"workers that run: {sorted({tasks for _, tasks in found})}", {tasks for _, tasks in found} == {3}
 

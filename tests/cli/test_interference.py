@@ -73,3 +73,16 @@ def test_mr_clusters_that_need_more_nodes_than_there_are_slaves_are_refused(tmp_
     ended = fawkes(str(tmp_path / "mine.toml"))
     assert ended.exit_code == 2
     assert "isolated.min_nodes: 2 MR-clusters with 4 nodes each need more than 6 nodes" in ended.stderr
+
+
+def test_an_admission_policy_without_a_usable_answer_is_named(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "workloads" / "interference"
+    (tmp_path / "dev.toml").write_text((source / "dev.toml").read_text())
+    text = (Path(__file__).parents[2] / "policies" / "admission" / "oracle.py").read_text()
+    (tmp_path / "mine.py").write_text(text.replace("return by_request(", "return [Verdict('x', 1)] or by_request("))
+    scenario = (source / "deadlock.toml").read_text().replace("patience", 'admission = "mine.py"\npatience')
+    (tmp_path / "mine.toml").write_text(scenario)
+    ended = fawkes(str(tmp_path / "mine.toml"), "--manager", "admission")
+    assert ended.exit_code == 2
+    assert "mine.py: " in ended.stderr
+    assert "Traceback" not in ended.stderr

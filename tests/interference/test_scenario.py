@@ -70,6 +70,7 @@ WRONG = [
     ("tasks = 4\n", "", "job[#1].tasks", "is missing"),
     ('tasks = 4\ntask_time = "10s"', "", "job[#1]", "needs stages, or tasks and task_time"),
     ("tasks = 4\n", "tasks = 900000\n", "job", "900,000 tasks are too many"),
+    ("tasks = 4\n", 'at = "48h"\ntasks = 4\n', "job[#1].at", "comes after the end of the run"),
     ("slaves = 2", "slaves = 0", "cloud.slaves", "0"),
     ("slaves = 2", "slave = 2", "cloud.slave", "unknown key 'slave'"),
     ("[cloud]", 'from = "../dev.toml"\n[cloud]', "from", "is not beside this file"),
