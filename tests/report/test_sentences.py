@@ -12,7 +12,7 @@ import pytest
 from fawkes.core.model import Reason, Role
 from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
 from fawkes.store.base import Reader
-from fawkes.units import show_time
+from tests.report.stuck import STUCK
 
 CORE = Path(__file__).parents[2] / "fawkes" / "core"
 
@@ -459,17 +459,7 @@ SAID = [
         "The masters of c cannot be read (refused); c neither grows nor shrinks until they can",
     ),
     (Reason("readable", {"cluster": "c"}), "The masters of c can be read again"),
-    (
-        Reason("stuck", {"cluster": "c", "since_us": 0, "tasks": 9, "held": 4, "slots": 4, "masters": 3}),
-        f"c is stuck: no task has run since {show_time(0)}, although tasks wait (9) and slots are held (4 of 4, 3 by "
-        "ApplicationMasters). Cancel a job, add nodes, or lower yarn.scheduler.capacity.maximum-am-resource-percent",
-    ),
-    (
-        Reason("stuck", {"cluster": "c", "since_us": 0, "tasks": 9, "held": 4}),
-        f"c is stuck: no task has run since {show_time(0)}, although tasks wait (9) and slots are held (4). Cancel a "
-        "job, add nodes, or lower yarn.scheduler.capacity.maximum-am-resource-percent",
-    ),
-    (Reason("runs-again", {"cluster": "c"}), "c is no longer stuck: a task runs, or none waits"),
+    *STUCK,
     (
         Reason("job-failed", {"job": "j", "cluster": "c", "attempt": 2, "error": "exit code 1", "log": "/log/j"}),
         "Job j failed: exit code 1; its log is /log/j",
