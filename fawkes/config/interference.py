@@ -12,7 +12,7 @@ from fawkes.units import SECOND_US
 
 Cpus = Annotated[float, between(0, 1_000, "no slave has more CPUs")]
 Megabytes = Annotated[int, between(0, 10**8, "no slave has more memory")]
-Slaves = Annotated[int, between(1, 1_000, "each offer looks at every slave")]
+Slaves = Annotated[int, between(1, 1_000, "each round of offers looks at every one")]
 Slots = Annotated[int, between(1, 1_000, "no slave runs more tasks at once")]
 
 
@@ -79,7 +79,7 @@ class IsolatedTable(Strict):
     """``[isolated]``: the same load on MR-clusters of their own, under Fawkes."""
 
     slots: Slots = Field(default=3, description="tasks at once on a node")
-    min_nodes: Slots = Field(default=1, description="the minimum of each MR-cluster")
+    min_nodes: Slaves = Field(default=1, description="the minimum of each MR-cluster")
     policy: str = Field(default="TD", description="the weighting policy")
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from fawkes.catalog import Catalog, Kind
 from fawkes.config.settings import settings_of
+from fawkes.core.decision import AddSample
 from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.core.stuck import standing_of, stands_still
@@ -109,22 +110,14 @@ def _row(store: Reader, name: str, scenario: Scenario) -> Row:
 
 def _stuck_us(store: Reader, name: str) -> int:
     """For how long the detector says so: from each sample to the next one."""
-    total, since_us = 0, None
-    for at_us, still in _still(store, name):
-        if since_us is not None:
-            total += at_us - since_us
-        since_us = at_us if still else None
-    return total
-
-
-def _still(store: Reader, name: str) -> list[tuple[int, bool]]:
-    found = []
+    total_us, since_us = 0, None
     for entry in store.entries(kinds=(Sampled.__name__,)):
         for change in entry.decision.changes:
-            sample = getattr(change, "sample", None)
-            if sample is not None and getattr(change, "cluster", "") == name:
-                found.append((sample.at_us, bool(stands_still(standing_of(sample)))))
-    return found
+            if isinstance(change, AddSample) and change.cluster == name:
+                at_us = change.sample.at_us
+                total_us += at_us - since_us if since_us is not None else 0
+                since_us = at_us if stands_still(standing_of(change.sample)) else None
+    return total_us
 
 
 def _curves(store: Reader, names: list[str], scenario: Scenario) -> list[Curve]:

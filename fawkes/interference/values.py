@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -169,10 +169,6 @@ class Study:
     def framework(self, name: str) -> Framework:
         """The framework of that name."""
         return next(one for one in self.frameworks if one.name == name)
-
-    def alone(self, framework: str) -> Study:
-        """The same cloud with the jobs of one framework alone, from the start of the first of them."""
-        return replace(self, jobs=tuple(job for job in self.jobs if job.framework == framework), remedy=Remedy.NONE)
 
 
 def most_used(framework: Framework, cloud: Cloud, workers: int | None = None) -> tuple[Bundle, Bundle, Bundle]:
