@@ -38,6 +38,11 @@ class Loads:
         self._measure: Measure | None = None
         self._admission: Admission | None = None
 
+    @property
+    def ready(self) -> bool:
+        """Whether there was a start."""
+        return self._measure is not None
+
     def decide(self, view: View, event: Event) -> Decision:
         """The decision on an event; BrokenError before the first start."""
         if isinstance(event, Started):
@@ -137,6 +142,8 @@ def replay(
     state = State()
     loads = Loads(load_policy, load_admission)
     for entry in entries:
+        if not (loads.ready or isinstance(entry.event, Started)):
+            raise BrokenError(f"entry {entry.seq} comes before the first start")
         decision = loads.decide(state, entry.event)
         if decision != entry.decision:
             yield Difference(entry.seq, entry.event, entry.decision, decision)

@@ -64,15 +64,17 @@ def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) ->
 
 
 def _held(job: JobState, total: int) -> int:
-    """What a job holds that was handed to YARN; one without a grant all that it can use."""
+    """What a job holds that was handed to YARN; one without a grant, from before there was a policy, all it can use."""
     return job.granted or max_cpus(job.spec.tasks, total)
 
 
 def _seen(draft: Draft, job: JobState, total: int) -> Job:
     spec = job.spec
+    # Nobody knows how many CPUs could work for it: it may take whatever the others leave.
+    all_there_is = spec.tasks_estimated and spec.deadline_us is None
     return Job(
         id=job.id,
-        tasks=spec.tasks,
+        tasks=max(spec.tasks, total) if all_there_is else spec.tasks,
         deadline_s=None if spec.deadline_us is None else spec.deadline_us / SECOND_US,
         waited_s=(draft.at_us - job.submitted_us) / SECOND_US,
         granted=0 if job.life is JobLife.QUEUED else _held(job, total),
@@ -112,6 +114,13 @@ def _memory(draft: Draft, cluster: ClusterId) -> object:
     return plain_copy(draft.learned(_place(draft, cluster)))
 
 
+def forget(draft: Draft) -> None:
+    """Another policy is in force: it would not understand what the one before has remembered."""
+    for name, memory in draft.view.learned.items():
+        if memory is not None:
+            draft.change(PutLearned(name, None))
+
+
 def ended(draft: Draft, job: JobState) -> None:
     """A job that was let in has ended: the policy learns from it, at once or when its work was counted.
 
@@ -146,7 +155,8 @@ def work_counted(draft: Draft, event: Counted | Failed) -> None:
     work_us = event.facts.get("work_us")
     if isinstance(event, Counted) and isinstance(work_us, int):
         draft.settle(event.effect)
-        if draft.admission is not None and draft.cluster(effect.cluster) is not None:
+        known = draft.settings.learn_from_pool or draft.cluster(effect.cluster) is not None
+        if draft.admission is not None and known:
             _learn(draft, draft.admission, effect.cluster, effect.done, work_us)
     elif pending.tries >= _MOST_TRIES or (isinstance(event, Failed) and event.final):
         _give_up(draft, event.effect, effect, event.error if isinstance(event, Failed) else "no number")

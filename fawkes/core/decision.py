@@ -106,7 +106,10 @@ class PutClosing:
 
 @dataclass(frozen=True, slots=True)
 class PutRules:
-    """Which engine is in charge, and by which settings; from the last `Started`."""
+    """Which engine is in charge, and by which settings; from the last `Started`.
+
+    ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one.
+    """
 
     version: str
     pool: str
@@ -114,6 +117,7 @@ class PutRules:
     controller: str
     settings: Settings
     shadow: bool
+    admission: str = ""
 
 
 @dataclass(frozen=True, slots=True)

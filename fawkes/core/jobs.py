@@ -96,6 +96,8 @@ def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, as
     verdicts = () if found is None else found.verdicts
     room, running = 0 if found is None else found.room, len(draft.busy_of(cluster.id))
     for verdict in verdicts:
+        if not (verdict.cpus or verdict.drop or verdict.job == asks):
+            continue
         job = draft.job(JobId(verdict.job))
         if found is None or job is None or job.life is not JobLife.QUEUED:
             continue
@@ -108,7 +110,9 @@ def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, as
             draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
             _start(draft, granted)
         elif job.id == asks:
-            draft.say("job-waits", job=job.id, cluster=job.cluster, **numbers)
+            full = running >= cluster.spec.max_running_jobs
+            limit = {"max_running_jobs": cluster.spec.max_running_jobs} if full else {}
+            draft.say("job-waits", job=job.id, cluster=job.cluster, **numbers, **limit)
     if asks is not None and found is None:
         draft.say("job-waits", job=asks, cluster=cluster.id)
 

@@ -75,7 +75,8 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
 
 def _started(view: View, event: Started, admission: Admission | None) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
-    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow)
+    by = "" if event.admission is None else event.admission.sha256
+    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
     draft = Draft(view, event.at_us, rules, admission)
     draft.new_timer = True
     draft.change(rules)
@@ -88,6 +89,8 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
+    if view.rules is not None and view.rules.admission != by:
+        deadlines.forget(draft)
     jobs.watch_deadlines(draft)
     replace_core(draft)
     hand_out(draft, admit(draft))

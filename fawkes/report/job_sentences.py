@@ -8,7 +8,9 @@ from fawkes.core.model import Facts
 from fawkes.report.facts import Template, by
 
 #: what an admission policy is asked about, and not the numbers by which it answers
-_PLAIN = frozenset({"job", "cluster", "s", "cpus", "asked", "free", "total", "most", "error", "share", "bootstrap"})
+_PLAIN = frozenset(
+    {"job", "cluster", "s", "cpus", "asked", "free", "total", "most", "error", "share", "bootstrap", "max_running_jobs"}
+)
 
 
 def _job_ended(text: str) -> Template:
@@ -35,7 +37,10 @@ def _admitted(facts: Facts) -> str:
 def _waits(facts: Facts) -> str:
     if "asked" not in facts:
         return "Job {job} waits until {cluster} has told its capacity"
-    return "Job {job} waits: it asks for {asked} CPUs of {total}" + _numbers(facts) + ", and {free} are free"
+    asks = "Job {job} waits: it asks for {asked} CPUs of {total}" + _numbers(facts)
+    if "max_running_jobs" in facts:
+        return asks + ", and {cluster} runs {max_running_jobs} jobs, as many as max_running_jobs allows"
+    return asks + ", and {free} are free"
 
 
 def _dropped(facts: Facts) -> str:

@@ -8,12 +8,13 @@ import pytest
 
 from fawkes.core.decision import PutJob, PutLearned
 from fawkes.core.effects import CancelJob, CountWork, Reply, StartJob
-from fawkes.core.events import Done, PolicyText, Progress, Woke
-from fawkes.core.model import ClusterId, JobId, JobLife, JobState, Plain
+from fawkes.core.events import Done, PolicyText, Progress, Submitted, Woke
+from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain
 from fawkes.core.picture import picture, restored
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings
+from tests.support.pools import started as begins
 
 _A = ClusterId("a")
 
@@ -170,6 +171,31 @@ def test_no_more_jobs_run_than_may() -> None:
         JobLife.STARTING,
         JobLife.QUEUED,
     ]
+    assert desk.said("job-waits")[0]["max_running_jobs"] == 2
+
+
+def test_a_job_of_unknown_size_without_a_deadline_takes_what_is_there() -> None:
+    desk = taught()
+    submit(desk, 0)
+    spec = JobSpec(id=JobId("a-1"), cluster=_A)
+    desk.tell(Submitted(at_us=desk.now_us, spec=spec))
+    assert started(desk) == [("a-1", 15)]
+
+
+def test_another_policy_does_not_get_the_memory_of_the_one_before() -> None:
+    desk = taught()
+    how = settings(period_us=10**12, admission="justice")
+    desk.tell(begins(at_s=desk.now_s, how=how, admission=admission("justice"), epoch=2))
+    assert learned(desk) is None
+    read(desk)
+    submit(desk, 0)
+    assert started(desk) == [("a-0", 10)]
+
+
+def test_the_same_policy_goes_on_with_what_it_knows() -> None:
+    desk = taught()
+    desk.tell(begins(at_s=desk.now_s, how=desk.engine.view.rules.settings, admission=admission("pythia"), epoch=2))  # type: ignore[union-attr]
+    assert learned(desk) == [2, 0.5]
 
 
 def test_a_hopeless_job_is_told_so_at_once() -> None:

@@ -188,6 +188,10 @@ SAID = [
         Reason("job-waits", {"job": "j", "cluster": "c", "asked": 7, "free": 2, "total": 20, "fraction": 0.5}),
         "Job j waits: it asks for 7 CPUs of 20 (fraction 0.5), and 2 are free",
     ),
+    (
+        Reason("job-waits", {"job": "j", "cluster": "c", "asked": 7, "free": 0, "total": 20, "max_running_jobs": 4}),
+        "Job j waits: it asks for 7 CPUs of 20, and c runs 4 jobs, as many as max_running_jobs allows",
+    ),
     (Reason("job-waits", {"job": "j", "cluster": "c"}), "Job j waits until c has told its capacity"),
     (
         Reason(
