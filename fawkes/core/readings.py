@@ -69,14 +69,17 @@ def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None
     It is noted once it has lasted for as long as samples are kept, or for as long as it may last. A sample that lacks a
     number changes nothing.
     """
+    now = stuck.standing_of(sample)
+    still = stuck.stands_still(now)
+    if not still:
+        return cluster.still_us if still is None else None
     known = draft.view.window(cluster.id, draft.at_us - draft.settings.period_us)
     earlier = (*((known.before,) if known.before else ()), *known.samples)
     counted = next((one for one in reversed(earlier) if one.tasks_done is not None), None)
-    still = stuck.stands_still(stuck.standing_of(sample), None if counted is None else stuck.standing_of(counted))
-    if still is None:
+    if counted is not None and not stuck.stands_still(now, stuck.standing_of(counted)):
+        return None
+    if cluster.still_us is not None:
         return cluster.still_us
-    if not still or cluster.still_us is not None:
-        return cluster.still_us if still else None
     since_us = stuck.still_since_us((*earlier, sample))
     lasting_us = min(draft.settings.stuck_us, draft.settings.period_us)
     return since_us if since_us is not None and draft.at_us - since_us >= lasting_us else None
