@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from fawkes import __version__
 from fawkes.admission import compile_admission
 from fawkes.catalog import Catalog, Kind, bundled_dir
 from fawkes.core.admitting import Admission
@@ -117,7 +116,7 @@ def _markdown(found: list[Verdict], table: pd.DataFrame, *, pictured: bool) -> s
     picture = [f"![The deadlock of Figure 3.6 and what cures it]({NAME}-{_DRAWN}.png)\n"] if pictured else []
     parts = [
         f"# {_TITLE}\n",
-        f"Made by `fawkes paper` of Fawkes {__version__}. {_HOW}\n",
+        f"Made by `fawkes paper`. {_HOW}\n",
         f"{_counted(found)}\n",
         pipes(_verdict_table(found)) + "\n",
         *(f"{reason}\n" for reason in _reasons(found)),
@@ -134,7 +133,7 @@ def _html(found: list[Verdict], table: pd.DataFrame, drawn: bytes) -> str:
     picture = base64.b64encode(drawn).decode()
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title>",
-        f"<h1>{escape(_TITLE)}</h1><p>{escape(_HOW)}</p><p>{escape(_counted(found))}</p>",
+        f"<h1>{escape(_TITLE)}</h1><p>Made by fawkes paper. {escape(_HOW)}</p><p>{escape(_counted(found))}</p>",
         _verdict_table(found).to_html(index=False),
         *(f"<p>{escape(reason)}</p>" for reason in _reasons(found)),
         f'<h2>The deadlock, and what cures it</h2><img alt="" src="data:image/png;base64,{picture}">' if drawn else "",
