@@ -33,7 +33,7 @@ def shares_over_time(curves: Sequence[Curve], cpus: float, title: str = "") -> F
     end_s = max([1.0, *ends, *(until for curve in curves for _, until in curve.stuck)])
     for curve in curves:
         panel = grid[managers.index(curve.manager)][names.index(curve.framework)]
-        _band(panel, curve, _COLOURS[names.index(curve.framework) % len(_COLOURS)], end_s)
+        _band(panel, curve, _COLOURS[names.index(curve.framework) % len(_COLOURS)])
     for row, manager in zip(grid, managers, strict=True):
         row[0].set_ylabel(f"{manager}\nCPUs")
     for panel, name in zip(grid[0], names, strict=True):
@@ -53,10 +53,11 @@ def shares_over_time(curves: Sequence[Curve], cpus: float, title: str = "") -> F
     return figure
 
 
-def _band(panel: Axes, curve: Curve, colour: str, end_s: float) -> None:
+def _band(panel: Axes, curve: Curve, colour: str) -> None:
     for points, filled in ((curve.used, True), (curve.held, False)):
-        times = [at for at, _ in points] + [end_s]
-        values = [value for _, value in points] + [points[-1][1] if points else 0.0]
+        # Who stands still at the end does so beyond the last change.
+        beyond = [(until_s, points[-1][1]) for _, until_s in curve.stuck[-1:] if points and until_s > points[-1][0]]
+        times, values = [at for at, _ in (*points, *beyond)], [value for _, value in (*points, *beyond)]
         if filled:
             panel.fill_between(times, values, step="post", color=colour, alpha=0.6, linewidth=0)
         else:
