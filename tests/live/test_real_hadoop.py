@@ -6,7 +6,7 @@ import random
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -331,6 +331,7 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
     target = Target(cluster=ClusterId("c-1"), masters=masters, task_mb=640, task_vcores=0)
     desk = Desk(4, how=settings(stuck_us=60 * SECOND_US, period_us=10**12))
     desk.up("c-1")
+    maps = "-Dmapreduce.map.memory.mb=640 -m 2 -r 0 -mt 600000".split()
 
     def read() -> Reading:
         (reading,) = sampler.sample([target])
@@ -348,15 +349,15 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
         desk.tell(Sampled(at_us=desk.now_us, readings=(read(),)))
         return desk.state.clusters[ClusterId("c-1")].alert
 
-    def submit(seconds: int) -> Any:
-        maps = f"-Dmapreduce.map.memory.mb=640 -m 2 -r 0 -mt {seconds * 1000}"
-        return hadoop.job(*maps.split())
-
     try:
-        with submit(600), submit(600), submit(600):
-            # One ApplicationMaster works with a map; the others start together once it has been killed.
-            until("a job that works, and two that wait", tasks_running=1, slots_used=2, jobs_waiting=2)
-            (first,) = (one.id for one in applications(masters, soon(), states=LIVE_STATES) if one.containers == 2)
+        with ExitStack() as jobs:
+            # One job takes the room of both ApplicationMasters that come next: these start together once it is killed.
+            jobs.enter_context(hadoop.job(*maps))
+            until("a job that works", tasks_running=1, slots_used=2)
+            (first,) = live()
+            jobs.enter_context(hadoop.job(*maps))
+            jobs.enter_context(hadoop.job(*maps))
+            until("two jobs that wait", jobs_waiting=2)
             kill(masters, first, soon())
             until("two ApplicationMasters and no task", masters=2, tasks_running=0, slots_used=2, tasks_waiting=4)
             assert [decide() != "" for _ in range(7)] == [False] * 6 + [True]
