@@ -331,7 +331,7 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
     target = Target(cluster=ClusterId("c-1"), masters=masters, task_mb=640, task_vcores=0)
     desk = Desk(4, how=settings(stuck_us=60 * SECOND_US, period_us=10**12))
     desk.up("c-1")
-    maps = "-Dmapreduce.map.memory.mb=640 -m 2 -r 0 -mt 600000".split()
+    maps = ["-Dmapreduce.map.memory.mb=640", "-m", "2", "-r", "0", "-mt", "600000"]
 
     def read() -> Reading:
         (reading,) = sampler.sample([target])
