@@ -119,7 +119,9 @@ class _Run:
         if self.study.remedy is Remedy.ADMIT:
             self._admit()
             return
-        order = list(range(len(self.free)))
+        order = [slave for slave, room in enumerate(self.free) if room.cpu_milli or room.memory_mb]
+        if not any(tenant.wants for tenant in self.tenants.values()):
+            return
         if self.chance is not None:
             self.chance.shuffle(order)
         if self.study.cloud.offers is Offers.BATCH:
@@ -130,7 +132,7 @@ class _Run:
 
     def _offer_to_each(self, slaves: list[int]) -> None:
         """Offer the free resources of these slaves to the framework with the least share, the rest to the next."""
-        left = list(self.tenants.values())
+        left = [tenant for tenant in self.tenants.values() if tenant.wants]
         while left:
             tenant = min(left, key=lambda one: (dominant_share(one.held, self.total), one.order))
             taken = [self._take(tenant, slave, tenant.accepts(slave, self.free[slave])) for slave in slaves]

@@ -102,6 +102,11 @@ class Tenant:
         idle = sum(executor.slots - executor.busy for executor in self.executors.values())
         return self.waiting - idle
 
+    @property
+    def wants(self) -> bool:
+        """Whether any offer could be accepted."""
+        return bool(self.jobs) and (self.framework.greedy or self.demand > 0)
+
     def accepts(self, slave: int, room: Bundle) -> int:
         """How many tasks it would place with the free resources of a slave; 0: it rejects the offer."""
         framework = self.framework
