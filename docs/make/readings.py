@@ -24,6 +24,7 @@ READINGS = {
     "tasks_done": "Tasks that ended since deployment.",
     "hdfs_ops": "Operations of HDFS since its NameNode started.",
     "job_slowdown": "Mean of elapsed time over reference time, over running and waiting jobs with a reference time.",
+    "masters": "ApplicationMasters that hold a container.",
     "without_reference": "Jobs without a reference time. `job_slowdown` leaves them out.",
     "master_slots": "Containers that each ApplicationMaster takes. 0 where they take none.",
     "cpus_wanted": "CPUs that an admission policy granted to running jobs, and those that waiting jobs ask for which "

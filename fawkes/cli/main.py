@@ -70,6 +70,9 @@ VERBS = {
     "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
     "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
     "deadlines": Verb("fawkes.cli.deadlines:deadlines", "Run a trace with deadlines on a flat pool of CPUs."),
+    "interference": Verb(
+        "fawkes.cli.interference:interference", "Simulate frameworks that share a cloud by resource offers."
+    ),
     "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
     "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }

@@ -46,6 +46,8 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
     Runs are kept in DIR/runs: an interrupted command continues where it stopped. Each statement of the paper is
     shown with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand.
 
+    A page beside it, interference.md, has the study of frameworks that share a cloud by resource offers.
+
     The chapter "deadlines" repeats the trace-driven study of PYTHIA and Justice on a flat pool of CPUs.
     """
     from fawkes.offline.work import in_this_process, on_processes
@@ -64,6 +66,7 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
 
 
 def _paper(out: Path, quick: bool, pictures: bool, run: Runner) -> list[Verdict]:
+    from fawkes.paper.interference_page import publish_interference
     from fawkes.paper.pages import publish
     from fawkes.paper.runs import RunFolder, gather, quick_runs
     from fawkes.paper.verdicts import all_runs
@@ -71,4 +74,4 @@ def _paper(out: Path, quick: bool, pictures: bool, run: Runner) -> list[Verdict]
     wanted, folder = quick_runs() if quick else all_runs(), RunFolder(out / "runs")
     with progress("paper", folder.missing(wanted)) as step:
         rows = gather(wanted, folder, run=run, say=step)
-    return publish(rows, out, pictures=pictures)
+    return publish(rows, out, pictures=pictures) + publish_interference(out, pictures=pictures)

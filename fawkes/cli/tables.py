@@ -141,6 +141,9 @@ TABLES: Final[Mapping[str, Table]] = {
     "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
     "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
     "calibrate, errors": Table(("kind", "n", "median", "q90")),
+    "interference": Table(
+        ("manager", "framework", "first_task_s", "finished_s", "stuck_s", "lost_tasks"), ("at_s", "dropped_jobs")
+    ),
     "replay": Table(
         ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")
     ),

@@ -56,6 +56,7 @@ STEADY: Preset = {
     "patience.held": Value("15s", "HDFS looks at a leaving node again every few seconds: less would be no news"),
     "patience.heard": Value("10s", "three heartbeats of 3 s: one that is late does not count against a replica"),
     "patience.quiet": Value("60s", "a client that splits a large input takes a minute before YARN knows its job"),
+    "patience.stuck": Value("3m", "a job shows its first task within a minute; a busy machine takes longer"),
     "retries.first": Value("2s", "a daemon that was just restarted answers after that"),
     "retries.longest": Value("30s", "whoever repaired something need not wait longer; `fawkes retry` does not wait"),
     "ssh.fanout": Value(32, "class of pdsh"),
@@ -92,6 +93,7 @@ DEMO: Preset = {
     "patience.held": Value("5s", "heartbeats are 1 s in a lab"),
     "patience.heard": Value("5s", "heartbeats are 1 s in a lab; five, because its machine is busy"),
     "patience.quiet": Value("20s", "inputs are small in a lab"),
+    "patience.stuck": Value("1m", "jobs start within seconds in a lab; its machine is busy"),
     "retries.first": Value("1s", "daemons start fast in a lab"),
     "retries.longest": Value("10s", "nobody waits for half a minute in a demo"),
 }

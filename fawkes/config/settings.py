@@ -104,6 +104,7 @@ class Patience(Strict):
     held_us: PositiveDurationUs = Field(alias="held", description="when a node counts as held by its blocks")
     heard_us: PositiveDurationUs = Field(alias="heard", description="how recent a heartbeat makes a replica count")
     quiet_us: PositiveDurationUs = Field(alias="quiet", description="when a job without an application is running")
+    stuck_us: PositiveDurationUs = Field(alias="stuck", description="how long tasks may wait while none runs")
 
 
 class Retries(Strict):
@@ -362,6 +363,7 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         held_us=table.patience.held_us,
         heard_us=table.patience.heard_us,
         quiet_us=table.patience.quiet_us,
+        stuck_us=table.patience.stuck_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     """Its masters do not report what it does; the alert ends with the next reading."""
     MISSING = "blocks are missing in HDFS"
     """Its NameNode counts missing blocks; the alert ends when it counts none."""
+    STUCK = "tasks wait and none runs"
+    """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
     SILENT = "its masters do not answer"
     """Nothing was heard of its masters for too long; the alert ends when they answer."""
     MEMBERS = "its masters do not have its new member list"

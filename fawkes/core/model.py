@@ -175,7 +175,8 @@ class ClusterState:
 
     ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
-    nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read.
+    nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
+    tasks have waited and none has run (`core.stuck`); None until that has lasted.
     """
 
     spec: ClusterSpec
@@ -187,6 +188,7 @@ class ClusterState:
     active_us: int | None = None
     idle_us: int | None = None
     unreadable_us: int | None = None
+    still_us: int | None = None
     wait_us: int | None = None
     deploy_us: int | None = None
     load_us: int | None = None
@@ -305,7 +307,7 @@ class Reading:
     nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
     NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
     ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing. ``master_slots`` of the slots go
-    to each ApplicationMaster.
+    to each ApplicationMaster; ``masters`` counts those that hold a container.
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -326,6 +328,7 @@ class Reading:
     hdfs_ops: int | None = None
     jobs_foreign: int | None = None
     missing_blocks: int | None = None
+    masters: int | None = None
     master_slots: int = 0
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
     node_masters: Mapping[NodeId, int] = field(default_factory=dict)
@@ -355,6 +358,7 @@ class Sample:
     hdfs_ops: int | None = None
     job_slowdown: float | None = None
     without_reference: int = 0
+    masters: int | None = None
     master_slots: int = 0
     cpus_wanted: int | None = None
 

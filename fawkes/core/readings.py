@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
-from fawkes.core import alerts, deadlines, jobs
+from fawkes.core import alerts, deadlines, jobs, stuck
 from fawkes.core.alerts import Kind
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
@@ -51,19 +51,60 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
-    new = replace(cluster, unreadable_us=None, alert=_alert(cluster, reading, idle_us), idle_us=idle_us)
+    still_us = _still_us(draft, cluster, sample)
+    alert = _alert(cluster, reading, idle_us, still=still_us is not None)
+    new = replace(cluster, unreadable_us=None, alert=alert, idle_us=idle_us, still_us=still_us)
+    new = _stuck(draft, new, sample)
+    if alerts.about(cluster, Kind.STUCK) and still_us is None:
+        draft.say("runs-again", cluster=cluster.id)
     if new != cluster:
         draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
         jobs.read(draft, cluster.id, (sample.at_us, waiting), found)
 
 
-def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None) -> str:
+def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None:
+    """Since when tasks have waited beside held slots while none ran; None until that has lasted.
+
+    It is noted once it has lasted for as long as samples are kept, or for as long as it may last. A sample that lacks a
+    number changes nothing.
+    """
+    now = stuck.standing_of(sample)
+    still = stuck.stands_still(now)
+    if not still:
+        return cluster.still_us if still is None else None
+    known = draft.view.window(cluster.id, draft.at_us - draft.settings.period_us)
+    earlier = (*((known.before,) if known.before else ()), *known.samples)
+    counted = next((one for one in reversed(earlier) if one.tasks_done is not None), None)
+    if counted is not None and not stuck.stands_still(now, stuck.standing_of(counted)):
+        return None
+    if cluster.still_us is not None:
+        return cluster.still_us
+    since_us = stuck.still_since_us((*earlier, sample))
+    lasting_us = min(draft.settings.stuck_us, draft.settings.period_us)
+    return since_us if since_us is not None and draft.at_us - since_us >= lasting_us else None
+
+
+def _stuck(draft: Draft, cluster: ClusterState, sample: Sample) -> ClusterState:
+    """The MR-cluster with an alert when its tasks have stood still for too long; another alert stays."""
+    since_us = cluster.still_us
+    if since_us is None or cluster.alert or draft.at_us - since_us < draft.settings.stuck_us:
+        return cluster
+    standing = stuck.standing_of(sample)
+    facts = {"tasks": standing.waiting, "held": standing.held, "slots": sample.slots_total, "masters": sample.masters}
+    draft.say("stuck", cluster=cluster.id, since_us=since_us, **{k: v for k, v in facts.items() if v is not None})
+    holders = "" if sample.masters is None else f" ({sample.masters} by ApplicationMasters)"
+    detail = f"{standing.waiting} waiting, {standing.held} slots held{holders}. Cancel a job or add nodes"
+    return replace(cluster, alert=alerts.text(Kind.STUCK, detail))
+
+
+def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *, still: bool) -> str:
     """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
     passed = (
         (Kind.UNREADABLE, True),
         (Kind.MISSING, reading.missing_blocks == 0),
         (Kind.IDLE, idle_us != cluster.idle_us),
+        (Kind.STUCK, not still),
     )
     alert = "" if any(ended and alerts.about(cluster, kind) for kind, ended in passed) else cluster.alert
     if reading.missing_blocks and (not alert or alerts.about(cluster, Kind.MISSING)):
@@ -110,6 +151,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass
         hdfs_ops=reading.hdfs_ops,
         job_slowdown=ours.slowdown,
         without_reference=ours.without_reference,
+        masters=reading.masters,
         master_slots=reading.master_slots,
         cpus_wanted=None if found is None else found.wanted,
     )

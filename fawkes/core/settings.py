@@ -27,11 +27,11 @@ class Settings:
     masters may be silent for ``silent_us``; one that shows something else than it was told for ``doubt_us`` is told
     again. A node whose blocks are not safe after ``held_us`` is said to be held. Replicas count as safe on DataNodes
     that were heard from within ``heard_us``. A job whose client has run for ``quiet_us`` without an application counts
-    as running. What failed is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data
-    outside of its declared outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable
-    nodes may start leaving within
-    ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves more
-    than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
+    as running. Tasks may wait for ``stuck_us`` while slots are held and none runs; then there is an alert. What failed
+    is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data outside of its declared
+    outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable nodes may start leaving
+    within ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves
+    more than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
     for ``stale_us`` is frozen.
 
@@ -75,6 +75,7 @@ class Settings:
     held_us: int = 15_000_000
     heard_us: int = 10_000_000
     quiet_us: int = 60_000_000
+    stuck_us: int = 180_000_000
     retry_first_us: int = 2_000_000
     retry_max_us: int = 30_000_000
     retire_undeclared: bool = False

@@ -158,6 +158,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
             if node.alive and node.used_bytes is not None
         },
         node_masters=_masters_on(masters, live),
+        masters=sum(one.state == RUNNING and bool(one.master) for one in live),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from fawkes.core import alerts
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
 from fawkes.core.events import Condition, Event, NodeObserved, PolicyText, Requested, Sampled, Submitted, Woke
@@ -174,4 +175,6 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
         taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
         life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
+    if cluster is not None and alerts.about(cluster, alerts.Kind.STUCK):
+        life += f" ({cluster.alert})"
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

@@ -140,7 +140,7 @@ def _markdown(page: Page) -> Iterator[str]:
         yield f"## {one.title}\n\n{one.how}\n"
         own = one.judged(page.found)
         if own:
-            yield _pipes(_verdict_table(own)) + "\n"
+            yield pipes(_verdict_table(own)) + "\n"
         for name, reasons in page.reasons_of(own):
             yield page.reason.format(name=name, text=reasons) + "\n"
         if one.name in page.drawn:
@@ -148,7 +148,7 @@ def _markdown(page: Page) -> Iterator[str]:
         if one.table is None:
             yield f"No table: {one.missing}\n"
         elif len(one.table) <= _MOST_ROWS:
-            yield _pipes(one.table) + "\n"
+            yield pipes(one.table) + "\n"
     yield "## What the model leaves out\n"
     yield from (f"- {gap}" for gap in page.gaps)
     if page.failed:
@@ -182,7 +182,7 @@ def _html(page: Page) -> Iterator[str]:
     yield "</html>"
 
 
-def _pipes(table: pd.DataFrame) -> str:
+def pipes(table: pd.DataFrame) -> str:
     """A table as Markdown."""
     names = [str(name) for name in table.columns]
     rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]

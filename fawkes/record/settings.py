@@ -63,6 +63,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "held": duration(settings.held_us),
             "heard": duration(settings.heard_us),
             "quiet": duration(settings.quiet_us),
+            "stuck": duration(settings.stuck_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

@@ -53,6 +53,16 @@ def _not_reached(facts: Facts) -> str:
     return f"{{cluster}} {problem} (attempt {{tries}}): {{error}}"
 
 
+def _stuck(facts: Facts) -> str:
+    total = " of {slots}" if "slots" in facts else ""
+    masters = ", {masters} by ApplicationMasters" if "masters" in facts else ""
+    return (
+        "{cluster} is stuck: no task has run since {since_us}, although tasks wait ({tasks}) and slots are held "
+        f"({{held}}{total}{masters}). Cancel a job, add nodes, or lower "
+        "yarn.scheduler.capacity.maximum-am-resource-percent"
+    )
+
+
 CLUSTERS: Mapping[str, Template] = {
     "requested": _requested,
     "admitted": "{cluster} gets {nodes} as core nodes after waiting {wait_us}",
@@ -73,6 +83,8 @@ CLUSTERS: Mapping[str, Template] = {
     "told-again": "The masters of {cluster} get its member list again, because {node} {what}",
     "unreadable": "The masters of {cluster} cannot be read ({error}); {cluster} neither grows nor shrinks "
     "until they can",
+    "stuck": _stuck,
+    "runs-again": "{cluster} is no longer stuck: a task runs, or none waits",
     "readable": "The masters of {cluster} can be read again",
 }
 

@@ -260,6 +260,7 @@ class SimCluster:
             tasks_done=self.tasks_done,
             master_slots=int(self._masters),
             node_bytes=dict(self.stored),
+            masters=self._masters_held if self._masters else None,
         )
 
     # --- scheduling
@@ -286,10 +287,15 @@ class SimCluster:
                     self.assign()
                     return
 
+    @property
+    def _masters_held(self) -> int:
+        return sum(len(node.masters) for node in self.nodes.values())
+
     def _may_master(self) -> bool:
         """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
-        held = sum(len(node.masters) for node in self.nodes.values())
-        return held < max(1, int(self._constants.master_share * (self._constants.slots * len(self.nodes))))
+        return self._masters_held < max(
+            1, int(self._constants.master_share * (self._constants.slots * len(self.nodes)))
+        )
 
     def _give_master(self, job: SimJob, node: SimNode) -> None:
         node.maps_free -= 1

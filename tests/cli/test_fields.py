@@ -89,6 +89,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "method": ("median", "least squares"),
     "problem": ("skipped", "no history"),
     "first": ("sort-1", "wordcount-7abc2de"),
+    "manager": ("offers", "full release"),
+    "framework": ("hadoop", "spark-coarse"),
     "maker": ("paper", "facebook"),
     "pool_id": ("7d1f0c9e", "7d1f0c9e-2f0e-4b43-9c39-3a6d6ad1e9b7"),
 }

@@ -63,6 +63,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         held_us=15 * SECOND_US,
         heard_us=10 * SECOND_US,
         quiet_us=60 * SECOND_US,
+        stuck_us=180 * SECOND_US,
         retry_first_us=2 * SECOND_US,
         retry_max_us=30 * SECOND_US,
         retire_undeclared=False,

@@ -23,6 +23,7 @@ STORED = (
     ("its masters cannot be read", Kind.UNREADABLE),
     ("blocks are missing in HDFS", Kind.MISSING),
     ("its masters do not answer", Kind.SILENT),
+    ("tasks wait and none runs", Kind.STUCK),
     ("the masters do not know their members yet", Kind.MEMBERS),
     ("its masters do not have its new member list", Kind.MEMBERS),
 )

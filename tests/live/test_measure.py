@@ -108,6 +108,7 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         hdfs_ops=2 + 2 + 9 + 7,
         node_bytes={NodeId("node01"): 76136622, NodeId("node02"): 93044813, NodeId("node03"): 16932878},
         node_masters={NodeId("node02"): 1, NodeId("node01"): 1},
+        masters=1,
     )
 
 

@@ -6,7 +6,7 @@ import random
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +14,24 @@ from typing import Any
 import pytest
 
 from fawkes.config.details import ClusterDetails, Output
+from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, Reading
 from fawkes.core.proof import Proof, not_proven, reports
 from fawkes.core.sight import Sight, Stored
+from fawkes.live.applications import kill
 from fawkes.live.blocks import blocks_below, sound
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call
 from fawkes.live.loading import LOADED, Load, lay_out, mark_active
-from fawkes.live.masters import IN_SERVICE, LEFT, MasterAddresses, all_applications, storage
+from fawkes.live.masters import (
+    IN_SERVICE,
+    LEFT,
+    LIVE_STATES,
+    MasterAddresses,
+    all_applications,
+    applications,
+    storage,
+)
 from fawkes.live.measure import Sampler, Target, hdfs_ops
 from fawkes.live.rest import Deadline, close_session, get_json
 from fawkes.live.saved import MANIFEST, UnsavedError, at_stake, verify
@@ -29,7 +39,10 @@ from fawkes.live.saving import Save
 from fawkes.live.sources import LocalFolder, source_of
 from fawkes.live.survey import survey
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError
+from fawkes.units import SECOND_US
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
+from tests.support.desk import Desk
+from tests.support.pools import settings
 
 pytestmark = pytest.mark.hadoop
 
@@ -308,3 +321,54 @@ def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
     (reading,) = again.sample([target])
     assert (reading.jobs_done, reading.tasks_done) == (1, MAPS + REDUCES)
     again.close()
+
+
+def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_gone(hadoop: TinyHadoop) -> None:
+    """Of 1152 MB two ApplicationMasters hold 768; a map of 640 MB fits beside one of them, and not beside both."""
+    masters = hadoop.masters
+    mark_active(masters)
+    sampler = Sampler(deadline_s=20.0)
+    target = Target(cluster=ClusterId("c-1"), masters=masters, task_mb=640, task_vcores=0)
+    desk = Desk(4, how=settings(stuck_us=60 * SECOND_US, period_us=10**12))
+    desk.up("c-1")
+    maps = ["-Dmapreduce.map.memory.mb=640", "-m", "2", "-r", "0", "-mt", "600000"]
+
+    def read() -> Reading:
+        (reading,) = sampler.sample([target])
+        assert reading.error == ""
+        return reading
+
+    def until(text: str, **wanted: int) -> None:
+        wait_for(lambda: [r for r in [read()] if all(getattr(r, k) == v for k, v in wanted.items())], text)
+
+    def live() -> list[str]:
+        return [one.id for one in applications(masters, soon(), states=LIVE_STATES)]
+
+    def decide() -> str:
+        desk.now_s += 10
+        desk.tell(Sampled(at_us=desk.now_us, readings=(read(),)))
+        return desk.state.clusters[ClusterId("c-1")].alert
+
+    try:
+        with ExitStack() as jobs:
+            # One job takes the room of both ApplicationMasters that come next: these start together once it is killed.
+            jobs.enter_context(hadoop.job(*maps))
+            until("a job that works", tasks_running=1, slots_used=2)
+            (first,) = live()
+            jobs.enter_context(hadoop.job(*maps))
+            jobs.enter_context(hadoop.job(*maps))
+            until("two jobs that wait", jobs_waiting=2)
+            kill(masters, first, soon())
+            until("two ApplicationMasters and no task", masters=2, tasks_running=0, slots_used=2, tasks_waiting=4)
+            assert [decide() != "" for _ in range(7)] == [False] * 6 + [True]
+            assert desk.state.clusters[ClusterId("c-1")].alert.startswith(
+                "tasks wait and none runs: 4 waiting, 2 slots"
+            )
+            kill(masters, live()[0], soon())
+            until("a task", masters=1, tasks_running=1)
+            assert decide() == ""
+            assert desk.codes() == ["runs-again"]
+    finally:
+        for name in live():
+            kill(masters, name, soon())
+        sampler.close()

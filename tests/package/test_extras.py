@@ -65,6 +65,7 @@ NEEDS = [
     ("compare WKLD-A --replays 1 --out grid", "offline"),
     ("whatif record", "offline"),
     ("calibrate record", "offline"),
+    ("interference no-deadlock", "offline"),
     ("paper --out paper --quick", "offline"),
     ("replay WKLD-A", "offline"),
     (f"workload show {JOBS}", "offline"),

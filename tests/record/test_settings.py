@@ -65,6 +65,7 @@ def any_settings(draw: st.DrawFn) -> Settings:
         held_us=draw(LONG),
         heard_us=draw(HEARD),
         quiet_us=draw(LONG),
+        stuck_us=draw(LONG),
         retry_first_us=first_us,
         retry_max_us=longest_us,
         retire_undeclared=draw(st.booleans()),

@@ -12,6 +12,7 @@ import pytest
 from fawkes.core.model import Reason, Role
 from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
 from fawkes.store.base import Reader
+from tests.report.stuck import STUCK
 
 CORE = Path(__file__).parents[2] / "fawkes" / "core"
 
@@ -470,6 +471,7 @@ SAID = [
         "The masters of c cannot be read (refused); c neither grows nor shrinks until they can",
     ),
     (Reason("readable", {"cluster": "c"}), "The masters of c can be read again"),
+    *STUCK,
     (
         Reason("job-failed", {"job": "j", "cluster": "c", "attempt": 2, "error": "exit code 1", "log": "/log/j"}),
         "Job j failed: exit code 1; its log is /log/j",

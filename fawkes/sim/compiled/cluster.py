@@ -63,6 +63,7 @@ class CompiledCluster:
         self._by_role = [0] * layout.ROLES
         self._sites: dict[int, list[int]] = {}
         self._slots = slots_of(model.constants)
+        self._with_masters = model.constants.map_slots == 0 and model.constants.master_share > 0
         self._reserved = 0
         model.for_pools()
         self._at = model.memory.take(CLUSTER.SIZE)
@@ -339,6 +340,7 @@ class CompiledCluster:
             tasks_done=row[CLUSTER.TASKS_DONE],
             master_slots=int(self._model.constants.map_slots == 0 and self._model.constants.master_share > 0),
             node_bytes=self._node_bytes(),
+            masters=row[CLUSTER.MASTERS] if self._with_masters else None,
         )
 
     def _node_bytes(self) -> dict[NodeId, int]:
