@@ -29,6 +29,7 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
+from fawkes.dist.compiled import DOORS, jar_of
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import ConfigError, FawkesError, FullError
 from fawkes.live.answers import answers
@@ -36,6 +37,7 @@ from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
 from fawkes.live.data_answers import DataAnswers
 from fawkes.live.deploy import Deployer
+from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
@@ -220,7 +222,8 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(self._fetch, self._say)
         self._stack.callback(cached.close)
-        setup = Setup(ground, fleet.shell(), cached)
+        keys = DoorKeys(self._plan.site.state_dir / "keys")
+        setup = Setup(ground, fleet.shell(), cached, Doors(keys, lambda: jar_of(DOORS, self._say)))
         membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))

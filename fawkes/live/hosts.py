@@ -18,6 +18,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.playbooks import hadoop, lease, node
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
+from fawkes.playbook import Script
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.25
@@ -68,6 +69,7 @@ class Hosts:
         looks = 0
         while current():
             if looks % _LOOKS_PER_STATUS == 0:
+                cluster = self._now(cluster)
                 self._begin(effect, cluster, role)
             if self._known(cluster, effect, role):
                 return Condition.SERVING
@@ -90,14 +92,19 @@ class Hosts:
         daemons = self._setup.daemons(cluster, effect.node, role)
         if effect.leaving:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
-        files = self._setup.files(cluster, effect.node, role)
-        for doing, script in (
-            ("taking the node", lease.take(right)),
-            ("making folders", node.prepare(right)),
-            ("configuring", hadoop.configure(right, files)),
-            ("starting daemons", hadoop.start(right, daemons)),
-        ):
-            self._ground.run(effect.node, script, doing)
+        steps: tuple[tuple[str, Callable[[], Script]], ...] = (
+            ("taking the node", lambda: lease.take(right)),
+            ("making folders", lambda: node.prepare(right)),
+            ("configuring", lambda: hadoop.configure(right, self._setup.files(cluster, effect.node, role))),
+            ("opening its doors", lambda: hadoop.write_doors(right, self._setup.doors_list(self._now(cluster)))),
+            ("starting daemons", lambda: hadoop.start(right, daemons)),
+        )
+        for doing, script in steps:
+            self._ground.run(effect.node, script(), doing)
+
+    def _now(self, cluster: LiveCluster) -> LiveCluster:
+        """The MR-cluster with the members that it has at this moment, which may be others than a moment ago."""
+        return self._clusters.get(cluster.id) or cluster
 
     def _known(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
         """Whether the masters count on the node; a master that does not answer now may do so at the next look."""
@@ -145,3 +152,4 @@ class Hosts:
         known = self._clusters.get(cluster)
         if known is not None and known.master == effect.node:
             self._clusters.remove(cluster)
+            self._setup.forget(cluster)

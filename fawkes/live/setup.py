@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from fawkes.config.details import JobDetails
 from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
-from fawkes.core.model import NodeId, Role
+from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import cached, cached_pig
 from fawkes.dist.java import find_java
@@ -21,6 +21,7 @@ from fawkes.dist.remote import RemoteShell, release_on
 from fawkes.dist.spread import spread
 from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
+from fawkes.live.doors import KEY, LIST, Doors, doors_list, policy_hosts
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
     ENTER_SAFE_MODE,
@@ -29,10 +30,11 @@ from fawkes.live.hadoop_rpc import (
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
     REFRESH_YARN_POLICY,
-    Order,
+    kill_application,
 )
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.measure import Target
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.releases import Releases
@@ -73,8 +75,9 @@ class Command:
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
-    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases) -> None:
+    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases, doors: Doors) -> None:
         self._ground = ground
+        self._doors = doors
         self._shell = shell
         self._cache = releases
         self._lock = threading.Lock()
@@ -154,6 +157,7 @@ class Setup:
             history=f"http://{at}:{ports.history_web}",
             user=node.user,
             nodes=self._ground.names,
+            key=self._doors.keys.of(cluster.id),
         )
 
     def default_fs(self, cluster: LiveCluster) -> str:
@@ -170,9 +174,26 @@ class Setup:
             task_vcores=0,
         )
 
-    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
-        """The configuration folder of a node, by file name."""
-        return hadoop_conf.files(self._conf(cluster, node, role))
+    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str | bytes]:
+        """The configuration folder of a node, by file name: Hadoop's own files, and what its doors need."""
+        return {
+            **hadoop_conf.files(self._conf(cluster, node, role)),
+            LIST: self.doors_list(cluster),
+            KEY: f"{self._doors.keys.of(cluster.id)}\n",
+            hadoop_conf.DOORS_JAR: self._doors.jar(),
+        }
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        """The text of the list of those whose connections its daemons take."""
+        return doors_list(self._ground.addresses(cluster.members), cluster.details.clients)
+
+    def policy(self, cluster: LiveCluster) -> str:
+        """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take."""
+        return hadoop_conf.to_xml(self.settings(cluster)["hadoop-policy"])
+
+    def forget(self, cluster: ClusterId) -> None:
+        """An MR-cluster is gone: its key opens nothing any more."""
+        self._doors.keys.forget(cluster)
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         """The settings of the master, by file and key."""
@@ -183,8 +204,17 @@ class Setup:
         names = [*(_MASTER_DAEMONS if node == cluster.master else ()), *_DAEMONS[role]]
         folders = self._ground.folders(node, cluster.id)
         env = self.environment(cluster, node)
+        web = ",".join(map(str, hadoop_conf.Ports().web))
+        guarded = [*hadoop_conf.DOOR_FLAGS, f"-Dfawkes.doors.web={web}"]
         return [
-            hadoop.Daemon(name, self._argv(cluster, node, name, extra=hadoop.log_flags(folders, name)), env)
+            hadoop.Daemon(
+                name,
+                _with_class_path(
+                    self._argv(cluster, node, name, extra=[*guarded, *hadoop.log_flags(folders, name)]),
+                    str(folders.conf / hadoop_conf.DOORS_JAR),
+                ),
+                env,
+            )
             for name in names
         ]
 
@@ -205,11 +235,20 @@ class Setup:
         program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
 
-    def order(self, cluster: LiveCluster, which: str) -> tuple[str, int, Order]:
+    def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         """The same as an order over RPC: address, port, order."""
         ports = hadoop_conf.Ports()
         port = ports.namenode if which.startswith("hdfs") else ports.admin
         return self._ground.nodes[cluster.master].data_address, port, _REFRESH[which][2]
+
+    def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
+        """The order that ends an application."""
+        at = self._ground.nodes[cluster.master].data_address
+        return at, hadoop_conf.Ports().resourcemanager, kill_application(application)
+
+    def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
+        """The command on the master that does the same."""
+        return [*self._argv(cluster, cluster.master, "application"), "-kill", application]
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
         """What the launcher of an attempt runs on the master."""
@@ -277,10 +316,9 @@ class Setup:
             ),
         )
 
-    def _allowed(self, cluster: LiveCluster) -> list[str]:
-        """Whose RPC the masters take: that of their own nodes and of the controller."""
-        controller = self._ground.seen_from(cluster.master)
-        return [*self._ground.addresses(cluster.members), *([controller] if controller else [])]
+    def _allowed(self, cluster: LiveCluster) -> str:
+        """Whose RPC the masters take. The controller comes through the master's own host."""
+        return policy_hosts(self._ground.addresses(cluster.members), cluster.details.clients)
 
     def _argv(self, cluster: LiveCluster, node: NodeId, program: str, extra: Sequence[str] = ()) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()

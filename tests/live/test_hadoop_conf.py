@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from fawkes.config.hadoop import FOLDERS
 from fawkes.core.model import Role
 from fawkes.errors import UserError
-from fawkes.live.hadoop_conf import MEMBERSHIP_KEYS, SITES, NodeConf, Ports, TaskSizes, files, to_xml
+from fawkes.live.hadoop_conf import (
+    DOOR_KEYS,
+    DOORS_JAR,
+    MEMBERSHIP_KEYS,
+    SITES,
+    NodeConf,
+    Ports,
+    TaskSizes,
+    files,
+    to_xml,
+)
 from fawkes.live.hadoop_conf import settings as settings_of
 from fawkes.playbook import Folders
 
@@ -147,7 +157,7 @@ def test_tasks_find_their_classes_wherever_the_release_lies_on_their_node() -> N
         sites["yarn-site"]["yarn.application.classpath"],
         sites["mapred-site"]["mapreduce.application.classpath"],
     ):
-        assert path == "$HADOOP_CONF_DIR,$HADOOP_COMMON_HOME/lib/*"
+        assert path == f"$HADOOP_CONF_DIR,$HADOOP_CONF_DIR/{DOORS_JAR},$HADOOP_COMMON_HOME/lib/*"
     assert "HADOOP_COMMON_HOME" in sites["yarn-site"]["yarn.nodemanager.env-whitelist"]
 
 
@@ -165,8 +175,8 @@ def test_containers_carry_the_marks_by_which_a_wipe_finds_them() -> None:
 
 
 def test_the_masters_take_rpc_from_the_allowed_alone_and_workers_from_all() -> None:
-    policy = settings_of(dataclasses.replace(CONF, allowed=["10.0.0.3", "10.0.0.2"]))["hadoop-policy"]
-    assert policy["security.client.protocol.hosts"] == "127.0.0.1,10.0.0.1,10.0.0.2,10.0.0.3"
+    policy = settings_of(dataclasses.replace(CONF, allowed="10.0.0.2,10.0.0.3"))["hadoop-policy"]
+    assert policy["security.client.protocol.hosts"] == "10.0.0.2,10.0.0.3"
     assert policy["security.resourcetracker.protocol.hosts"] == policy["security.client.protocol.hosts"]
     assert not any(key.startswith(("security.containermanagement", "security.job.task")) for key in policy)
     assert not any(key.endswith(".hosts") for key in settings_of(CONF)["hadoop-policy"])

@@ -39,10 +39,9 @@ def command(details: JobDetails) -> Command:
     ground = SimpleNamespace(
         nodes={MASTER: node("node1")},
         folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
-        seen_from=lambda at: "",
         addresses=lambda nodes: [],
     )
-    setup = Setup(cast(Ground, ground), cast(Any, None), cast(Any, None))
+    setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
     setup._releases[MASTER, RELEASE.version] = RELEASE
     setup._javas[MASTER, RELEASE.version] = "/jvm"
     setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
