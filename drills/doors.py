@@ -1,7 +1,8 @@
 """Every door of every host of a lab: which ports listen, and what each of four places gets from them.
 
 The ports are not named here: they are read from the kernel of each host (`/proc/net/tcp`, `/proc/net/tcp6`). The places
-are a node of the same MR-cluster, a node of another MR-cluster, a host of neither, and another user of the controller's machine.
+are a node of the same MR-cluster, a node of another MR-cluster, a host of neither, and another user of the controller's
+machine.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from fawkes.core.model import ClusterId
-from tests.support.site import PROJECT, RealSite
+from fawkes.core.model import ClusterId, Role
+from tests.support.site import PROJECT, RealSite, real_site
 
 OWN, OTHER, OUTSIDE, LOCAL = "own node", "other MR-cluster", "outside", "local user"
 PLACES = (OWN, OTHER, OUTSIDE, LOCAL)
@@ -22,6 +24,7 @@ CLOSED = frozenset({SHUT, FORBIDDEN, REFUSED})
 """What a stranger may get: the connection is closed before a byte is read, a 403 on every path, or nobody listens."""
 
 _SSH = "sshd"
+_OUTSIDE = "node06"
 _NOBODY = 65534
 #: hosts of a lab see the machine's own, and no environment of a project
 _PYTHON = "/usr/bin/python3"
@@ -38,8 +41,9 @@ for pid in /proc/[0-9]*; do
         case $inode in socket:*) echo "socket ${inode#socket:} $daemon" ;; esac
     done
 done
-sed 1d /proc/net/tcp | while read -r _ local _ state _ _ _ _ _ inode _; do [ "$state" != 0A ] || echo "listen $local [$inode]"; done
-sed 1d /proc/net/tcp6 | while read -r _ local _ state _ _ _ _ _ inode _; do [ "$state" != 0A ] || echo "listen $local [$inode]"; done
+cat /proc/net/tcp /proc/net/tcp6 | while read -r _ local _ state _ _ _ _ _ inode _; do
+    [ "$state" != 0A ] || echo "listen $local [$inode]"
+done
 """
 
 
@@ -89,7 +93,10 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def matrix(site: RealSite, own: str, other: str, outside: str) -> list[Tried]:
-    """Every door of the MR-cluster ``own``, tried from the four places; ``other`` is an MR-cluster, ``outside`` a host."""
+    """Every door of the MR-cluster ``own``, tried from the four places.
+
+    ``other`` is another MR-cluster, ``outside`` a host of neither. ``own`` has two nodes or more.
+    """
     nodes = sorted(site.state.nodes_of(ClusterId(own)))
     stranger = min(site.state.nodes_of(ClusterId(other)))
     doors = [door for node in nodes for door in listeners(site, node)]
@@ -135,3 +142,47 @@ def rows(tried: Iterable[Tried]) -> Iterator[str]:
         door = one.door
         cells = [door.host, str(door.port), door.daemon, door.bound, *(one.got[place] for place in PLACES)]
         yield f"| {' | '.join(cells)} |"
+
+
+_SETTINGS = """
+preset = "demo"
+period = "10s"
+sample_every = "2s"
+idle_time = "never"
+"""
+_CLUSTER = """
+min_nodes = 2
+replication = 2
+block_size = "1MiB"
+growth = "TR"
+hadoop_version = "{version}"
+"""
+_JOB = """
+kind = "sleep"
+maps = 4
+map_time = "120s"
+reduces = 0
+"""
+
+
+def play(folder: Path) -> list[Tried]:
+    """The whole matrix on a lab of its own: two MR-clusters, one of them with a job and a node that has joined it."""
+    with real_site(folder, 6, _SETTINGS) as site:
+        site.write("clusters/alpha.toml", _CLUSTER.format(version="3.5.0"))
+        site.write("clusters/beta.toml", _CLUSTER.format(version="3.4.2"))
+        site.run()
+        site.fawkes("drain", _OUTSIDE, "--reason", "a host of neither MR-cluster")
+        site.request("alpha", "beta")
+        tried = []
+        for own, other in (("alpha", "beta"), ("beta", "alpha")):
+            site.fawkes("submit", own, site.job(f"job-{own}", _JOB))
+            site.until("a running job", partial(_runs, site, own))
+            if own == "alpha":
+                site.until("a node that joins", partial(site.serving, own, Role.TRANSIENT))
+            tried += matrix(site, own, other, _OUTSIDE)
+            site.fawkes("cancel", f"job-{own}", "--wait")
+        return tried
+
+
+def _runs(site: RealSite, cluster: str) -> bool:
+    return any(row["state"] == "RUNNING" for row in site.applications(cluster, f"job-{cluster}"))

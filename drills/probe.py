@@ -1,7 +1,8 @@
 """Run on a host of a lab: what each ``ADDRESS:PORT`` of the command line gives a caller, as a JSON list.
 
 ``closed``: the connection is closed before anything is sent; ``403``: each path of a web server is forbidden;
-``no listener``; ``answers`` for all else, silence included: what does not close may take orders. Needs Python's own library alone.
+``no listener``; ``answers`` for all else, silence included: what does not close may take orders. It needs Python's own
+library alone.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from fawkes.core.sight import Sight
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import hadoop, lease, node
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
-from fawkes.playbook import Script
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.25
@@ -92,15 +92,15 @@ class Hosts:
         daemons = self._setup.daemons(cluster, effect.node, role)
         if effect.leaving:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
-        steps: tuple[tuple[str, Callable[[], Script]], ...] = (
-            ("taking the node", lambda: lease.take(right)),
-            ("making folders", lambda: node.prepare(right)),
-            ("configuring", lambda: hadoop.configure(right, self._setup.files(cluster, effect.node, role))),
-            ("opening its doors", lambda: hadoop.write_doors(right, self._setup.doors_list(self._now(cluster)))),
-            ("starting daemons", lambda: hadoop.start(right, daemons)),
-        )
-        for doing, script in steps:
-            self._ground.run(effect.node, script(), doing)
+        run = self._ground.run
+        run(effect.node, lease.take(right), "taking the node")
+        run(effect.node, node.prepare(right), "making folders")
+        # Only now: from here on the node is told of every change of the list, which this one must not undo.
+        files = self._setup.files(self._now(cluster), effect.node, role)
+        run(effect.node, hadoop.configure(right, files), "configuring")
+        if (latest := self._setup.doors_list(self._now(cluster))) != files[LIST]:
+            run(effect.node, hadoop.write_doors(right, latest), "opening its doors")
+        run(effect.node, hadoop.start(right, daemons), "starting daemons")
 
     def _now(self, cluster: LiveCluster) -> LiveCluster:
         """The MR-cluster with the members that it has at this moment, which may be others than a moment ago."""

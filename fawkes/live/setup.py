@@ -205,7 +205,8 @@ class Setup:
         folders = self._ground.folders(node, cluster.id)
         env = self.environment(cluster, node)
         web = ",".join(map(str, hadoop_conf.Ports().web))
-        guarded = [*hadoop_conf.DOOR_FLAGS, f"-Dfawkes.doors.web={web}"]
+        home = self._ground.nodes[node].data_address
+        guarded = [*hadoop_conf.DOOR_FLAGS, f"-Dfawkes.doors.web={web}", f"-Dfawkes.doors.home={home}"]
         return [
             hadoop.Daemon(
                 name,

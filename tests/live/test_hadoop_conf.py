@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.hadoop import FOLDERS
+from fawkes.config.hadoop import FOLDERS, OWNED
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import (
@@ -219,3 +219,17 @@ def test_any_text_survives_the_way_through_xml(values: dict[str, str]) -> None:
 def test_a_character_that_xml_cannot_hold_is_named() -> None:
     with pytest.raises(UserError, match=r"my\.key.*XML"):
         to_xml({"my.key": "a\x01b"})
+
+
+@pytest.mark.parametrize("key", sorted(DOOR_KEYS))
+def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
+    assert any(key in values for values in settings_of(CONF).values())
+    assert key in OWNED
+    with pytest.raises(UserError, match=f"{key} cannot be overridden"):
+        files(dataclasses.replace(CONF, overrides=[{"core-site": {key: "none"}}]))
+
+
+def test_every_daemon_listens_on_the_data_address_alone() -> None:
+    values = [value for site in settings_of(CONF).values() for value in site.values()]
+    assert not any("0.0.0.0" in value for value in values)
+    assert not any(key.endswith("bind-host") for site in settings_of(CONF).values() for key in site)

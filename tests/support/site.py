@@ -338,8 +338,8 @@ class RealSite:
     # --- what is real
 
     def inside(self, cluster: str, *words: str) -> Any:
-        """The answer of a command of `tests.support.inside`, with the key of an MR-cluster."""
-        key = (self.site.state_dir / "keys" / cluster).read_text().strip()
+        """The answer of a command of `tests.support.inside`, with the key of an MR-cluster if one is named."""
+        key = (self.site.state_dir / "keys" / cluster).read_text().strip() if cluster else ""
         command = [sys.executable, "-m", "tests.support.inside", key, *words]
         done = self.lab.exec(command, cwd=PROJECT, timeout_s=LIMIT_S)
         assert done.returncode == 0, done.stderr

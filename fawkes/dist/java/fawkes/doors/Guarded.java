@@ -52,7 +52,7 @@ final class Guarded extends ServerSocketChannel implements SelChImpl {
 
     @Override
     public ServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
-        real.bind(local, backlog);
+        real.bind(Provider.place(local), backlog);
         return this;
     }
 

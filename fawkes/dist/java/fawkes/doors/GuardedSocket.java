@@ -30,12 +30,12 @@ final class GuardedSocket extends ServerSocket {
 
     @Override
     public void bind(SocketAddress local) throws IOException {
-        real.bind(local);
+        real.bind(Provider.place(local));
     }
 
     @Override
     public void bind(SocketAddress local, int backlog) throws IOException {
-        real.bind(local, backlog);
+        real.bind(Provider.place(local), backlog);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package fawkes.doors;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.ProtocolFamily;
+import java.net.SocketAddress;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.Pipe;
 import java.nio.channels.ServerSocketChannel;
@@ -18,6 +20,8 @@ import java.util.WeakHashMap;
  */
 public final class Provider extends SelectorProvider {
     private static final long EVERY_MS = 1000;
+    // A container knows its node by this variable.
+    private static final String HOME = System.getProperty("fawkes.doors.home", System.getenv().getOrDefault("NM_HOST", ""));
 
     private final SelectorProvider real = sun.nio.ch.DefaultSelectorProvider.get();
     private final Map<SocketChannel, Boolean> admitted = Collections.synchronizedMap(new WeakHashMap<>());
@@ -45,6 +49,17 @@ public final class Provider extends SelectorProvider {
                 }
             }
         }
+    }
+
+    /** Where to listen: what would listen on every address of the host does so on the data address alone. */
+    static SocketAddress place(SocketAddress wanted) {
+        if (!HOME.isEmpty() && wanted instanceof InetSocketAddress) {
+            InetSocketAddress place = (InetSocketAddress) wanted;
+            if (place.getAddress() != null && place.getAddress().isAnyLocalAddress()) {
+                return new InetSocketAddress(HOME, place.getPort());
+            }
+        }
+        return wanted;
     }
 
     /** Whether a connection that was just taken may stay; it is closed otherwise. */
