@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.dist import cache, maven
-from fawkes.dist.pins import DEFAULT_VERSION, pin
+from fawkes.dist.pins import DEFAULT_VERSION, PINS, pin
 from fawkes.errors import FawkesError
 from fawkes.paths import cache_dir
 
@@ -59,21 +59,36 @@ DOORS = JavaCode(
 
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
-    """The jar in the cache, made when it is not there.
+    """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.
 
     FawkesError when the compiler or Hadoop cannot be fetched by Maven, or are not the pinned ones.
     """
-    sources = sorted(code.sources.rglob("*.java"))
-    digest = hashlib.sha256(b"\0".join([_COMPILER_DIGEST.encode(), *(one.read_bytes() for one in sources)])).hexdigest()
-    jar = cache_dir() / code.folder / digest[:16] / code.jar
+    jar = place_of(code)
     with _ONE_AT_A_TIME:
-        if not jar.is_file():
-            _make(code, sources, jar, say, resolve)
+        if not is_made(code):
+            _make(code, jar, say, resolve)
     return jar
 
 
-def _make(code: JavaCode, sources: list[Path], jar: Path, say: Say, resolve: Resolve) -> None:
-    hadoop = cache.get(pin(DEFAULT_VERSION), say=say).release
+def place_of(code: JavaCode) -> Path:
+    """Where the cache has (or would have) the jar; other sources get another place."""
+    texts = [source.read_bytes() for source in _sources(code)]
+    digest = hashlib.sha256(b"\0".join([_COMPILER_DIGEST.encode(), *texts])).hexdigest()
+    return cache_dir() / code.folder / digest[:16] / code.jar
+
+
+def is_made(code: JavaCode) -> bool:
+    """Whether the cache has the jar."""
+    return place_of(code).is_file()
+
+
+def _sources(code: JavaCode) -> list[Path]:
+    return sorted(code.sources.rglob("*.java"))
+
+
+def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
+    there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
+    hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
     jar.parent.mkdir(parents=True, exist_ok=True)
     say(f"compiling {code.title}")
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))
@@ -86,7 +101,7 @@ def _make(code: JavaCode, sources: list[Path], jar: Path, say: Say, resolve: Res
                 hint="Look at the repository that Maven uses",
             )
         classes = part / "classes"
-        _compile(code, compiler, Path(hadoop.root) / "lib", sources, classes)
+        _compile(code, compiler, Path(hadoop.root) / "lib", classes)
         _pack(classes, part / code.jar)
         # Of several processes at once the last one wins, with the same bytes.
         (part / code.jar).rename(jar)
@@ -104,7 +119,7 @@ def _pom() -> str:
     )
 
 
-def _compile(code: JavaCode, compiler: Path, jars: Path, sources: list[Path], into: Path) -> None:
+def _compile(code: JavaCode, compiler: Path, jars: Path, into: Path) -> None:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java") or (f"{home}/bin/java" if home else None)
     if java is None:
@@ -112,7 +127,7 @@ def _compile(code: JavaCode, compiler: Path, jars: Path, sources: list[Path], in
     class_path = os.pathsep.join(str(jar) for jar in sorted(jars.glob("*.jar")))
     argv = [java, "-jar", str(compiler), "-source", _JAVA, "-target", _JAVA, "-proc:none", "-nowarn", *code.flags]
     done = subprocess.run(
-        [*argv, "-d", str(into), "-classpath", class_path, *map(str, sources)],
+        [*argv, "-d", str(into), "-classpath", class_path, *map(str, _sources(code))],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -223,6 +223,7 @@ class Controller:
         cached = Releases(self._fetch, self._say)
         self._stack.callback(cached.close)
         keys = DoorKeys(self._plan.site.state_dir / "keys")
+        keys.keep(state.clusters)
         setup = Setup(ground, fleet.shell(), cached, Doors(keys, lambda: jar_of(DOORS, self._say)))
         membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"

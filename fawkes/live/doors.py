@@ -11,7 +11,7 @@ import ipaddress
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from fawkes.core.model import ClusterId
@@ -62,11 +62,11 @@ class DoorKeys:
                     ) from error
             return self._known[cluster]
 
-    def forget(self, cluster: ClusterId) -> None:
-        """An MR-cluster is gone: so is its key."""
-        with self._lock:
-            self._known.pop(cluster, None)
-            (self._folder / cluster).unlink(missing_ok=True)
+    def keep(self, clusters: Collection[ClusterId]) -> None:
+        """Remove the keys of all other MR-clusters: they are gone, and their ids are never used again."""
+        for path in self._folder.glob("*"):
+            if path.name not in clusters:
+                path.unlink(missing_ok=True)
 
     def _read(self, path: Path) -> str:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -45,6 +45,8 @@ DOOR_KEYS = frozenset(
 DOORS_JAR = "fawkes-doors.jar"
 """The file of the configuration folder with the door keepers of the daemons."""
 
+_DOORS_ENTRY = f"$HADOOP_CONF_DIR/{DOORS_JAR}"
+
 DOOR_FLAGS = (
     "-Djava.nio.channels.spi.SelectorProvider=fawkes.doors.Provider",
     "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
@@ -173,6 +175,10 @@ def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
         for site, values in override.items():
             _check(site, values)
             sites[site] |= values
+    # An ApplicationMaster that does not find its door keeper does not start.
+    for site, key in (("mapred-site", "mapreduce.application.classpath"), ("yarn-site", "yarn.application.classpath")):
+        if _DOORS_ENTRY not in sites[site][key].split(","):
+            sites[site][key] = f"{_DOORS_ENTRY},{sites[site][key]}"
     return sites
 
 

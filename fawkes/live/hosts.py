@@ -152,4 +152,3 @@ class Hosts:
         known = self._clusters.get(cluster)
         if known is not None and known.master == effect.node:
             self._clusters.remove(cluster)
-            self._setup.forget(cluster)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from fawkes.config.details import JobDetails
 from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
-from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.model import NodeId, Role
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import cached, cached_pig
 from fawkes.dist.java import find_java
@@ -190,10 +190,6 @@ class Setup:
     def policy(self, cluster: LiveCluster) -> str:
         """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take."""
         return hadoop_conf.to_xml(self.settings(cluster)["hadoop-policy"])
-
-    def forget(self, cluster: ClusterId) -> None:
-        """An MR-cluster is gone: its key opens nothing any more."""
-        self._doors.keys.forget(cluster)
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         """The settings of the master, by file and key."""

@@ -233,3 +233,9 @@ def test_every_daemon_listens_on_the_data_address_alone() -> None:
     values = [value for site in settings_of(CONF).values() for value in site.values()]
     assert not any("0.0.0.0" in value for value in values)
     assert not any(key.endswith("bind-host") for site in settings_of(CONF).values() for key in site)
+
+
+def test_an_application_master_finds_its_door_keeper_on_any_class_path() -> None:
+    own = {"mapred-site": {"mapreduce.application.classpath": "/opt/lib/*"}}
+    found = settings_of(dataclasses.replace(CONF, overrides=[own]))["mapred-site"]["mapreduce.application.classpath"]
+    assert found == f"$HADOOP_CONF_DIR/{DOORS_JAR},/opt/lib/*"

@@ -47,9 +47,6 @@ class FakeSetup:
     def doors_list(self, cluster: LiveCluster) -> str:
         return "".join(f"{node}\n" for node in cluster.members)
 
-    def forget(self, cluster: ClusterId) -> None:
-        pass
-
 
 class FakeGround:
     """Starts of daemons end as they are told to; ``begun`` counts them."""
