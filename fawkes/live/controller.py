@@ -163,6 +163,7 @@ class Controller:
         self._problem: FawkesError | None = None
         self._for_good = False
         self._world: LiveWorld | None = None
+        self._membership: MembershipKeeper | None = None
         self._control_server: ControlServer | None = None
 
     def run(self) -> None:
@@ -173,6 +174,8 @@ class Controller:
             self._on_signals(world)
             if not engine.offer(started):
                 return
+            if self._membership is not None and not self._plan.shadow:
+                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -225,7 +228,7 @@ class Controller:
         keys = DoorKeys(self._plan.site.state_dir / "keys")
         keys.keep(state.clusters)
         setup = Setup(ground, fleet.shell(), cached, Doors(keys, lambda: jar_of(DOORS, self._say)))
-        membership = MembershipKeeper(ground, clusters, setup)
+        membership = self._membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +18,7 @@ from fawkes.live.setup import Setup
 from fawkes.playbook import Exit, Folders, Lease
 from fawkes.units import SECOND_US
 
+_log = logging.getLogger(__name__)
 #: a worker that does not answer within this time (s) gets its list at the next try
 _WORKERS_S = 10.0
 
@@ -56,6 +58,29 @@ class MembershipKeeper:
         with self._lock:
             self._told[effect.cluster] = documents
         return {"refreshed": names}
+
+    def equip(self) -> None:
+        """Give all members the configuration of this version: an older one may have deployed them without doors.
+
+        Their daemons keep what they have until they are restarted; jobs find the door keeper from now on. What fails
+        is logged, for the next change of members tries again.
+        """
+        for cluster in self._clusters.all():
+            try:
+                scripts = {
+                    node: hadoop.configure(
+                        self._ground.lease(node, cluster.id, member.generation),
+                        self._setup.files(cluster, node, member.role),
+                    )
+                    for node, member in cluster.members.items()
+                    if cluster.ready
+                }
+            except FawkesError as error:
+                _log.warning("%s: its nodes keep their configuration: %s", cluster.id, error)
+                continue
+            for node, outcome in self._ground.run_on(scripts, "configuring").items():
+                if isinstance(outcome, FawkesError):
+                    _log.warning("%s keeps its configuration: %s", node, outcome)
 
     def documents(self, cluster: LiveCluster, members: hadoop.Members) -> dict[str, str]:
         """Everything that the daemons are told about the members: lists, and whose connections they take."""

@@ -132,3 +132,14 @@ def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back() 
     assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": ["doors"]}
     assert place.workers() == [WORKER, NEW]
     assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": []}
+
+
+def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_their_doors_need() -> None:
+    place = Place()
+    keep = keeper(place)
+    keep.equip()
+    assert place.did == []
+    keep._clusters.mark(C, ready=True)
+    place.away = {WORKER}
+    keep.equip()
+    assert place.did == [("configuring", MASTER)]
