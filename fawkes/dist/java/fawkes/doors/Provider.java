@@ -23,7 +23,7 @@ public final class Provider extends SelectorProvider {
     // A container knows its node by this variable.
     private static final String HOME = System.getProperty("fawkes.doors.home", System.getenv().getOrDefault("NM_HOST", ""));
 
-    private final SelectorProvider real = sun.nio.ch.DefaultSelectorProvider.get();
+    private final SelectorProvider real = ofJava();
     private final Map<SocketChannel, Boolean> admitted = Collections.synchronizedMap(new WeakHashMap<>());
 
     public Provider() {
@@ -31,6 +31,19 @@ public final class Provider extends SelectorProvider {
         Thread thread = new Thread(this::watch, "fawkes-doors");
         thread.setDaemon(true);
         thread.start();
+    }
+
+    /** Java's own: its maker has had two names. */
+    private static SelectorProvider ofJava() {
+        ReflectiveOperationException missing = null;
+        for (String name : new String[] {"get", "create"}) {
+            try {
+                return (SelectorProvider) sun.nio.ch.DefaultSelectorProvider.class.getMethod(name).invoke(null);
+            } catch (ReflectiveOperationException error) {
+                missing = error;
+            }
+        }
+        throw new IllegalStateException("this Java has no selector provider that is known", missing);
     }
 
     /** Close what those have open who were let in once and are not on the list any more. */
