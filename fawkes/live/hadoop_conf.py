@@ -53,8 +53,9 @@ DOOR_FLAGS = (
 )
 """Flags of a JVM that takes connections only from the addresses on the MR-cluster's list."""
 
-WEB_DOOR = "fawkes.doors.WebDoor"
-_DATA_DOOR = "fawkes.doors.DataDoor"
+WEB_DOOR, DATA_DOOR = "fawkes.doors.WebDoor", "fawkes.doors.DataDoor"
+"""The classes that ask the callers of web servers: those of DataNodes, and all others."""
+
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MIB = 1 << 20
 
@@ -238,7 +239,7 @@ def _hdfs(conf: NodeConf) -> dict[str, str]:
         "dfs.datanode.address": f"{conf.address}:{ports.datanode}",
         "dfs.datanode.ipc.address": f"{conf.address}:{ports.datanode_ipc}",
         "dfs.datanode.http.address": f"{conf.address}:{ports.datanode_web}",
-        "dfs.datanode.httpserver.filter.handlers": _DATA_DOOR,
+        "dfs.datanode.httpserver.filter.handlers": DATA_DOOR,
         # Known by address: WebHDFS sends readers to it, who need not resolve the pool's names then.
         "dfs.datanode.hostname": conf.address,
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.model import ClusterId
+from fawkes.dist.compiled import DOORS
 from fawkes.errors import FawkesError
-from fawkes.live.doors import DoorKeys, doors_list, policy_hosts
+from fawkes.live.doors import KEY, LIST, DoorKeys, doors_list, policy_hosts
+from fawkes.live.hadoop_conf import DATA_DOOR, DOOR_FLAGS, DOORS_JAR, WEB_DOOR
+from fawkes.live.rest import KEY_HEADER
 
 A, B = ClusterId("a"), ClusterId("b")
 ADDRESSES = st.ip_addresses(v=4).map(str)
@@ -77,3 +80,12 @@ def test_hadoops_policy_takes_just_the_addresses_of_the_list(
     caller = data.draw(st.sampled_from([str(inside[0]), str(inside[-1]), *members]) | ADDRESSES)
     wanted = caller == "127.0.0.1" or caller in members or ipaddress.IPv4Address(caller) in inside
     assert taken_by_hadoop(hosts, caller) == wanted
+
+
+def test_both_sides_of_a_door_call_things_by_the_same_names() -> None:
+    keeper = (DOORS.sources / "fawkes" / "doors" / "Doors.java").read_text()
+    for name in (KEY_HEADER, LIST, KEY):
+        assert f'"{name}"' in keeper
+    for name in (WEB_DOOR, DATA_DOOR, DOOR_FLAGS[0].partition("=")[2]):
+        assert (DOORS.sources / f"{name.replace('.', '/')}.java").is_file()
+    assert DOORS.jar == DOORS_JAR
