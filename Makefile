@@ -41,6 +41,8 @@ REAL := 0-2
 DRILLS := build/drills
 drills: ready
 	@$(BIN)/fawkes dist get 3.5.0
+	@$(BIN)/fawkes dist get 3.4.2
+	$(BIN)/python -m drills --folder $(DRILLS) doors
 	$(BIN)/python -m drills --folder $(DRILLS) every-step
 	$(BIN)/python -m drills --folder $(DRILLS) sim --seeds $(SIM)
 	$(BIN)/python -m drills --folder $(DRILLS) real --seeds $(REAL)

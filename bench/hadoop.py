@@ -24,7 +24,7 @@ from fawkes.dist.cache import cached
 from fawkes.dist.pins import DEFAULT_VERSION, pin
 from fawkes.errors import DeadlineError, FawkesError, UserError
 from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import host_list
+from fawkes.lab.spec import CONTROLLER_ADDRESS, host_list
 from fawkes.ports import Entry
 from fawkes.store.sqlite import LedgerReader
 from fawkes.units import SECOND_US
@@ -104,7 +104,9 @@ def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> tup
     site.settings_file.write_text(_SETTINGS)
     site.clusters_dir.mkdir()
     for name in (_BARE, *(_ours(number) for number in range(rounds))):
-        (site.clusters_dir / f"{name}.toml").write_text("min_nodes = 3\nreplication = 2\n")
+        # The script asks the masters with curl, which has no key.
+        clients = f'clients = ["{CONTROLLER_ADDRESS}"]\n' if name == _BARE else ""
+        (site.clusters_dir / f"{name}.toml").write_text(f"min_nodes = 3\nreplication = 2\n{clients}")
     script = _Script(lab, folder / "bare")
     ours: list[Times] = []
     bare: list[Times] = []

@@ -1,8 +1,9 @@
-"""`python -m drills sim|real|replay|every-step|table`: mixtures of faults by seed, and what was lost in them."""
+"""`python -m drills sim|real|replay|every-step|table|doors`: faults by seed and what was lost; who gets in where."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -53,6 +54,8 @@ def _arguments() -> argparse.Namespace:
     steps = verbs.add_parser("every-step", help="kill the simulated controller after every step of three stories")
     steps.add_argument("--every", type=int, default=1, metavar="N", help="after every N-th step (1)")
     steps.set_defaults(run=_every_step)
+    doors = verbs.add_parser("doors", help="try every port of two MR-clusters on real Hadoop from four places")
+    doors.set_defaults(run=_doors)
     verbs.add_parser("table", help="what was tried and what was lost").set_defaults(run=_table)
     return parser.parse_args()
 
@@ -142,6 +145,20 @@ def _every_step(asked: argparse.Namespace) -> int:
             print("\n".join(f"  {each.check}: {each.what}" for each in result.failures))
     print(f"sim: the controller died in {count:,} ways, one for each step and way: {failed} failed")
     return ExitStatus.FAILED if failed else ExitStatus.DONE
+
+
+def _doors(asked: argparse.Namespace) -> int:
+    from drills.doors import play, rows
+
+    folder = asked.folder / "doors-site"
+    shutil.rmtree(folder, ignore_errors=True)
+    tried = play(folder)
+    print("\n".join(rows(tried)))
+    wrong = [one for one in tried if one.holes]
+    for one in wrong:
+        print(f"{one.door.host}:{one.door.port} ({one.door.daemon}) is wrong for: {', '.join(one.holes)}")
+    print(f"doors: {len(tried)} ports, {len(wrong)} wrong")
+    return ExitStatus.FAILED if wrong else ExitStatus.DONE
 
 
 def _table(asked: argparse.Namespace) -> int:

@@ -88,7 +88,7 @@ class RealFacts:
         for cluster in self._running():
             url = f"http://{self.site.master(cluster)}:9870/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
             try:
-                count = self.site.inside("get", url)["beans"][0]["NumberOfMissingBlocks"]
+                count = self.site.inside(cluster, "get", url)["beans"][0]["NumberOfMissingBlocks"]
             except (AssertionError, LookupError):
                 continue
             found[cluster] = [f"{count} blocks"] if count else []

@@ -6,13 +6,14 @@ that they outlive the connection and the controller and are found again whatever
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 from xml.sax.saxutils import escape
 
-from fawkes.playbook import Folders, Lease, RefusedError, Script, changing, hand_lease, play, reading, task
+from fawkes.playbook import Folders, Lease, RefusedError, Script, Secret, changing, hand_lease, play, reading, task
 
 DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "historyserver")
 """The daemons of Hadoop that Fawkes starts, by the names of their pid files and logs."""
@@ -37,17 +38,21 @@ def log_flags(folders: Folders, daemon: str) -> list[str]:
     ]
 
 
-def configure(lease: Lease, files: Mapping[str, str]) -> Script:
+DOORS_LIST = "doors.list"
+"""The file of the configuration folder that says whose connections the daemons take."""
+
+DOORS_KEY = "doors.key"
+"""The file with the key by which the controller is known: nobody else may read it."""
+
+
+def configure(lease: Lease, files: Mapping[str, str | bytes]) -> Script:
     """Write the configuration folder. Fact ``changed`` is ``yes`` or ``no``.
 
     Every file is there before the first one is put in place, so that a full disk changes nothing, and each is put in
     place whole. Files that someone edited by hand are put right again; others go. The folder itself stays: a JVM looks
     where it led when the JVM was started, and a refresh would find nothing in a folder that was exchanged.
     """
-    writes = Script.join(
-        Script.of('printf %s {text} >"$new"/{name} || exit 73', text=text, name=name)
-        for name, text in sorted(files.items())
-    )
+    writes = Script.join(_write(name, content) for name, content in sorted(files.items()))
     return changing(
         lease,
         r"""
@@ -70,6 +75,34 @@ fact changed yes
 """,
         conf=lease.folders.conf,
         writes=Script("\n") + writes + Script("\n"),
+    )
+
+
+def _write(name: str, content: str | bytes) -> Script:
+    """Write one new file; a secret is never readable for others, not for a moment either."""
+    if isinstance(content, bytes):
+        text = base64.b64encode(content).decode()
+        return Script.of('printf %s {text} | base64 -d >"$new"/{name} || exit 73', text=text, name=name)
+    if name == DOORS_KEY:
+        return Script.of('( umask 077; printf %s {text} >"$new"/{name} ) || exit 73', text=Secret(content), name=name)
+    return Script.of('printf %s {text} >"$new"/{name} || exit 73', text=content, name=name)
+
+
+def write_doors(lease: Lease, text: str) -> Script:
+    """Replace the list of those whose connections the daemons take; they read it within a second.
+
+    Fact ``doors`` is ``written``, or ``absent`` on a node that has no configuration yet.
+    """
+    return changing(
+        lease,
+        r"""
+cd {conf} 2>/dev/null || { fact doors absent; exit 0; }
+printf %s {text} >{list}.new && mv -f {list}.new {list} || { echo "cannot write "{conf} >&2; exit 73; }
+fact doors written
+""",
+        conf=lease.folders.conf,
+        text=text,
+        list=DOORS_LIST,
     )
 
 

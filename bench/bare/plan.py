@@ -18,7 +18,9 @@ from fawkes.config.site import Site
 from fawkes.core.effects import Deploy, Goal, Member, StartJob
 from fawkes.core.model import NodeId, Role
 from fawkes.dist import cache
+from fawkes.dist.compiled import DOORS, jar_of
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST, DoorKeys, Doors
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.playbooks import hadoop
@@ -38,7 +40,12 @@ def write(site: Path, folder: Path) -> None:
         ground = Ground(
             inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
         )
-        setup = Setup(ground, fleet.shell(), Releases(cache.provide, print))
+        setup = Setup(
+            ground,
+            fleet.shell(),
+            Releases(cache.provide, print),
+            Doors(DoorKeys(folder / "keys"), lambda: jar_of(DOORS)),
+        )
         plan = _Plan(site, ground, setup)
         for node in CORE:
             _tar(folder / f"{node}.tar", plan.of_core(NodeId(node)))
@@ -60,7 +67,7 @@ class _Plan:
         self._cluster = clusters.deploying(Deploy(spec.id, 1, spec, few, NodeId(MASTER)))
         self._open = clusters.deploying(Deploy(spec.id, 1, spec, everybody, NodeId(MASTER)))
 
-    def of_core(self, node: NodeId) -> dict[str, str]:
+    def of_core(self, node: NodeId) -> dict[str, str | bytes]:
         """The files of a core node, below the MR-cluster's folder there."""
         cluster, setup = self._cluster, self._setup
         daemons = setup.daemons(cluster, node, Role.CORE)
@@ -70,7 +77,7 @@ class _Plan:
         }
         if node != MASTER:
             return files
-        policy = setup.files(self._open, node, Role.CORE)["hadoop-policy.xml"]
+        policy = setup.policy(self._open)
         data = self._ground.addresses(map(NodeId, CORE))
         members = hadoop.members_files(hadoop.Members(version=1, data=data, compute=data))
         return {
@@ -83,13 +90,13 @@ class _Plan:
             **self._job(cluster),
         }
 
-    def of_transient(self, node: NodeId) -> dict[str, str]:
+    def of_transient(self, node: NodeId) -> dict[str, str | bytes]:
         """The files of a transient node."""
         daemons = self._setup.daemons(self._cluster, node, Role.TRANSIENT)
         return {**self._conf(node, Role.TRANSIENT), "start.sh": self._starts(node, daemons)}
 
-    def _conf(self, node: NodeId, role: Role) -> dict[str, str]:
-        texts = self._setup.files(self._cluster, node, role)
+    def _conf(self, node: NodeId, role: Role) -> dict[str, str | bytes]:
+        texts = {**self._setup.files(self._cluster, node, role), LIST: self._setup.doors_list(self._open)}
         folders = self._folders(node)
         private = shlex.join(map(str, (folders.dn, folders.dn_input, folders.jobs)))
         prepare = f"mkdir -p {shlex.join(map(str, folders.all()))} && chmod 700 {private}\n"
@@ -127,10 +134,10 @@ def _lines(words: Sequence[str]) -> str:
     return "".join(f"{word}\n" for word in words)
 
 
-def _tar(path: Path, files: Mapping[str, str]) -> None:
+def _tar(path: Path, files: Mapping[str, str | bytes]) -> None:
     with tarfile.open(path, "w") as archive:
         for name, text in sorted(files.items()):
-            data = text.encode()
+            data = text if isinstance(text, bytes) else text.encode()
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))

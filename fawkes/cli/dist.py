@@ -29,9 +29,15 @@ def dist() -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
-    """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache."""
+    """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache.
+
+    `doors` compiles what closes the ports of daemons, which a controller otherwise does at its first deployment.
+    """
     from fawkes.dist import cache
 
+    if version == "doors":
+        _get_doors(dry_run=dry_run, output=output)
+        return
     wanted = _wanted(version)
     if dry_run:
         folder = cache.folder_of(wanted)
@@ -48,6 +54,22 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
         click.echo(f"{wanted.title} {'is ready' if made else 'was there already'}: {folder}")
     else:
         show([{"version": version, "made": made, "folder": str(folder)}], TABLES["dist get"], output)
+
+
+def _get_doors(*, dry_run: bool, output: str) -> None:
+    from fawkes.dist.compiled import DOORS, is_made, jar_of, place_of
+
+    made = not is_made(DOORS)
+    if dry_run:
+        place = place_of(DOORS)
+        click.echo(f"would compile {DOORS.title} into {place}" if made else f"{place} is there: nothing to do")
+        return
+    with progress(DOORS.title) as say:
+        jar = jar_of(DOORS, say)
+    if output == TABLE:
+        click.echo(f"{DOORS.title}: {'compiled' if made else 'was there already'}: {jar}")
+    else:
+        show([{"version": "doors", "made": made, "folder": str(jar.parent)}], TABLES["dist get"], output)
 
 
 def _wanted(version: str) -> Wanted:

@@ -27,7 +27,8 @@ def env(site: Site, cluster: str, csh: bool) -> None:
       eval "$(fawkes env c-1)"
       hdfs dfs -ls /
 
-    The client configuration is written to state/env/CLUSTER in the site's folder.
+    The client configuration is written to state/env/CLUSTER in the site's folder. The address of this machine must be
+    in `clients` of the MR-cluster's file.
     """
     from fawkes.cli.acting import the_cluster
     from fawkes.cli.client import Client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -43,6 +44,21 @@ def _min_nodes(value: object) -> int | None:
 
 Replication = Annotated[int, between(1, 512, "HDFS itself allows no more copies (dfs.replication.max)")]
 RunningJobs = Annotated[int, between(1, 10_000, "YARN itself accepts no more applications at once")]
+
+
+def _client(value: str) -> str:
+    """An address or a network, as Hadoop and the door keepers write it."""
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        hint = "Write an address such as 10.1.0.7, or a network such as 10.1.0.0/24"
+        if value.count("/") == 1 and "host bits" in str(error):
+            hint = f"Write {ipaddress.IPv4Network(value, strict=False)} for the whole network"
+        raise wrong(f"{value!r} is neither an IPv4 address nor a network", hint) from None
+    return str(network) if network.num_addresses > 1 else str(network[0])
+
+
+Client = Annotated[str, AfterValidator(_client)]
 
 
 def _idle(value: object) -> int:
@@ -87,6 +103,11 @@ class ClusterTable(Strict):
         default=None, description='a version of `fawkes dist list`, in quotes: "3.5.0"'
     )
     release_dir: RemoteFolder | None = Field(default=None, description="a folder on the nodes with a Hadoop release")
+    clients: list[Client] = Field(
+        default=[],
+        max_length=MOST_FOLDERS,
+        description="addresses and networks whose programs may use it, such as 10.1.0.7 or 10.1.0.0/24",
+    )
     idle_time: Annotated[int | None, PlainValidator(_idle)] = Field(
         default=None, description="how long it may do nothing before it is saved and removed"
     )
@@ -151,6 +172,7 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         data=data,
         outputs=tuple(Output(path=one.path, save_to=_place(one.save_to, folder)) for one in table.outputs),
         scratch=tuple(table.scratch),
+        clients=tuple(table.clients),
         block_size_bytes=table.block_size,
         hadoop_version=table.hadoop_version or ("" if table.release_dir else DEFAULT_VERSION),
         release_dir=table.release_dir or "",

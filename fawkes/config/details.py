@@ -46,6 +46,7 @@ class ClusterDetails:
     """How an MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
 
     ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
+    ``clients``: addresses and networks that may speak to its daemons beside its own nodes.
     ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.
     """
 
@@ -53,6 +54,7 @@ class ClusterDetails:
     data: tuple[DataSet, ...] = ()
     outputs: tuple[Output, ...] = ()
     scratch: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
     block_size_bytes: int = 128 * 1024 * 1024
     hadoop_version: str = ""
     release_dir: str = ""

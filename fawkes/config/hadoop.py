@@ -16,9 +16,12 @@ SITES = ("core-site", "hdfs-site", "yarn-site", "mapred-site", "capacity-schedul
 OWNED = {
     "fs.defaultFS": "Fawkes sets it to the MR-cluster's NameNode",
     "dfs.blocksize": "Use the key block_size",
+    "dfs.datanode.httpserver.filter.handlers": "Fawkes closes the DataNodes' web servers with it: see the key clients",
     "dfs.hosts": "Fawkes writes the list of members",
     "dfs.hosts.exclude": "Fawkes writes the list of members that leave",
     "dfs.replication": "Use the key replication",
+    "hadoop.http.filter.initializers": "Fawkes closes the web servers with it: see the key clients",
+    "yarn.app.mapreduce.am.admin-command-opts": "Fawkes closes the ports of jobs with it: use ...am.command-opts",
     "yarn.resourcemanager.hostname": "Fawkes sets it to the MR-cluster's first core node",
     "yarn.resourcemanager.nodes.exclude-path": "Fawkes writes the list of members that leave",
     "yarn.resourcemanager.nodes.include-path": "Fawkes writes the list of members",

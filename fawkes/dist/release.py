@@ -62,6 +62,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "historyserver": ("org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",),
         "fs": ("org.apache.hadoop.fs.FsShell",),
         "jar": ("org.apache.hadoop.util.RunJar",),
+        "application": ("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application"),
         "rmadmin": ("org.apache.hadoop.yarn.client.cli.RMAdminCLI",),
         "dfsadmin": ("org.apache.hadoop.hdfs.tools.DFSAdmin",),
         "storagepolicies": ("org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",),

@@ -113,7 +113,7 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
     wanted = dict.fromkeys(("files", "blocks", "replicadetails", "openforwrite", "includeSnapshots"), "1")
     last = previous = ""
     file = _File("", False, 0, 0, "")
-    for line in get_lines(url, deadline, {"ugi": masters.user, "path": path, **wanted}):
+    for line in get_lines(url, deadline, {"ugi": masters.user, "path": path, **wanted}, key=masters.key):
         last = line or last
         if match := _FILE.match(line):
             _complete(file, url)

@@ -26,6 +26,7 @@ from fawkes.core.record import RecordError, from_plain, to_plain
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
+from fawkes.dist.compiled import DOORS, jar_of
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import FawkesError, FullError
 from fawkes.live.answers import answers
@@ -33,6 +34,7 @@ from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
 from fawkes.live.data_answers import DataAnswers
 from fawkes.live.deploy import Deployer
+from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
@@ -130,6 +132,7 @@ class Controller:
         self._problem: FawkesError | None = None
         self._for_good = False
         self._world: LiveWorld | None = None
+        self._membership: MembershipKeeper | None = None
         self._control_server: ControlServer | None = None
 
     def run(self) -> None:
@@ -140,6 +143,8 @@ class Controller:
             self._on_signals(world)
             if not engine.offer(started):
                 return
+            if self._membership is not None and not self._plan.shadow:
+                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -190,8 +195,10 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(self._fetch, self._say)
         self._stack.callback(cached.close)
-        setup = Setup(ground, fleet.shell(), cached)
-        membership = MembershipKeeper(ground, clusters, setup)
+        keys = DoorKeys(self._plan.site.state_dir / "keys")
+        keys.keep(state.clusters)
+        setup = Setup(ground, fleet.shell(), cached, Doors(keys, lambda: jar_of(DOORS, self._say)))
+        membership = self._membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()

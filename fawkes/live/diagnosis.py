@@ -41,7 +41,7 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
     job = application.id.replace("application", "job", 1)
     url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{job}/tasks/{named[0]}/attempts"
     try:
-        attempts = listed(get_json(url, deadline), "taskAttempts", "taskAttempt", url)
+        attempts = listed(get_json(url, deadline, key=masters.key), "taskAttempts", "taskAttempt", url)
     except UnreadableError:
         return ""
     said = [str(one.get("diagnostics") or "").strip() for one in attempts if one.get("state") == "FAILED"]

@@ -61,6 +61,20 @@ class _Host:
             except LaneBrokenError as broken:
                 raise self._explain(broken, given) from broken
 
+    def tunnel(self, address: str, port: int, until: float) -> paramiko.Channel:
+        """A connection that the host opens for us; OSError when it does not."""
+        try:
+            with _within(self._lock, until, self._address.node):
+                if self._connection is None or not self._connection.is_connected:
+                    self._connection = open_connection(self._address, self._known, self._connect_s, until)
+                channel: paramiko.Channel = self._connection.transport.open_channel(
+                    "direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=self._left(until)
+                )
+        except (HostError, EOFError, paramiko.SSHException) as error:
+            raise ConnectionError(f"{self._address.node} did not connect to it: {error}") from error
+        channel.settimeout(self._left(until))
+        return channel
+
     def drop(self) -> None:
         """Close the connection; the next use opens another."""
         connection = self._connection
@@ -254,6 +268,13 @@ class Fleet:
         script = Script.of("exec cat {path}", path=path)
         self.run(node, script, deadline_s, sink=kept if sink is None else sink).check(f"reading {path}")
         return kept.getvalue()
+
+    def connect(self, node: str, address: str, port: int, limit_s: float) -> paramiko.Channel:
+        """A connection to ``address`` that a node opens for us, which its servers take for one of the node's own.
+
+        OSError when the node, its sshd (AllowTcpForwarding) or the address does not let us.
+        """
+        return self._host(node).tunnel(address, port, time.monotonic() + limit_s)
 
     def shell(self) -> FleetShell:
         """The same for code that has scripts as plain text (fawkes.dist)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -12,8 +12,9 @@ from typing import Protocol
 from fawkes.config.inventory import InventoryNode
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError, HostError
+from fawkes.live.hadoop_rpc import Connect, Connection
 from fawkes.live.ssh import Result
-from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts, reading
+from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +24,10 @@ class Shell(Protocol):
 
     def run(self, node: str, script: Script, deadline_s: float) -> Result:
         """How the script ended; HostError or DeadlineError when it could not be run to its end."""
+        ...
+
+    def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
+        """A connection that the node opens for us; OSError when it does not."""
         ...
 
 
@@ -56,7 +61,6 @@ class Ground:
         self.names: Mapping[str, NodeId] = {
             key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
         }
-        self._seen: dict[NodeId, str] = {}
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
@@ -78,10 +82,23 @@ class Ground:
         """Where the things of an MR-cluster lie on a node."""
         return Folders(work_dir=PurePosixPath(self.nodes[node].work_dir), cluster=cluster)
 
-    def run(self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None) -> Facts:
-        """The facts of a script that ended well; FawkesError naming the node, what was being done, and why not."""
+    def through(self, node: NodeId) -> Connect:
+        """Opens connections by way of a node: a door that knows the node's address lets them in."""
+
+        def connect(address: str, port: int, limit_s: float, /) -> Connection:
+            return self.shell.connect(node, address, port, limit_s)
+
+        return connect
+
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
+        """The facts of a script that ended with 0 or a ``fine`` exit code.
+
+        FawkesError for any other: the node, what was being done, and why it failed.
+        """
         result = self.shell.run(node, script, within_s or self.command_s)
-        if result.exit != 0:
+        if result.exit != 0 and result.exit not in fine:
             _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
             raise failure(node, doing, result.exit, result.stderr)
         return read_facts(result.stdout)
@@ -92,13 +109,18 @@ class Ground:
         return read_facts(result.stdout), result
 
     def run_on(
-        self, scripts: Mapping[NodeId, Script], doing: str, *, within_s: float | None = None
+        self,
+        scripts: Mapping[NodeId, Script],
+        doing: str,
+        *,
+        within_s: float | None = None,
+        fine: Collection[int] = (),
     ) -> dict[NodeId, Facts | FawkesError]:
         """Run a script of its own on each node, so many at once; facts, or why not, for each."""
 
         def one(node: NodeId) -> Facts | FawkesError:
             try:
-                return self.run(node, scripts[node], doing, within_s=within_s)
+                return self.run(node, scripts[node], doing, within_s=within_s, fine=fine)
             except FawkesError as error:
                 return error
 
@@ -117,10 +139,3 @@ class Ground:
     def addresses(self, nodes: Iterable[NodeId]) -> list[str]:
         """The addresses on which Hadoop speaks, sorted."""
         return sorted(self.nodes[node].data_address for node in nodes)
-
-    def seen_from(self, node: NodeId) -> str:
-        """The address that this controller has for a node; empty when the node's sshd does not tell."""
-        if node not in self._seen:
-            facts, _ = self.look(node, reading('fact peer "${SSH_CONNECTION%% *}"'))
-            self._seen[node] = facts.get("peer", "")
-        return self._seen[node]

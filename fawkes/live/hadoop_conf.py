@@ -33,6 +33,29 @@ MEMBERSHIP_KEYS = frozenset(
 )
 """Keys that nobody overrides: with another list of members, anybody could join."""
 
+DOOR_KEYS = frozenset(
+    {
+        "dfs.datanode.httpserver.filter.handlers",
+        "hadoop.http.filter.initializers",
+        "yarn.app.mapreduce.am.admin-command-opts",
+    }
+)
+"""Keys that nobody overrides: without them, anybody could read and write."""
+
+DOORS_JAR = "fawkes-doors.jar"
+"""The file of the configuration folder with the door keepers of the daemons."""
+
+_DOORS_ENTRY = f"$HADOOP_CONF_DIR/{DOORS_JAR}"
+
+DOOR_FLAGS = (
+    "-Djava.nio.channels.spi.SelectorProvider=fawkes.doors.Provider",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+)
+"""Flags of a JVM that takes connections only from the addresses on the MR-cluster's list."""
+
+WEB_DOOR, DATA_DOOR = "fawkes.doors.WebDoor", "fawkes.doors.DataDoor"
+"""The classes that ask the callers of web servers: those of DataNodes, and all others."""
+
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MIB = 1 << 20
 _PREFIX = "yarn.scheduler.capacity"
@@ -62,6 +85,13 @@ class Ports:
     history: int = 10020
     history_admin: int = 10033
     history_web: int = 19888
+
+    @property
+    def web(self) -> tuple[int, ...]:
+        """The ports of web servers: these ask each caller for an address on the list, or for the key."""
+        return (
+            self.namenode_web, self.datanode_web, self.resourcemanager_web, self.nodemanager_web, self.history_web
+        )  # fmt: skip
 
     def of(self, role: Role, *, master: bool) -> tuple[int, ...]:
         """The ports that a node of this role needs free."""
@@ -98,7 +128,7 @@ class NodeConf:
     ``master`` and ``address`` are data addresses; ``memory_mb`` and ``vcores`` what this node's NodeManager offers,
     ``max_memory_mb`` and ``max_vcores`` the largest of the MR-cluster (0: as this node). ``task_class_path`` has the
     release's entries relative to its folder, ``hadoop_home`` that folder here. ``allowed`` are the addresses whose RPC
-    the masters take, None all. ``quick`` is for labs: heartbeats and checks each second.
+    the masters take, with commas between them, None all. ``quick`` is for labs: heartbeats and checks each second.
     ``own_queues``: this release makes a queue when the first job asks for it, and can run the jobs of one in turn.
     """
 
@@ -119,7 +149,7 @@ class NodeConf:
     max_vcores: int = 0
     disk_reserved_bytes: int = 0
     sizes: TaskSizes | None = None
-    allowed: Sequence[str] | None = None
+    allowed: str | None = None
     ports: Ports = field(default_factory=Ports)
     quick: bool = False
     overrides: Sequence[Sites] = ()
@@ -158,6 +188,10 @@ def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
         for site, values in override.items():
             _check(site, values)
             sites[site] |= values
+    # An ApplicationMaster that does not find its door keeper does not start.
+    for site, key in (("mapred-site", "mapreduce.application.classpath"), ("yarn-site", "yarn.application.classpath")):
+        if _DOORS_ENTRY not in sites[site][key].split(","):
+            sites[site][key] = f"{_DOORS_ENTRY},{sites[site][key]}"
     return sites
 
 
@@ -179,10 +213,10 @@ def _check(site: str, values: Mapping[str, str]) -> None:
         raise UserError(
             f"there is no configuration file {site!r}", where="overrides", hint=f"Known: {', '.join(SITES)}"
         )
-    owned = sorted(MEMBERSHIP_KEYS & set(values))
+    owned = sorted((MEMBERSHIP_KEYS | DOOR_KEYS) & set(values))
     if owned:
         raise UserError(
-            f"{owned[0]} cannot be overridden", where=site, hint="Fawkes writes the lists of members itself"
+            f"{owned[0]} cannot be overridden", where=site, hint="Fawkes itself decides who belongs to an MR-cluster"
         )
 
 
@@ -190,7 +224,8 @@ def _core(conf: NodeConf) -> dict[str, str]:
     return {
         "fs.defaultFS": f"hdfs://{conf.master}:{conf.ports.namenode}",
         "hadoop.tmp.dir": str(conf.folders.tmp),
-        "hadoop.http.staticuser.user": conf.user,
+        # Alone: with it and no static user, YARN's web pages take no orders from anybody.
+        "hadoop.http.filter.initializers": WEB_DOOR,
         "hadoop.security.authorization": "true",
         "io.file.buffer.size": "65536",
     }
@@ -212,12 +247,11 @@ def _hdfs(conf: NodeConf) -> dict[str, str]:
         "dfs.hosts": str(folders.members / Folders.DFS_INCLUDE),
         "dfs.hosts.exclude": str(folders.members / Folders.DFS_EXCLUDE),
         "dfs.namenode.rpc-address": f"{conf.master}:{ports.namenode}",
-        "dfs.namenode.rpc-bind-host": "0.0.0.0",  # noqa: S104 - beside its own address, for clients on the node
         "dfs.namenode.http-address": f"{conf.master}:{ports.namenode_web}",
-        "dfs.namenode.http-bind-host": "0.0.0.0",  # noqa: S104
         "dfs.datanode.address": f"{conf.address}:{ports.datanode}",
         "dfs.datanode.ipc.address": f"{conf.address}:{ports.datanode_ipc}",
         "dfs.datanode.http.address": f"{conf.address}:{ports.datanode_web}",
+        "dfs.datanode.httpserver.filter.handlers": DATA_DOOR,
         # Known by address: WebHDFS sends readers to it, who need not resolve the pool's names then.
         "dfs.datanode.hostname": conf.address,
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
@@ -258,7 +292,6 @@ def _yarn_addresses(conf: NodeConf) -> dict[str, str]:
         "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.tracker}",
         "yarn.resourcemanager.admin.address": f"{master}:{ports.admin}",
         "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_web}",
-        "yarn.resourcemanager.bind-host": "0.0.0.0",  # noqa: S104
         "yarn.nodemanager.hostname": conf.address,
         # A fixed port: a NodeManager that comes back is the one it was, not a second one.
         "yarn.nodemanager.address": f"{conf.address}:{ports.nodemanager}",
@@ -283,7 +316,10 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         "yarn.nodemanager.resource.memory-mb": str(conf.memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(conf.vcores),
         # By default anybody may refresh the members or kill an application.
+        "yarn.acl.enable": "true",
         "yarn.admin.acl": conf.user,
+        "yarn.webapp.enable-rest-app-submissions": "false",
+        "yarn.resourcemanager.webapp.ui-actions.enabled": "false",
         "yarn.scheduler.minimum-allocation-mb": str(sizes.step_mb),
         "yarn.scheduler.maximum-allocation-mb": str(conf.max_memory_mb or conf.memory_mb),
         "yarn.scheduler.maximum-allocation-vcores": str(conf.max_vcores or conf.vcores),
@@ -332,6 +368,9 @@ def _mapred(conf: NodeConf) -> dict[str, str]:
         "mapreduce.reduce.env": home,
         "yarn.app.mapreduce.am.resource.mb": str(sizes.master_mb),
         "yarn.app.mapreduce.am.command-opts": _java_opts(sizes.master_mb, conf.quick),
+        "yarn.app.mapreduce.am.admin-command-opts": " ".join(DOOR_FLAGS),
+        "mapreduce.cluster.acls.enabled": "true",
+        "mapreduce.cluster.administrators": conf.user,
         "mapreduce.map.memory.mb": str(sizes.map_mb),
         "mapreduce.map.java.opts": _java_opts(sizes.map_mb, conf.quick),
         "mapreduce.reduce.memory.mb": str(sizes.reduce_mb),
@@ -343,7 +382,6 @@ def _mapred(conf: NodeConf) -> dict[str, str]:
         "mapreduce.jobhistory.address": f"{conf.master}:{ports.history}",
         "mapreduce.jobhistory.admin.address": f"{conf.master}:{ports.history_admin}",
         "mapreduce.jobhistory.webapp.address": f"{conf.master}:{ports.history_web}",
-        "mapreduce.jobhistory.bind-host": "0.0.0.0",  # noqa: S104
         "mapreduce.jobhistory.intermediate-done-dir": "/history/new",
         "mapreduce.jobhistory.done-dir": "/history/done",
         "yarn.app.mapreduce.am.staging-dir": "/staging",
@@ -406,6 +444,7 @@ def _scheduler(conf: NodeConf) -> dict[str, str]:
         f"{prefix}.root.default.maximum-capacity": "100",
         f"{prefix}.root.default.state": "RUNNING",
         f"{prefix}.root.default.user-limit-factor": "100",
+        f"{prefix}.root.acl_administer_queue": conf.user,
         f"{prefix}.maximum-am-resource-percent": "0.5",
         f"{prefix}.maximum-applications": "10000",
         f"{prefix}.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
@@ -426,17 +465,22 @@ _MASTER_PROTOCOLS = (
 
 
 def _policy(conf: NodeConf) -> dict[str, str]:
-    """Who may speak to the masters. Protocols of workers stay open: they could not be told of a new member."""
+    """Who may speak to the masters. Workers cannot be told of a new member here: their doors alone are closed."""
     open_to_all = {f"security.{protocol}.acl": "*" for protocol in _MASTER_PROTOCOLS}
     if conf.allowed is None:
         return open_to_all
-    hosts = ",".join(["127.0.0.1", *sorted({conf.master, *conf.allowed})])
-    return open_to_all | {f"security.{protocol}.hosts": hosts for protocol in _MASTER_PROTOCOLS}
+    return open_to_all | {f"security.{protocol}.hosts": conf.allowed for protocol in _MASTER_PROTOCOLS}
 
 
 def _class_path(conf: NodeConf) -> str:
     """Resolved on the node where a container starts: the release may lie elsewhere there."""
-    return ",".join(["$HADOOP_CONF_DIR", *(f"$HADOOP_COMMON_HOME/{entry}" for entry in conf.task_class_path)])
+    return ",".join(
+        [
+            "$HADOOP_CONF_DIR",
+            f"$HADOOP_CONF_DIR/{DOORS_JAR}",
+            *(f"$HADOOP_COMMON_HOME/{entry}" for entry in conf.task_class_path),
+        ]
+    )
 
 
 def _shell_settings(conf: NodeConf) -> str:

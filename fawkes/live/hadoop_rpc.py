@@ -8,9 +8,10 @@ client on the master instead. Message numbers are those of RpcHeader.proto and I
 from __future__ import annotations
 
 import os
-import socket
 import struct
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from fawkes.errors import FawkesError
 from fawkes.live.names import NAMES
@@ -27,9 +28,44 @@ _MOST_BYTES = 1 << 20
 
 _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+_YARN_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 _GRACEFUL = 2
 _LEAVE, _ENTER = 1, 2
+
+
+class Connection(Protocol):
+    """What an order needs of a socket; a channel of an SSH connection has it as well."""
+
+    def sendall(self, data: bytes) -> Any:
+        """Send all of it; OSError."""
+        ...
+
+    def recv(self, nbytes: int) -> bytes:
+        """Up to so many bytes, none at the end; OSError."""
+        ...
+
+    def settimeout(self, timeout: float | None) -> None:
+        """How long (s) each read may take."""
+        ...
+
+    def __enter__(self) -> Self:
+        """For a ``with`` block."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closed."""
+        ...
+
+
+class Connect(Protocol):
+    """Opens a connection to an address and port within so many seconds; OSError says why it cannot."""
+
+    def __call__(self, address: str, port: int, limit_s: float, /) -> Connection:
+        """The open connection."""
+        ...
 
 
 class RpcError(FawkesError):
@@ -78,11 +114,24 @@ ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _ENTER))
 LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _LEAVE))
 
 
-def call(address: str, port: int, order: Order, user: str, deadline: Deadline) -> None:
+def kill_application(name: str) -> Order:
+    """The ResourceManager ends an application; ValueError when ``name`` is not that of one.
+
+    Its answer only says that it has begun to.
+    """
+    word, since, number = name.split("_")
+    if word != "application":
+        raise ValueError(f"{name!r} is not the id of an application")
+    return Order(_YARN_CLIENT, "forceKillApplication", _text(1, _number(1, int(number)) + _number(2, int(since))))
+
+
+def call(
+    address: str, port: int, order: Order, user: str, deadline: Deadline, connect: Connect = NAMES.connect
+) -> None:
     """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out."""
     where = f"{address}:{port}"
     try:
-        with NAMES.connect(address, port, max(0.1, deadline.left())) as connection:
+        with connect(address, port, max(0.1, deadline.left())) as connection:
             connection.sendall(_request(order, user))
             answer = _answer(connection, deadline)
     except (OSError, EOFError) as error:
@@ -120,7 +169,7 @@ def _frame(*messages: bytes) -> bytes:
     return struct.pack(">I", len(body)) + body
 
 
-def _answer(connection: socket.socket, deadline: Deadline) -> tuple[int, str, str]:
+def _answer(connection: Connection, deadline: Deadline) -> tuple[int, str, str]:
     """Status, class of the exception, its first line."""
     (size,) = struct.unpack(">I", _read(connection, 4, deadline))
     if not 0 < size <= _MOST_BYTES:
@@ -133,7 +182,7 @@ def _answer(connection: socket.socket, deadline: Deadline) -> tuple[int, str, st
     return status if isinstance(status, int) else -1, _string(fields.get(4)), said.partition("\n")[0]
 
 
-def _read(connection: socket.socket, size: int, deadline: Deadline) -> bytes:
+def _read(connection: Connection, size: int, deadline: Deadline) -> bytes:
     data = b""
     while len(data) < size:
         connection.settimeout(max(0.05, deadline.left()))

@@ -49,12 +49,14 @@ def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits:
         raise UnreadableError(application, "the MR-cluster has no JobHistory server")
     name = application.replace("application", "job", 1)
     url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{name}"
-    document = get_json(url, deadline)
+    document = get_json(url, deadline, key=masters.key)
     job = document.get("job") if isinstance(document, Mapping) else None
     if not isinstance(job, Mapping):
         raise UnreadableError(url, "the answer has no 'job'")
-    groups = listed(get_json(f"{url}/counters", deadline), "jobCounters", "counterGroup", f"{url}/counters")
-    rows = listed(get_json(f"{url}/tasks", deadline), "tasks", "task", f"{url}/tasks")
+    groups = listed(
+        get_json(f"{url}/counters", deadline, key=masters.key), "jobCounters", "counterGroup", f"{url}/counters"
+    )
+    rows = listed(get_json(f"{url}/tasks", deadline, key=masters.key), "tasks", "task", f"{url}/tasks")
     tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]
     for number, task in enumerate(tasks):
         of, attempt = str(task.get("id") or ""), str(task.get("successfulAttempt") or "")
@@ -69,7 +71,7 @@ def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits:
 def _attempt(url: str, masters: MasterAddresses, deadline: Deadline) -> dict[str, Any] | None:
     """The attempt with its node by the name in the pool; None when it cannot be had: the task alone is told then."""
     try:
-        document = get_json(url, deadline)
+        document = get_json(url, deadline, key=masters.key)
     except UnreadableError:
         return None
     row = document.get("taskAttempt") if isinstance(document, Mapping) else None

@@ -14,6 +14,7 @@ from fawkes.core.sight import Sight
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import hadoop, lease, node
 from fawkes.live.rest import Deadline, UnreadableError
@@ -68,6 +69,7 @@ class Hosts:
         looks = 0
         while current():
             if looks % _LOOKS_PER_STATUS == 0:
+                cluster = self._now(cluster)
                 self._begin(effect, cluster, role)
             if self._known(cluster, effect, role):
                 return Condition.SERVING
@@ -90,14 +92,19 @@ class Hosts:
         daemons = self._setup.daemons(cluster, effect.node, role)
         if effect.leaving:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
-        files = self._setup.files(cluster, effect.node, role)
-        for doing, script in (
-            ("taking the node", lease.take(right)),
-            ("making folders", node.prepare(right)),
-            ("configuring", hadoop.configure(right, files)),
-            ("starting daemons", hadoop.start(right, daemons)),
-        ):
-            self._ground.run(effect.node, script, doing)
+        run = self._ground.run
+        run(effect.node, lease.take(right), "taking the node")
+        run(effect.node, node.prepare(right), "making folders")
+        # Only now: from here on the node is told of every change of the list, which this one must not undo.
+        files = self._setup.files(self._now(cluster), effect.node, role)
+        run(effect.node, hadoop.configure(right, files), "configuring")
+        if (latest := self._setup.doors_list(self._now(cluster))) != files[LIST]:
+            run(effect.node, hadoop.write_doors(right, latest), "opening its doors")
+        run(effect.node, hadoop.start(right, daemons), "starting daemons")
+
+    def _now(self, cluster: LiveCluster) -> LiveCluster:
+        """The MR-cluster with the members that it has at this moment, which may be others than a moment ago."""
+        return self._clusters.get(cluster.id) or cluster
 
     def _known(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
         """Whether the masters count on the node; a master that does not answer now may do so at the next look."""

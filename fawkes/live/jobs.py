@@ -20,12 +20,13 @@ from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
 from fawkes.core.tags import tag_of
 from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import masters
-from fawkes.live.applications import kill
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import Application
+from fawkes.live.orders import give
+from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
@@ -104,8 +105,19 @@ class Jobs:
         one.cancelled = True
         for application in self._ask(cluster, effect.job, effect.attempt):
             if not application.ended:
-                kill(self._setup.masters(cluster), application.id, Deadline.after(_ANSWER_S))
+                self._kill(cluster, application.id)
         self._tell(one, *self._see(cluster, one), again=True)
+
+    def _kill(self, cluster: LiveCluster, application: str) -> None:
+        """Have YARN end an application; FawkesError when it cannot be told."""
+        master = cluster.master
+
+        def by_client() -> None:
+            commands = {"kill": self._setup.kill_argv(cluster, application)}
+            script = hadoop.order(self._lease(cluster), commands, self._setup.environment(cluster, master))
+            self._ground.run(master, script, f"killing {application}")
+
+        give(self._ground, cluster, self._setup.kill_order(cluster, application), by_client)
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
         """A goal that could not be worked on: why is told, and whether it ever can be."""

@@ -39,7 +39,7 @@ class MasterAddresses:
     """Where an MR-cluster's masters answer, such as ``http://10.98.1.1:8088``.
 
     ``history`` is empty without a JobHistory server. ``user`` is HDFS's superuser. ``nodes`` has every name and
-    address under which a node may appear in the answers.
+    address under which a node may appear in the answers. ``key`` opens their web servers (`live.doors`).
     """
 
     resource_manager: str
@@ -47,6 +47,7 @@ class MasterAddresses:
     user: str
     history: str = ""
     nodes: Mapping[str, NodeId] = field(default_factory=dict)
+    key: str = field(default="", repr=False)
 
     def node(self, host: str) -> NodeId | None:
         """The node behind ``host`` or ``host:port``; a full name is also looked up by its first part."""
@@ -172,7 +173,7 @@ def resource_manager_nodes(masters: MasterAddresses, deadline: Deadline) -> dict
     """Every NodeManager that the ResourceManager has heard of; the live one where a host has several."""
     url = f"{masters.resource_manager}/ws/v1/cluster/nodes"
     found: dict[str, ComputeNode] = {}
-    for row in listed(get_json(url, deadline), "nodes", "node", url):
+    for row in listed(get_json(url, deadline, key=masters.key), "nodes", "node", url):
         node = _compute_node(row)
         name = masters.name(node.host)
         if name not in found or _rank(node.state) < _rank(found[name].state):
@@ -249,7 +250,7 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
 
 def _bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
     url = f"{masters.namenode}/jmx"
-    document = get_json(url, deadline, {"qry": f"Hadoop:service=NameNode,name={name}"})
+    document = get_json(url, deadline, {"qry": f"Hadoop:service=NameNode,name={name}"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)
     if not beans:
         raise UnreadableError(url, f"the NameNode has no {name} yet: it is still starting")
@@ -288,7 +289,7 @@ def applications(
         params["states"] = ",".join(states)
     if finished_since_us is not None:
         params["finishedTimeBegin"] = str(max(1, finished_since_us // 1000))
-    rows = listed(get_json(url, deadline, params), "apps", "app", url)
+    rows = listed(get_json(url, deadline, params, key=masters.key), "apps", "app", url)
     return tuple(sorted(map(_application, rows), key=lambda found: (found.started_us, found.id)))
 
 
@@ -307,7 +308,7 @@ def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) 
 
 def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
     url = f"{masters.resource_manager}/ws/v1/cluster/info"
-    document = get_json(url, deadline)
+    document = get_json(url, deadline, key=masters.key)
     info = document.get("clusterInfo") if isinstance(document, Mapping) else None
     info = info if isinstance(info, Mapping) else {}
     state, role, since = info.get("state"), info.get("haState"), count(info.get("startedOn"))
@@ -321,7 +322,7 @@ def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Appl
     """One application with its pending containers; None when the ResourceManager does not know it."""
     url = f"{masters.resource_manager}/ws/v1/cluster/apps/{name}"
     try:
-        document = get_json(url, deadline)
+        document = get_json(url, deadline, key=masters.key)
     except UnreadableError as error:
         if error.status == _NOT_FOUND:
             return None
@@ -374,7 +375,7 @@ def accepting_jobs(
 
 def _missing(masters: MasterAddresses, computing: Collection[str], storing: Collection[str], deadline: Deadline) -> str:
     url = f"{masters.resource_manager}/ws/v1/cluster/info"
-    document = get_json(url, deadline)
+    document = get_json(url, deadline, key=masters.key)
     info = document.get("clusterInfo", {}) if isinstance(document, dict) else {}
     if info.get("state") != "STARTED" or info.get("haState") != "ACTIVE":
         return f"the ResourceManager is {info.get('state')}, {info.get('haState')}"

@@ -182,7 +182,7 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
 def hdfs_ops(masters: MasterAddresses, deadline: Deadline) -> int | None:
     """How often HDFS was read or changed since the NameNode started; None when it does not count all ways of use."""
     url = f"{masters.namenode}/jmx"
-    document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"})
+    document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)
     figures = [count(beans[0].get(name)) for name in _USE] if beans else [None]
     known = [figure for figure in figures if figure is not None]
@@ -235,7 +235,7 @@ def _ask_master(masters: MasterAddresses, one: Application, patience: Deadline) 
     """What the ApplicationMaster of a MapReduce job says, by way of the ResourceManager; None when it says nothing."""
     url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
     try:
-        jobs = listed(get_json(url, patience.within(_MASTER_S)), "jobs", "job", url)
+        jobs = listed(get_json(url, patience.within(_MASTER_S), key=masters.key), "jobs", "job", url)
     except UnreadableError:
         return None
     return mapreduce_tasks(jobs[0]) if jobs else None
@@ -306,7 +306,7 @@ def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> d
     # The ApplicationMaster dates its start by the clock of its own host.
     params = {"startedTimeBegin": str(max(1, (started_us - _LATE_US) // 1000))}
     try:
-        rows = listed(get_json(url, deadline.within(_MASTER_S), params), "jobs", "job", url)
+        rows = listed(get_json(url, deadline.within(_MASTER_S), params, key=masters.key), "jobs", "job", url)
     except UnreadableError:
         return {}
     found = {}

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from fawkes.core.effects import Goal, Membership
 from fawkes.core.model import ClusterId, Facts, Role
+from fawkes.errors import FawkesError
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import RpcError, call
+from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
-from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
-from fawkes.playbook import Folders, Lease
+from fawkes.playbook import Exit, Folders, Lease
 from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
-_ANSWER_S = 10.0
+#: a worker that does not answer within this time (s) gets its list at the next try
+_WORKERS_S = 10.0
 
 
 class MembershipKeeper:
@@ -42,16 +45,47 @@ class MembershipKeeper:
         with self._lock:
             told = self._told.get(effect.cluster, {})
         names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]
-        if names:
+        if not names:
+            return {"refreshed": names}
+        # Side by side: a worker that does not answer holds up neither the masters nor the other workers.
+        with ThreadPoolExecutor(1, thread_name_prefix="doors") as thread:
+            workers = thread.submit(self._tell_workers, cluster) if "doors" in names else None
             self._refresh(cluster, members, names)
             with self._lock:
-                self._told[effect.cluster] = documents
+                self._told[effect.cluster] = {name: text for name, text in documents.items() if name != LIST}
+            if workers is not None:
+                workers.result()
+        with self._lock:
+            self._told[effect.cluster] = documents
         return {"refreshed": names}
 
+    def equip(self) -> None:
+        """Give all members the configuration of this version: an older one may have deployed them without doors.
+
+        Their daemons keep what they have until they are restarted; jobs find the door keeper from now on. What fails
+        is logged, for the next change of members tries again.
+        """
+        for cluster in self._clusters.all():
+            try:
+                scripts = {
+                    node: hadoop.configure(
+                        self._ground.lease(node, cluster.id, member.generation),
+                        self._setup.files(cluster, node, member.role),
+                    )
+                    for node, member in cluster.members.items()
+                    if cluster.ready
+                }
+            except FawkesError as error:
+                _log.warning("%s: its nodes keep their configuration: %s", cluster.id, error)
+                continue
+            for node, outcome in self._ground.run_on(scripts, "configuring").items():
+                if isinstance(outcome, FawkesError):
+                    _log.warning("%s keeps its configuration: %s", node, outcome)
+
     def documents(self, cluster: LiveCluster, members: hadoop.Members) -> dict[str, str]:
-        """Everything that the masters are told about the members: lists, and whose RPC they take."""
-        policy = self._setup.files(cluster, cluster.master, Role.CORE)[POLICY]
-        return {**hadoop.members_files(members), POLICY: policy}
+        """Everything that the daemons are told about the members: lists, and whose connections they take."""
+        policy = self._setup.policy(cluster)
+        return {**hadoop.members_files(members), POLICY: policy, LIST: self._setup.doors_list(cluster)}
 
     def forget(self, cluster: ClusterId) -> None:
         """What the masters know is in doubt: the next document is told in full."""
@@ -76,34 +110,47 @@ class MembershipKeeper:
         )
 
     def _refresh(self, cluster: LiveCluster, members: hadoop.Members, names: list[str]) -> None:
+        """The masters open their doors before they read who is a member."""
         master = cluster.members[cluster.master]
         right = self._ground.lease(cluster.master, cluster.id, master.generation)
-        if "policy" in names:
+        if "policy" in names or "doors" in names:
             files = self._setup.files(cluster, cluster.master, Role.CORE)
-            self._ground.run(cluster.master, hadoop.configure(right, files), "writing whose RPC is taken")
+            self._ground.run(cluster.master, hadoop.configure(right, files), "writing whose connections are taken")
         self._ground.run(cluster.master, hadoop.refresh(right, members), "writing the members")
         for name in sorted(names, key=list(_READERS).index):
             for which in _ORDERS[name]:
                 self._order(cluster, right, members, which)
 
+    def _tell_workers(self, cluster: LiveCluster) -> None:
+        """Give the list of addresses to the workers; FawkesError for the first that did not get it."""
+        text = self._setup.doors_list(cluster)
+        scripts = {
+            node: hadoop.write_doors(self._ground.lease(node, cluster.id, member.generation), text)
+            for node, member in cluster.members.items()
+            if node != cluster.master
+        }
+        doing = "writing whose connections are taken"
+        # A node that joins gets the list with its configuration, and one that leaves needs none.
+        fine = (Exit.NOT_TAKEN, Exit.HELD, Exit.CLOSED)
+        for node, outcome in self._ground.run_on(scripts, doing, within_s=_WORKERS_S, fine=fine).items():
+            if isinstance(outcome, FawkesError):
+                raise FawkesError(f"it did not get the new list of addresses ({outcome.what})", where=node)
+
     def _order(self, cluster: LiveCluster, right: Lease, members: hadoop.Members, which: str) -> None:
-        """By RPC; by the client on the master where the masters do not take it (Kerberos)."""
-        address, port, order = self._setup.order(cluster, which)
-        user = self._ground.nodes[cluster.master].user
-        try:
-            call(address, port, order, user, Deadline.after(_ANSWER_S))
-        except RpcError as error:
-            _log.info("%s: %s; the command line on the master is used instead", cluster.id, error)
+        def by_client() -> None:
             commands = {which: self._setup.refresh_argv(cluster, which)}
             script = hadoop.refresh(right, members, commands, self._setup.environment(cluster, cluster.master))
             self._ground.run(cluster.master, script, "refreshing the members")
 
+        give(self._ground, cluster, self._setup.order(cluster, which), by_client)
+
 
 POLICY = "hadoop-policy.xml"
-#: what each kind of refresh makes a master read; whose RPC is taken comes before who is a member
+#: what each kind of refresh makes a daemon read; whose connections are taken comes before who is a member
 _READERS = {
+    "doors": (LIST,),
     "policy": (POLICY,),
     "hdfs": (Folders.DFS_INCLUDE, Folders.DFS_EXCLUDE),
     "yarn": (Folders.YARN_INCLUDE, Folders.YARN_EXCLUDE),
 }
-_ORDERS = {"policy": ("hdfs-policy", "yarn-policy"), "hdfs": ("hdfs",), "yarn": ("yarn",)}
+_ORDERS = {"doors": (), "policy": ("hdfs-policy", "yarn-policy"), "hdfs": ("hdfs",), "yarn": ("yarn",)}

@@ -29,6 +29,8 @@ from fawkes.errors import FawkesError
 from fawkes.live.names import NAMES
 
 CONNECT_S = 3.0
+KEY_HEADER = "X-Fawkes-Key"
+"""The header by which the controller shows the key of an MR-cluster to its daemons."""
 MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
 
@@ -162,37 +164,25 @@ def close_session() -> None:
         _of_thread.session = None
 
 
-def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = None) -> Any:
+def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: str = "") -> Any:
     """The JSON document at ``url``; UnreadableError when it is not there in time, or is something else.
+
+    ``key`` is that of the MR-cluster that is asked; empty for other servers.
 
     Redirects are not followed: where a master sends a reader elsewhere, there is no document (an ApplicationMaster
     that has ended, for one). Numbers may be NaN: see `count`.
     """
-    with _answer(url, deadline, params) as response:
+    with _answer(url, deadline, params, key) as response:
         body = whole(response)
     return _json(body, url, response)
 
 
-def put_json(url: str, document: object, deadline: Deadline, params: Mapping[str, str] | None = None) -> int:
-    """Put a JSON document to ``url``; the HTTP status of the answer, whose body is not read.
-
-    UnreadableError when there is none in time. It is sent once: who asks for a deed must know what became of it.
-    """
-    with (
-        _bound(url, deadline) as mine,
-        mine.put(
-            url, params=params, json=document, stream=True, allow_redirects=False, timeout=_timeout(deadline)
-        ) as response,
-    ):
-        return response.status_code
-
-
-def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None) -> Iterator[str]:
+def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: str = "") -> Iterator[str]:
     """The lines of the text at ``url`` as they come; UnreadableError like `get_json`, also in the middle.
 
     Only a line feed ends a line: a file's name may have any other character.
     """
-    with _answer(url, deadline, params) as response:
+    with _answer(url, deadline, params, key) as response:
         begun = b""
         for chunk in response.iter_content(_CHUNK):
             *lines, begun = (begun + chunk).split(b"\n")
@@ -260,9 +250,9 @@ def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
 
 
 @contextmanager
-def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None) -> Iterator[requests.Response]:
+def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None, key: str) -> Iterator[requests.Response]:
     """The open answer of a GET with status 200; what goes wrong while it is read is UnreadableError, too."""
-    with _bound(url, deadline) as mine, _ask(mine, url, params, deadline) as response:
+    with _bound(url, deadline) as mine, _ask(mine, url, params, deadline, key) as response:
         if response.status_code != _OK:
             raise UnreadableError(url, _refusal(response), status=response.status_code)
         yield response
@@ -273,11 +263,20 @@ def _timeout(deadline: Deadline) -> tuple[float, float]:
     return min(left, CONNECT_S), left
 
 
+def key_headers(key: str) -> dict[str, str]:
+    """The headers that show a key; none without one."""
+    return {KEY_HEADER: key} if key else {}
+
+
 def _ask(
-    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline
+    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: str
 ) -> requests.Response:
+    headers = key_headers(key)
+
     def ask() -> requests.Response:
-        return session.get(url, params=params, stream=True, allow_redirects=False, timeout=_timeout(deadline))
+        return session.get(
+            url, params=params, headers=headers, stream=True, allow_redirects=False, timeout=_timeout(deadline)
+        )
 
     try:
         return ask()

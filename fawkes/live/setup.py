@@ -23,6 +23,7 @@ from fawkes.dist.spread import spread
 from fawkes.errors import UserError
 from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
+from fawkes.live.doors import KEY, LIST, Doors, doors_list, policy_hosts
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
     ENTER_SAFE_MODE,
@@ -31,10 +32,11 @@ from fawkes.live.hadoop_rpc import (
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
     REFRESH_YARN_POLICY,
-    Order,
+    kill_application,
 )
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.measure import Target
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.releases import Releases
@@ -75,8 +77,9 @@ class Command:
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
-    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases) -> None:
+    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases, doors: Doors) -> None:
         self._ground = ground
+        self._doors = doors
         self._shell = shell
         self._cache = releases
         self._lock = threading.Lock()
@@ -156,6 +159,7 @@ class Setup:
             history=f"http://{at}:{ports.history_web}",
             user=node.user,
             nodes=self._ground.names,
+            key=self._doors.keys.of(cluster.id),
         )
 
     def default_fs(self, cluster: LiveCluster) -> str:
@@ -173,9 +177,22 @@ class Setup:
             master_mb=int(mapred["yarn.app.mapreduce.am.resource.mb"]),
         )
 
-    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
-        """The configuration folder of a node, by file name."""
-        return hadoop_conf.files(self._conf(cluster, node, role))
+    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str | bytes]:
+        """The configuration folder of a node, by file name: Hadoop's own files, and what its doors need."""
+        return {
+            **hadoop_conf.files(self._conf(cluster, node, role)),
+            LIST: self.doors_list(cluster),
+            KEY: f"{self._doors.keys.of(cluster.id)}\n",
+            hadoop_conf.DOORS_JAR: self._doors.jar(),
+        }
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        """The text of the list of those whose connections its daemons take."""
+        return doors_list(self._ground.addresses(cluster.members), cluster.details.clients)
+
+    def policy(self, cluster: LiveCluster) -> str:
+        """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take."""
+        return hadoop_conf.to_xml(self.settings(cluster)["hadoop-policy"])
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         """The settings of the master, by file and key."""
@@ -186,8 +203,18 @@ class Setup:
         names = [*(_MASTER_DAEMONS if node == cluster.master else ()), *_DAEMONS[role]]
         folders = self._ground.folders(node, cluster.id)
         env = self.environment(cluster, node)
+        web = ",".join(map(str, hadoop_conf.Ports().web))
+        home = self._ground.nodes[node].data_address
+        guarded = [*hadoop_conf.DOOR_FLAGS, f"-Dfawkes.doors.web={web}", f"-Dfawkes.doors.home={home}"]
         return [
-            hadoop.Daemon(name, self._argv(cluster, node, name, extra=hadoop.log_flags(folders, name)), env)
+            hadoop.Daemon(
+                name,
+                _with_class_path(
+                    self._argv(cluster, node, name, extra=[*guarded, *hadoop.log_flags(folders, name)]),
+                    str(folders.conf / hadoop_conf.DOORS_JAR),
+                ),
+                env,
+            )
             for name in names
         ]
 
@@ -208,11 +235,20 @@ class Setup:
         program, words, _ = _REFRESH[which]
         return [*self._argv(cluster, cluster.master, program), *words]
 
-    def order(self, cluster: LiveCluster, which: str) -> tuple[str, int, Order]:
+    def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         """The same as an order over RPC: address, port, order."""
         ports = hadoop_conf.Ports()
         port = ports.namenode if which.startswith("hdfs") else ports.admin
         return self._ground.nodes[cluster.master].data_address, port, _REFRESH[which][2]
+
+    def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
+        """The order that ends an application."""
+        at = self._ground.nodes[cluster.master].data_address
+        return at, hadoop_conf.Ports().resourcemanager, kill_application(application)
+
+    def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
+        """The command on the master that does the same."""
+        return [*self._argv(cluster, cluster.master, "application"), "-kill", application]
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
         """What the launcher of an attempt runs on the master."""
@@ -299,10 +335,9 @@ class Setup:
             ),
         )
 
-    def _allowed(self, cluster: LiveCluster) -> list[str]:
-        """Whose RPC the masters take: that of their own nodes and of the controller."""
-        controller = self._ground.seen_from(cluster.master)
-        return [*self._ground.addresses(cluster.members), *([controller] if controller else [])]
+    def _allowed(self, cluster: LiveCluster) -> str:
+        """Whose RPC the masters take. The controller comes through the master's own host."""
+        return policy_hosts(self._ground.addresses(cluster.members), cluster.details.clients)
 
     def _argv(self, cluster: LiveCluster, node: NodeId, program: str, extra: Sequence[str] = ()) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()

@@ -18,8 +18,8 @@ from fawkes.live import loading, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
 from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import RpcError, call
 from fawkes.live.loading import StoppedError
+from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
@@ -35,7 +35,6 @@ _HDFS = "hdfs://"
 _FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 _COPIED = "copied"
 _NAME_LENGTH = 12
-_ANSWER_S = 10.0
 #: a command waits for what is at stake
 _AT_STAKE_S = 60.0
 
@@ -301,17 +300,16 @@ class Stages:
         return _ToHdfs(output, hdfs, copy)
 
     def _order(self, cluster: LiveCluster, which: str) -> None:
-        """By RPC; by the client on the master where the NameNode does not take it (Kerberos)."""
-        address, port, order = self._setup.order(cluster, which)
+        """Tell the NameNode whether it takes writes."""
         master = cluster.master
-        try:
-            call(address, port, order, self._ground.nodes[master].user, Deadline.after(_ANSWER_S))
-        except RpcError as error:
-            _log.info("%s: %s; the command line on the master is used instead", cluster.id, error)
+
+        def by_client() -> None:
             right = self._ground.lease(master, cluster.id, cluster.members[master].generation)
             commands = {which: self._setup.refresh_argv(cluster, which)}
             script = hadoop.order(right, commands, self._setup.environment(cluster, master))
             self._ground.run(master, script, "telling HDFS whether it takes writes")
+
+        give(self._ground, cluster, self._setup.order(cluster, which), by_client)
 
     def _thaw(self, cluster: LiveCluster) -> None:
         """Let HDFS take writes again; where that fails, the next try of the save begins without them all the same."""

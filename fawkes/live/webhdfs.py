@@ -30,6 +30,7 @@ from fawkes.live.rest import (
     count,
     get_json,
     keep,
+    key_headers,
     reason_of,
     set_deadline,
     until,
@@ -153,11 +154,15 @@ class Hdfs:
     """One HDFS, as its superuser; safe to use from several threads.
 
     ``url`` is the NameNode's, such as ``http://10.98.1.1:9870``. A server that says nothing for ``patience_s`` is
-    given up; nothing is waited for beyond the ``deadline``. All errors are HdfsFailedError.
+    given up; nothing is waited for beyond the ``deadline``. ``key`` is that of an MR-cluster, empty for other HDFS.
+    All errors are HdfsFailedError.
     """
 
-    def __init__(self, url: str, user: str, *, patience_s: float = 60.0, deadline: Deadline = _NEVER) -> None:
+    def __init__(
+        self, url: str, user: str, *, key: str = "", patience_s: float = 60.0, deadline: Deadline = _NEVER
+    ) -> None:
         self.url = url.rstrip("/")
+        self._key = key
         self._user = user
         self._deadline = deadline
         self._timeout = (_CONNECT_S, patience_s)
@@ -167,7 +172,7 @@ class Hdfs:
     @classmethod
     def of(cls, masters: MasterAddresses, *, patience_s: float = 60.0, deadline: Deadline = _NEVER) -> Hdfs:
         """The HDFS of an MR-cluster."""
-        return cls(masters.namenode, masters.user, patience_s=patience_s, deadline=deadline)
+        return cls(masters.namenode, masters.user, key=masters.key, patience_s=patience_s, deadline=deadline)
 
     # --- folders and their properties
 
@@ -372,6 +377,8 @@ class Hdfs:
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
             session = bounded_session(_Adapter(self._timeout[1], self._deadline))
+            # Redirects to DataNodes keep it: it opens their doors as well.
+            session.headers.update(key_headers(self._key))
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
@@ -507,7 +514,7 @@ def read_mark(masters: MasterAddresses, deadline: Deadline) -> int | None:
     url = f"{masters.namenode}/webhdfs/v1/"
     params = {"op": "GETXATTRS", "xattr.name": _MARK, "encoding": "TEXT", "user.name": masters.user}
     try:
-        document = get_json(url, deadline, params)
+        document = get_json(url, deadline, params, key=masters.key)
     except UnreadableError as error:
         if error.status in _NO_ATTRIBUTE:
             return None

@@ -1,102 +1,18 @@
-"""The jar of load jobs: compiled once on this machine from the sources beside this file, and kept in the cache.
-
-The compiler is Eclipse's, fetched by Maven as Hadoop is: the Java that Hadoop runs on needs none of its own.
-"""
+"""The jar of load jobs, compiled from the sources beside this file."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import subprocess
-import tempfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
-from fawkes.dist import cache, maven
-from fawkes.dist.pins import DEFAULT_VERSION, pin
-from fawkes.errors import FawkesError
-from fawkes.paths import cache_dir
+from fawkes.dist import maven
+from fawkes.dist.compiled import JavaCode, Resolve, Say, jar_of
 
 JAR = "fawkes-load.jar"
 CLIENT = Path(__file__).parent / "java" / "load.sh"
 
-_SOURCES = Path(__file__).parent / "java"
-_COMPILER = ("org.eclipse.jdt", "ecj", "3.38.0")
-_COMPILER_DIGEST = "97c566b120009c203a2fc8b291f4a9adbc171cf1ccb70f06f6b4e1828c00ce8e"
-#: the oldest Java on which a Hadoop of Fawkes runs
-_JAVA = "11"
-#: archives carry dates: always this one, so that the same sources give the same bytes
-_DATE = (1980, 1, 1, 0, 0, 0)
-
-Say = Callable[[str], None]
-Resolve = Callable[[str, Path, Say], None]
+_LOAD = JavaCode(sources=Path(__file__).parent / "java", title="the load jobs", jar=JAR, folder="load")
 
 
 def load_jar(say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
-    """The jar in the cache, made when it is not there.
-
-    FawkesError when compiler or Hadoop cannot be had by Maven, or are not what was tried.
-    """
-    sources = sorted(_SOURCES.rglob("*.java"))
-    digest = hashlib.sha256(b"\0".join([_COMPILER_DIGEST.encode(), *(one.read_bytes() for one in sources)])).hexdigest()
-    jar = cache_dir() / "load" / digest[:16] / JAR
-    if jar.is_file():
-        return jar
-    hadoop = cache.get(pin(DEFAULT_VERSION), say=say).release
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    say("compiling the load jobs")
-    part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))
-    try:
-        resolve(_pom(), part, say)
-        compiler = part / f"{_COMPILER[1]}-{_COMPILER[2]}.jar"
-        if not compiler.is_file() or hashlib.sha256(compiler.read_bytes()).hexdigest() != _COMPILER_DIGEST:
-            raise FawkesError(
-                f"Maven resolved other files than those of the {compiler.name} that Fawkes knows",
-                hint="Look at the repository that Maven uses",
-            )
-        classes = part / "classes"
-        _compile(compiler, Path(hadoop.root) / "lib", sources, classes)
-        _pack(classes, part / JAR)
-        # Of several at once the last one wins, with the same bytes.
-        (part / JAR).rename(jar)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return jar
-
-
-def _pom() -> str:
-    group, artifact, version = _COMPILER
-    return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>fawkes</groupId>'
-        "<artifactId>load-compiler</artifactId><version>1</version><packaging>pom</packaging><dependencies><dependency>"
-        f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
-        f"</dependency></dependencies><build><defaultGoal>{maven.COPY}</defaultGoal></build></project>\n"
-    )
-
-
-def _compile(compiler: Path, jars: Path, sources: list[Path], into: Path) -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java") or (f"{home}/bin/java" if home else None)
-    if java is None:
-        raise FawkesError("there is no `java` on the PATH", hint="On Debian: `apt-get install openjdk-17-jre-headless`")
-    class_path = os.pathsep.join(str(jar) for jar in sorted(jars.glob("*.jar")))
-    argv = [java, "-jar", str(compiler), "-source", _JAVA, "-target", _JAVA, "-proc:none", "-nowarn", "-d", str(into)]
-    done = subprocess.run(
-        [*argv, "-classpath", class_path, *map(str, sources)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise FawkesError(f"the load jobs could not be compiled: {done.stderr.strip() or done.stdout.strip()}")
-
-
-def _pack(classes: Path, jar: Path) -> None:
-    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(classes.rglob("*.class")):
-            entry = zipfile.ZipInfo(file.relative_to(classes).as_posix(), _DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, file.read_bytes())
+    """The jar in the cache, made when it is not there; FawkesError as by `jar_of`."""
+    return jar_of(_LOAD, say, resolve)

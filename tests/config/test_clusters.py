@@ -211,6 +211,14 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     role_key=Bad(
         "min_nodes = 3\n[role.core.hadoop.hdfs-site]\n'dfs.hosts' = 'x'", "role.core.hadoop", "cannot be overridden"
     ),
+    client_name=Bad('min_nodes = 3\nclients = ["login1"]', "clients[#1]", "neither an IPv4 address", "10.1.0.0/24"),
+    client_bits=Bad(
+        'min_nodes = 3\nclients = ["10.1.0.7", "10.1.0.7/24"]', "clients[#2]", "'10.1.0.7/24' is neither", "10.1.0.0/24"
+    ),
+    client_text=Bad('min_nodes = 3\nclients = "10.1.0.7"', "clients", "'10.1.0.7'"),
+    door_key=Bad(
+        "min_nodes = 3\n[hadoop.core-site]\n'hadoop.http.filter.initializers' = 'x'", "hadoop", "cannot be overridden"
+    ),
     unknown_daemon=Bad("min_nodes = 3\n[heap]\nnamenod = '1GB'", "heap.namenod", "unknown key", "'namenode'"),
 )
 def test_a_cluster_that_is_wrong_is_refused(bad: Bad, tmp_path: Path, inventory: Inventory) -> None:

@@ -43,6 +43,14 @@ class _Session(paramiko.ServerInterface):
             return common.OPEN_FAILED_RESOURCE_SHORTAGE
         return common.OPEN_SUCCEEDED
 
+    def check_channel_direct_tcpip_request(
+        self, chanid: int, origin: tuple[str, int], destination: tuple[str, int]
+    ) -> int:
+        if not self._server.forwards:
+            return common.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
+        self._server.tunnels.append(destination)
+        return common.OPEN_SUCCEEDED
+
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         self._server.commands.append(command.decode())
         if self._server.silent_exec:
@@ -64,6 +72,8 @@ class Sshd:
     """How many connections to close before a word is said."""
     silent_exec: bool = False
     refuse_channels: bool = False
+    forwards: bool = True
+    tunnels: list[tuple[str, int]] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     connections: int = 0

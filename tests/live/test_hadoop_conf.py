@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.hadoop import FOLDERS
+from fawkes.config.hadoop import FOLDERS, OWNED
 from fawkes.core.model import Role
 from fawkes.errors import UserError
-from fawkes.live.hadoop_conf import MEMBERSHIP_KEYS, SITES, NodeConf, Ports, TaskSizes, files, to_xml
+from fawkes.live.hadoop_conf import (
+    DOOR_KEYS,
+    DOORS_JAR,
+    MEMBERSHIP_KEYS,
+    SITES,
+    NodeConf,
+    Ports,
+    TaskSizes,
+    files,
+    to_xml,
+)
 from fawkes.live.hadoop_conf import settings as settings_of
 from fawkes.playbook import Folders
 
@@ -147,7 +157,7 @@ def test_tasks_find_their_classes_wherever_the_release_lies_on_their_node() -> N
         sites["yarn-site"]["yarn.application.classpath"],
         sites["mapred-site"]["mapreduce.application.classpath"],
     ):
-        assert path == "$HADOOP_CONF_DIR,$HADOOP_COMMON_HOME/lib/*"
+        assert path == f"$HADOOP_CONF_DIR,$HADOOP_CONF_DIR/{DOORS_JAR},$HADOOP_COMMON_HOME/lib/*"
     assert "HADOOP_COMMON_HOME" in sites["yarn-site"]["yarn.nodemanager.env-whitelist"]
 
 
@@ -165,8 +175,8 @@ def test_containers_carry_the_marks_by_which_a_wipe_finds_them() -> None:
 
 
 def test_the_masters_take_rpc_from_the_allowed_alone_and_workers_from_all() -> None:
-    policy = settings_of(dataclasses.replace(CONF, allowed=["10.0.0.3", "10.0.0.2"]))["hadoop-policy"]
-    assert policy["security.client.protocol.hosts"] == "127.0.0.1,10.0.0.1,10.0.0.2,10.0.0.3"
+    policy = settings_of(dataclasses.replace(CONF, allowed="10.0.0.2,10.0.0.3"))["hadoop-policy"]
+    assert policy["security.client.protocol.hosts"] == "10.0.0.2,10.0.0.3"
     assert policy["security.resourcetracker.protocol.hosts"] == policy["security.client.protocol.hosts"]
     assert not any(key.startswith(("security.containermanagement", "security.job.task")) for key in policy)
     assert not any(key.endswith(".hosts") for key in settings_of(CONF)["hadoop-policy"])
@@ -209,3 +219,23 @@ def test_any_text_survives_the_way_through_xml(values: dict[str, str]) -> None:
 def test_a_character_that_xml_cannot_hold_is_named() -> None:
     with pytest.raises(UserError, match=r"my\.key.*XML"):
         to_xml({"my.key": "a\x01b"})
+
+
+@pytest.mark.parametrize("key", sorted(DOOR_KEYS))
+def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
+    assert any(key in values for values in settings_of(CONF).values())
+    assert key in OWNED
+    with pytest.raises(UserError, match=f"{key} cannot be overridden"):
+        files(dataclasses.replace(CONF, overrides=[{"core-site": {key: "none"}}]))
+
+
+def test_every_daemon_listens_on_the_data_address_alone() -> None:
+    values = [value for site in settings_of(CONF).values() for value in site.values()]
+    assert not any("0.0.0.0" in value for value in values)
+    assert not any(key.endswith("bind-host") for site in settings_of(CONF).values() for key in site)
+
+
+def test_an_application_master_finds_its_door_keeper_on_any_class_path() -> None:
+    own = {"mapred-site": {"mapreduce.application.classpath": "/opt/lib/*"}}
+    found = settings_of(dataclasses.replace(CONF, overrides=[own]))["mapred-site"]["mapreduce.application.classpath"]
+    assert found == f"$HADOOP_CONF_DIR/{DOORS_JAR},/opt/lib/*"

@@ -15,6 +15,7 @@ from fawkes.core.proof import Proof
 from fawkes.core.sight import Blocks, Sight, Stored
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts, NotProvenError
 from fawkes.live.masters import MasterAddresses
@@ -41,7 +42,10 @@ class FakeSetup:
         return []
 
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
-        return {}
+        return {LIST: self.doors_list(cluster)}
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        return "".join(f"{node}\n" for node in cluster.members)
 
 
 class FakeGround:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
@@ -17,6 +18,7 @@ from fawkes.core.sight import AppLife, Attempt, Launcher
 from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import kill_application
 from fawkes.live.jobs import Jobs
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
@@ -42,6 +44,8 @@ class Bench:
         self.did: list[str] = []
         self.unreachable = False
         self.meanwhile: Callable[[], None] = lambda: None
+        self.forwards_nothing = False
+        self.orders: list[socket.socket] = []
         self.mailbox = Mailbox(Clock())
         self.clusters = Clusters()
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
@@ -122,7 +126,7 @@ class Bench:
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
         return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
 
-    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"))}
+    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"), user="root")}
     identity: Any = SimpleNamespace(pool="pool", epoch=1, controller="controller")
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
@@ -134,6 +138,36 @@ class Bench:
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Any:
         return SimpleNamespace(argv=["true"], env={}, conf={})
+
+    def kill_order(self, cluster: LiveCluster, application: str) -> Any:
+        return "10.98.1.1", 8032, kill_application(application)
+
+    def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
+        return ["yarn", "-kill", application]
+
+    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
+        return {}
+
+    def through(self, node: NodeId) -> Any:
+        """A ResourceManager that does what it is told; ``orders`` has its ends of the connections."""
+        if self.forwards_nothing:
+            return refused
+
+        def connect(address: str, port: int, limit_s: float) -> socket.socket:
+            ours, theirs = socket.socketpair()
+            theirs.sendall(DONE)
+            self.orders.append(theirs)
+            return ours
+
+        return connect
+
+
+#: RpcResponseHeaderProto with its lengths: callId 0, status SUCCESS
+DONE = b"\0\0\0\x05\x04\x08\0\x10\0"
+
+
+def refused(address: str, port: int, limit_s: float) -> socket.socket:
+    raise ConnectionError("forwarding is prohibited")
 
 
 def _no(*args: object) -> None:
@@ -444,7 +478,9 @@ def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
     bench.begin()
     bench.yarn("RUNNING")
     bench.jobs.cancel(bench.cancel)
-    assert master.puts == [f"{APPS}/application_1_1/state"]
+    (order,) = bench.orders
+    assert b"forceKillApplication" in (sent := order.recv(4096))
+    assert sent.endswith(b"\x06\x0a\x04\x08\x01\x10\x01")  # the id: number 1 of the ResourceManager of time 1
     bench.told()
     bench.launcher = {"state": "finished", "exit": "143", "cancelled": "yes"}
     (seen,) = bench.seen()
@@ -453,6 +489,15 @@ def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
     (seen,) = bench.seen()
     assert verdict(seen, cancelling=True) is Progress.CANCELLED
     assert bench.jobs._watched == {}
+
+
+def test_a_job_is_cancelled_by_the_client_where_sshd_forwards_nothing(master: Stub) -> None:
+    bench = Bench(master)
+    bench.begin()
+    bench.yarn("RUNNING")
+    bench.forwards_nothing = True
+    bench.jobs.cancel(bench.cancel)
+    assert bench.did[-1] == "killing application_1_1"
 
 
 def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(master: Stub) -> None:

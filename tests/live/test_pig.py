@@ -64,7 +64,7 @@ def test_a_client_that_was_lost_may_have_had_more_to_run(
 
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
     ground = SimpleNamespace(nodes={"m": SimpleNamespace(software_dir=str(place))})
-    return Setup(cast(Ground, ground), LocalShell(), cast(Any, None)), cast(Any, SimpleNamespace(master="m"))
+    return Setup(cast(Ground, ground), LocalShell(), *cast(Any, (None, None))), cast(Any, SimpleNamespace(master="m"))
 
 
 def test_without_pig_in_the_cache_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fawkes.live import rest
 from fawkes.live.names import Names
-from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed, put_json
+from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
 from tests.live.masters_server import (
     Answer,
     Handler,
@@ -235,19 +235,19 @@ def test_a_line_without_end_is_refused(server: Server) -> None:
         list(get_lines(f"{server.url}/doc", Deadline.after(20)))
 
 
-def test_a_document_is_put_once_and_its_answer_is_bound(server: Server) -> None:
-    heard = []
+@pytest.mark.parametrize(("key", "sent"), [("k3y", "k3y"), ("", None)])
+def test_the_key_of_an_mr_cluster_is_sent_to_it_alone(server: Server, key: str, sent: str | None) -> None:
+    heard: list[str | None] = []
 
     def answer(handler: Handler, query: Query) -> None:
-        heard.append((query, handler.rfile.read(int(handler.headers["content-length"]))))
-        handler.send(b"{}", 202)
+        heard.append(handler.headers["X-Fawkes-Key"])
+        handler.send(b"{}")
 
     server.answers["/doc"] = answer
-    assert put_json(f"{server.url}/doc", {"state": "KILLED"}, Deadline.after(20), {"user.name": "h"}) == 202
-    assert heard == [({"user.name": "h"}, b'{"state": "KILLED"}')]
-    server.answers["/doc"] = drips({}, headers=True)
-    with pytest.raises(UnreadableError, match="did not answer in time"):
-        put_json(f"{server.url}/doc", {}, Deadline.after(0.3))
+    get_json(f"{server.url}/doc", Deadline.after(20), key=key)
+    list(get_lines(f"{server.url}/doc", Deadline.after(20), key=key))
+    get_json(f"{server.url}/doc", Deadline.after(20))
+    assert heard == [sent, sent, None]
 
 
 def test_a_silent_name_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

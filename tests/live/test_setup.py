@@ -43,10 +43,9 @@ def command(
     ground = SimpleNamespace(
         nodes={MASTER: node("node1")},
         folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
-        seen_from=lambda at: "",
         addresses=lambda nodes: [],
     )
-    setup = Setup(cast(Ground, ground), cast(Any, None), cast(Any, None))
+    setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
     setup._releases[MASTER, version] = replace(RELEASE, version=version)
     setup._javas[MASTER, version] = "/jvm"
     setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())

@@ -57,6 +57,27 @@ def failing(fleet: Fleet, script: str = "true", deadline_s: float = AMPLE, node:
     return caught.value
 
 
+def test_a_host_connects_for_us_over_the_connection_that_is_kept(server: Sshd, fleet: Fleet) -> None:
+    fleet.run("node01", Script("true"), 20)
+    with fleet.connect("node01", "10.98.1.1", 8020, 20):
+        assert server.tunnels == [("10.98.1.1", 8020)]
+    assert server.connections == 1
+
+
+def test_a_host_that_forwards_nothing_keeps_its_connection(server: Sshd, fleet: Fleet) -> None:
+    server.forwards = False
+    with pytest.raises(ConnectionError, match="node01 did not connect to it"):
+        fleet.connect("node01", "10.98.1.1", 8020, 20)
+    assert fleet.run("node01", Script("echo well"), 20).stdout == "well\n"
+    assert server.connections == 1
+
+
+def test_a_host_that_cannot_be_reached_connects_to_nothing(server: Sshd, fleet: Fleet) -> None:
+    server.close()
+    with pytest.raises(ConnectionError, match="node01 did not connect to it"):
+        fleet.connect("node01", "10.98.1.1", 8020, 20)
+
+
 def test_a_script_gives_its_exit_code_and_both_streams(fleet: Fleet) -> None:
     result = fleet.run("node01", Script("echo out; printf err >&2; exit 7"), AMPLE)
     assert (result.node, result.exit, result.stdout, result.stderr) == ("node01", 7, "out\n", "err")

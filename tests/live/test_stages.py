@@ -22,6 +22,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
 from fawkes.live.loading import StoppedError
 from fawkes.live.mailbox import Mailbox
+from fawkes.live.names import NAMES
 from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages
@@ -77,6 +78,9 @@ class FakeGround:
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
         return Ground.lease(cast(Ground, self), node, cluster, generation)
+
+    def through(self, node: NodeId) -> Any:
+        return NAMES.connect
 
     def run(self, node: NodeId, script: Any, doing: str) -> dict[str, str]:
         if self.fails:

@@ -46,7 +46,7 @@ class Site:
 
     def masters(self, cluster: object) -> Any:
         found = self.server.masters()
-        return SimpleNamespace(namenode=found.namenode, user="hadoop", resource_manager=self.yarn.url)
+        return SimpleNamespace(namenode=found.namenode, user="hadoop", resource_manager=self.yarn.url, key="")
 
     def settings(self, cluster: object) -> Any:
         return self.conf

@@ -61,6 +61,26 @@ def test_configure_replaces_files_and_only_when_needed(lease: Lease) -> None:
     assert [path.name for path in conf.parent.glob("conf*")] == ["conf"]
 
 
+def test_bytes_arrive_as_they_are_and_the_key_is_for_its_owner_alone(lease: Lease) -> None:
+    jar, key = bytes(range(256)) * 50, "s3cret\n"
+    script = hadoop.configure(lease, {"a.jar": jar, hadoop.DOORS_KEY: key, "a.xml": "1"})
+    assert "s3cret" not in repr(script)
+    assert ok(script)["changed"] == "yes"
+    conf = Path(lease.folders.conf)
+    assert (conf / "a.jar").read_bytes() == jar
+    assert (conf / hadoop.DOORS_KEY).read_text() == key
+    assert (conf / hadoop.DOORS_KEY).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_list_of_addresses_is_replaced_whole_where_there_is_a_configuration(lease: Lease) -> None:
+    assert ok(hadoop.write_doors(lease, "10.0.0.1\n"))["doors"] == "absent"
+    ok(hadoop.configure(lease, {"a.xml": "1", hadoop.DOORS_LIST: "10.0.0.1\n"}))
+    assert ok(hadoop.write_doors(lease, "10.0.0.1\n10.0.0.2\n"))["doors"] == "written"
+    conf = Path(lease.folders.conf)
+    assert sorted(path.name for path in conf.iterdir()) == ["a.xml", hadoop.DOORS_LIST]
+    assert (conf / hadoop.DOORS_LIST).read_text() == "10.0.0.1\n10.0.0.2\n"
+
+
 def test_configure_keeps_the_folder_that_running_daemons_know(lease: Lease) -> None:
     """A JVM finds its class path once: in another folder of the same name its refreshes would read nothing."""
     ok(hadoop.configure(lease, {"a.xml": "1", "b.xml": "same"}))

@@ -1,4 +1,7 @@
-"""Run inside a lab (`Lab.exec`): what only the controller's side of its network can reach, answered as JSON."""
+"""Run inside a lab (`Lab.exec`): what only the controller's side of its network can reach, answered as JSON.
+
+``inside.py KEY COMMAND WORDS``: the key is that of the MR-cluster that is asked, or empty.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,32 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 
+from fawkes.live.rest import key_headers
 from fawkes.live.webhdfs import Hdfs
 
 _ANSWER_S = 30
 _PIECE = 1 << 20
 
 
-def get(url: str) -> object:
+def get(url: str, *, key: str) -> object:
     """A JSON document."""
-    with urllib.request.urlopen(url, timeout=_ANSWER_S) as answer:
+    with urllib.request.urlopen(_asked(url, key), timeout=_ANSWER_S) as answer:
         return json.load(answer)
 
 
-def text(url: str) -> object:
+def text(url: str, *, key: str) -> object:
     """Any document, as text."""
-    with urllib.request.urlopen(url, timeout=_ANSWER_S) as answer:
+    with urllib.request.urlopen(_asked(url, key), timeout=_ANSWER_S) as answer:
         return answer.read().decode(errors="replace")
 
 
-def digests(url: str, user: str, folder: str) -> object:
+def _asked(url: str, key: str) -> urllib.request.Request:
+    return urllib.request.Request(url, headers=key_headers(key))
+
+
+def digests(url: str, user: str, folder: str, *, key: str) -> object:
     """Of each file below a folder: HDFS's own checksum, and the SHA-256 of its bytes."""
-    hdfs = Hdfs(url, user)
+    hdfs = Hdfs(url, user, key=key)
     found = {}
     for file in hdfs.below(folder):
         if not file.folder:
@@ -39,20 +47,20 @@ def digests(url: str, user: str, folder: str) -> object:
     return found
 
 
-def places(url: str, user: str, folder: str) -> object:
+def places(url: str, user: str, folder: str, *, key: str) -> object:
     """Of each file below a folder: the hosts of each of its blocks."""
-    hdfs = Hdfs(url, user)
+    hdfs = Hdfs(url, user, key=key)
     return {
         file.path: [block.hosts for block in hdfs.blocks(file.path)] for file in hdfs.below(folder) if not file.folder
     }
 
 
-def sizes(url: str, user: str, folder: str) -> object:
+def sizes(url: str, user: str, folder: str, *, key: str) -> object:
     """Of each file below a folder: its bytes."""
-    return {file.path: file.size for file in Hdfs(url, user).below(folder) if not file.folder}
+    return {file.path: file.size for file in Hdfs(url, user, key=key).below(folder) if not file.folder}
 
 
-def write(url: str, user: str, path: str, place: str, size: str, replication: str) -> object:
+def write(url: str, user: str, path: str, place: str, size: str, replication: str, *, key: str) -> object:
     """Write a file of bytes that only repeat after their whole length, through the DataNode at ``place``."""
 
     def blocks() -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -61,13 +69,13 @@ def write(url: str, user: str, path: str, place: str, size: str, replication: st
             yield place, iter([content(path, min(left, _PIECE), left)])
             left -= _PIECE
 
-    Hdfs(url, user).write(path, blocks(), block_bytes=_PIECE, replication=int(replication))
+    Hdfs(url, user, key=key).write(path, blocks(), block_bytes=_PIECE, replication=int(replication))
     return True
 
 
-def remove(url: str, user: str, path: str) -> object:
+def remove(url: str, user: str, path: str, *, key: str) -> object:
     """Delete a file or a folder with all that is in it."""
-    Hdfs(url, user).delete(path)
+    Hdfs(url, user, key=key).delete(path)
     return True
 
 
@@ -76,9 +84,9 @@ def content(seed: str, size: int, salt: int) -> bytes:
     return hashlib.shake_256(f"{seed} {salt}".encode()).digest(size)
 
 
-def read(url: str, user: str, folder: str) -> object:
+def read(url: str, user: str, folder: str, *, key: str) -> object:
     """The text of each file below a folder."""
-    hdfs = Hdfs(url, user)
+    hdfs = Hdfs(url, user, key=key)
     return {file.path: b"".join(hdfs.read(file.path)).decode() for file in hdfs.below(folder) if not file.folder}
 
 
@@ -94,4 +102,4 @@ COMMANDS: dict[str, Callable[..., object]] = {
 }
 
 if __name__ == "__main__":
-    json.dump(COMMANDS[sys.argv[1]](*sys.argv[2:]), sys.stdout)
+    json.dump(COMMANDS[sys.argv[2]](*sys.argv[3:], key=sys.argv[1]), sys.stdout)

@@ -337,9 +337,11 @@ class RealSite:
 
     # --- what is real
 
-    def inside(self, *words: str) -> Any:
-        """The answer of a command of `tests.support.inside`."""
-        done = self.lab.exec([sys.executable, "-m", "tests.support.inside", *words], cwd=PROJECT, timeout_s=LIMIT_S)
+    def inside(self, cluster: str, *words: str) -> Any:
+        """The answer of a command of `tests.support.inside`, with the key of an MR-cluster if one is named."""
+        key = (self.site.state_dir / "keys" / cluster).read_text().strip() if cluster else ""
+        command = [sys.executable, "-m", "tests.support.inside", key, *words]
+        done = self.lab.exec(command, cwd=PROJECT, timeout_s=LIMIT_S)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -351,7 +353,7 @@ class RealSite:
 
     def yarn(self, cluster: str, path: str) -> Any:
         """What the ResourceManager answers to ``/ws/v1/cluster/PATH``."""
-        return self.inside("get", f"http://{self.master(cluster)}:8088/ws/v1/cluster/{path}")
+        return self.inside(cluster, "get", f"http://{self.master(cluster)}:8088/ws/v1/cluster/{path}")
 
     def history(self, cluster: str, path: str) -> Any:
         """What the JobHistory server answers to ``/ws/v1/history/mapreduce/PATH``."""
@@ -365,7 +367,7 @@ class RealSite:
 
     def hdfs(self, cluster: str, command: str, *words: str) -> Any:
         """The answer of a command of `tests.support.inside` about the HDFS of an MR-cluster."""
-        return self.inside(command, f"http://{self.master(cluster)}:9870", "root", *words)
+        return self.inside(cluster, command, f"http://{self.master(cluster)}:9870", "root", *words)
 
     def on(self, host: str, script: str) -> str:
         """What a script prints on a host where it must succeed."""

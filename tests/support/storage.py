@@ -33,7 +33,7 @@ class Storage:
 
     def ask(self, command: str, *words: str) -> Any:
         """The answer of a command of `tests.support.inside` about it."""
-        return self.site.inside(command, self.web, _USER, *words)
+        return self.site.inside("", command, self.web, _USER, *words)
 
 
 @contextmanager

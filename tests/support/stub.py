@@ -20,7 +20,6 @@ class Stub:
     def __init__(self, url: str) -> None:
         self.url = url
         self.answers: dict[str, object | Callable[[], object]] = {}
-        self.puts: list[str] = []
 
 
 @contextmanager
@@ -31,11 +30,6 @@ def stub_master() -> Iterator[Stub]:
         def do_GET(self) -> None:
             found = stub.answers.get(urlsplit(self.path).path)
             self._answer(404 if found is None else 200, found() if callable(found) else found)
-
-        def do_PUT(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            stub.puts.append(urlsplit(self.path).path)
-            self._answer(202, {})
 
         def _answer(self, status: int, document: object) -> None:
             body = json.dumps(document).encode()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.core.model import ClusterLife
+from fawkes.lab.spec import CONTROLLER_ADDRESS
 from tests.support.site import BLOCKERS, RealSite, real_site
 
 SETTINGS = """
@@ -62,7 +63,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     with real_site(tmp_path_factory.mktemp("real") / "lab", 8, SETTINGS) as site:
         write_input(site.root / "clusters")
         site.write("clusters/alpha.toml", CLUSTER.format(name="alpha", version="3.5.0", growth="TR"))
-        site.write("clusters/beta.toml", CLUSTER.format(name="beta", version="3.4.2", growth="TC"))
+        beta = CLUSTER.format(name="beta", version="3.4.2", growth="TC")
+        site.write("clusters/beta.toml", f'{beta}\nclients = ["{CONTROLLER_ADDRESS}"]\n')
         site.run()
         site.request("alpha", "beta")
         yield site

@@ -189,15 +189,23 @@ def test_a_tick_in_which_nothing_moved_is_explained(story: Story) -> None:
 
 
 def test_what_users_submit_by_themselves_counts_in_both_versions(site: RealSite) -> None:
+    """In alpha on one of its own nodes; in beta on a machine that its file names as a client."""
     began = site.now()
     env = " ".join([*FAWKES, "--site", str(site.root), "env"])
     # One map at a time: the others wait.
     sleep = "org.apache.hadoop.mapreduce.SleepJob -Dmapreduce.job.running.map.limit=1 -m 4 -r 0 -mt 3000"
+    hadoop = f"{site.site.inventory().nodes[0].software_dir}/hadoop-3.5.0/bin/hadoop"
+    on_node = f"export HADOOP_CONF_DIR=/srv/fawkes/clusters/alpha/conf; {hadoop} version; {hadoop} {sleep}"
+    node = site.serving("alpha", Role.CORE)[-1]
+    commands = {
+        "alpha": ["ssh", "-F", str(site.root / "ssh_config"), "-o", "BatchMode=yes", node, on_node],
+        "beta": ["/bin/sh", "-ec", f'eval "$({env} beta)"; hadoop version; hadoop {sleep}'],
+    }
     with ExitStack() as stack:
         processes = {
             name: stack.enter_context(
                 site.lab.popen(
-                    ["/bin/sh", "-ec", f'eval "$({env} {name})"; hadoop version; hadoop {sleep}'],
+                    command,
                     cwd=PROJECT,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -205,7 +213,7 @@ def test_what_users_submit_by_themselves_counts_in_both_versions(site: RealSite)
                     text=True,
                 )
             )
-            for name in ("alpha", "beta")
+            for name, command in commands.items()
         }
         said = {name: process.communicate(timeout=LIMIT_S)[0] for name, process in processes.items()}
     site.ledger.catch_up()

@@ -66,7 +66,8 @@ def replayed(running: RealSite) -> dict[str, Any]:
 def history(site: RealSite, cluster: str, application: str, what: str) -> Any:
     """What the history server tells of an application."""
     job = application.replace("application_", "job_")
-    return site.inside("get", f"http://{site.master(cluster)}:19888/ws/v1/history/mapreduce/jobs/{job}{what}")
+    url = f"http://{site.master(cluster)}:19888/ws/v1/history/mapreduce/jobs/{job}{what}"
+    return site.inside(cluster, "get", url)
 
 
 def counter(site: RealSite, cluster: str, application: str, name: str) -> int:

@@ -1,0 +1,67 @@
+"""Run on a host of a lab: what each ``ADDRESS:PORT`` of the command line gives a caller, as a JSON list.
+
+``closed``: the connection is closed before anything is sent; ``403``: each path of a web server is forbidden;
+``no listener``; ``answers`` for all else, silence included: what does not close may take orders. It needs Python's own
+library alone.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+_WAIT_S = 1.5
+_ANSWER_S = 10.0
+_FORBIDDEN = 403
+#: what was open on one web server or another
+_PATHS = (
+    ("GET", "/"),
+    ("GET", "/jmx"),
+    ("GET", "/conf"),
+    ("GET", "/logs/"),
+    ("GET", "/imagetransfer?getimage=1&txid=latest"),
+    ("GET", "/fsck?ugi=root&path=/"),
+    ("GET", "/webhdfs/v1/?op=LISTSTATUS&user.name=root"),
+    ("PUT", "/webhdfs/v1/stranger?op=MKDIRS&user.name=root"),
+    ("GET", "/ws/v1/cluster/apps"),
+    ("POST", "/ws/v1/cluster/apps/new-application?user.name=root"),
+    ("GET", "/ws/v1/node/apps"),
+    ("GET", "/ws/v1/history/mapreduce/jobs"),
+)
+
+
+def probe(target: str) -> str:
+    """What one port gives."""
+    address, _, port = target.rpartition(":")
+    try:
+        with socket.create_connection((address, int(port)), _ANSWER_S) as connection:
+            connection.settimeout(_WAIT_S)
+            try:
+                if not connection.recv(1):
+                    return "closed"
+            except TimeoutError:
+                pass
+    except ConnectionRefusedError:
+        return "no listener"
+    except ConnectionResetError:
+        return "closed"
+    return "403" if all(_forbidden(address, int(port), *path) for path in _PATHS) else "answers"
+
+
+def _forbidden(address: str, port: int, method: str, path: str) -> bool:
+    connection = http.client.HTTPConnection(address, port, timeout=_ANSWER_S)
+    try:
+        connection.request(method, path)
+        return connection.getresponse().status == _FORBIDDEN
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    with ThreadPoolExecutor(16) as threads:
+        json.dump(list(threads.map(probe, sys.argv[1:])), sys.stdout)

@@ -1,0 +1,145 @@
+"""Jars of Fawkes's own Java: compiled once on this machine from its sources, and kept in the cache.
+
+The compiler is Eclipse's, fetched by Maven as Hadoop is: the Java that Hadoop runs on needs none of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fawkes.dist import cache, maven
+from fawkes.dist.pins import DEFAULT_VERSION, PINS, pin
+from fawkes.errors import FawkesError
+from fawkes.paths import cache_dir
+
+_COMPILER = ("org.eclipse.jdt", "ecj", "3.38.0")
+_COMPILER_DIGEST = "97c566b120009c203a2fc8b291f4a9adbc171cf1ccb70f06f6b4e1828c00ce8e"
+#: the oldest Java on which a Hadoop of Fawkes runs
+_JAVA = "11"
+#: archives carry dates: always this one, so that the same sources give the same bytes
+_DATE = (1980, 1, 1, 0, 0, 0)
+_ONE_AT_A_TIME = threading.Lock()
+
+Say = Callable[[str], None]
+Resolve = Callable[[str, Path, Say], None]
+
+
+@dataclass(frozen=True)
+class JavaCode:
+    """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
+
+    ``flags`` are further flags of the compiler.
+    """
+
+    sources: Path
+    title: str
+    jar: str
+    folder: str
+    flags: Sequence[str] = ()
+
+
+DOORS = JavaCode(
+    sources=Path(__file__).parent / "java",
+    title="the door keepers of the daemons",
+    jar="fawkes-doors.jar",
+    folder="doors",
+    # A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
+    flags=("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED"),
+)
+"""What decides in each daemon who may speak to it (docs/decisions/closed-doors.md)."""
+
+
+def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
+    """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.
+
+    FawkesError when the compiler or Hadoop cannot be fetched by Maven, or are not the pinned ones.
+    """
+    jar = place_of(code)
+    with _ONE_AT_A_TIME:
+        if not is_made(code):
+            _make(code, jar, say, resolve)
+    return jar
+
+
+def place_of(code: JavaCode) -> Path:
+    """Where the cache has (or would have) the jar; other sources get another place."""
+    texts = [source.read_bytes() for source in _sources(code)]
+    digest = hashlib.sha256(b"\0".join([_COMPILER_DIGEST.encode(), *texts])).hexdigest()
+    return cache_dir() / code.folder / digest[:16] / code.jar
+
+
+def is_made(code: JavaCode) -> bool:
+    """Whether the cache has the jar."""
+    return place_of(code).is_file()
+
+
+def _sources(code: JavaCode) -> list[Path]:
+    return sorted(code.sources.rglob("*.java"))
+
+
+def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
+    there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
+    hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    say(f"compiling {code.title}")
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))
+    try:
+        resolve(_pom(), part, say)
+        compiler = part / f"{_COMPILER[1]}-{_COMPILER[2]}.jar"
+        if not compiler.is_file() or hashlib.sha256(compiler.read_bytes()).hexdigest() != _COMPILER_DIGEST:
+            raise FawkesError(
+                f"Maven resolved other files than those of the {compiler.name} that Fawkes knows",
+                hint="Look at the repository that Maven uses",
+            )
+        classes = part / "classes"
+        _compile(code, compiler, Path(hadoop.root) / "lib", classes)
+        _pack(classes, part / code.jar)
+        # Of several processes at once the last one wins, with the same bytes.
+        (part / code.jar).rename(jar)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _pom() -> str:
+    group, artifact, version = _COMPILER
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>fawkes</groupId>'
+        "<artifactId>java-compiler</artifactId><version>1</version><packaging>pom</packaging><dependencies><dependency>"
+        f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+        f"</dependency></dependencies><build><defaultGoal>{maven.COPY}</defaultGoal></build></project>\n"
+    )
+
+
+def _compile(code: JavaCode, compiler: Path, jars: Path, into: Path) -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java") or (f"{home}/bin/java" if home else None)
+    if java is None:
+        raise FawkesError("there is no `java` on the PATH", hint="On Debian: `apt-get install openjdk-17-jre-headless`")
+    class_path = os.pathsep.join(str(jar) for jar in sorted(jars.glob("*.jar")))
+    argv = [java, "-jar", str(compiler), "-source", _JAVA, "-target", _JAVA, "-proc:none", "-nowarn", *code.flags]
+    done = subprocess.run(
+        [*argv, "-d", str(into), "-classpath", class_path, *map(str, _sources(code))],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise FawkesError(f"{code.title} could not be compiled: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def _pack(classes: Path, jar: Path) -> None:
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(classes.rglob("*.class")):
+            entry = zipfile.ZipInfo(file.relative_to(classes).as_posix(), _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, file.read_bytes())

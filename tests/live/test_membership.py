@@ -1,0 +1,145 @@
+"""Who is told of a new list of members, in which order, and what happens when a worker is not reached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Goal, Member, Membership
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.errors import FawkesError, HostError
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.setup import Setup
+from fawkes.playbook import Facts, Script
+
+C = ClusterId("c")
+MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
+WRITING = "writing whose connections are taken"
+
+
+class Place:
+    """The parts of Ground and Setup that are used; ``did`` is what was done where."""
+
+    nodes = {
+        node: SimpleNamespace(data_address=f"10.0.0.{n}", user="root", work_dir="/srv/fawkes")
+        for n, node in enumerate((MASTER, WORKER, NEW), 1)
+    }
+    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
+
+    def __init__(self) -> None:
+        self.did: list[tuple[str, str]] = []
+        self.away: set[NodeId] = set()
+        self._lock = threading.Lock()
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
+        return Ground.lease(cast(Ground, self), node, cluster, generation)
+
+    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+        if node in self.away:
+            raise HostError("does not answer", host=node)
+        with self._lock:
+            self.did.append((doing, node))
+        return Facts([])
+
+    def run_on(self, scripts: Mapping[NodeId, Script], doing: str, **_: object) -> dict[NodeId, Facts | FawkesError]:
+        found: dict[NodeId, Facts | FawkesError] = {}
+        for node, script in scripts.items():
+            try:
+                found[node] = self.run(node, script, doing)
+            except FawkesError as error:
+                found[node] = error
+        return found
+
+    def through(self, node: NodeId) -> Any:
+        def connect(*place: object) -> Any:
+            raise ConnectionError("forwarding is prohibited")
+
+        return connect
+
+    def order(self, cluster: LiveCluster, which: str) -> Any:
+        return "10.0.0.1", 8020, SimpleNamespace(method=which)
+
+    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
+        return ["client", which]
+
+    def environment(self, *_: object) -> dict[str, str]:
+        return {}
+
+    def files(self, cluster: LiveCluster, *_: object) -> dict[str, str]:
+        return {"doors.list": self.doors_list(cluster)}
+
+    def policy(self, cluster: LiveCluster) -> str:
+        return self.doors_list(cluster)
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        return "".join(f"{self.nodes[node].data_address}\n" for node in sorted(cluster.members))
+
+    def workers(self) -> list[str]:
+        """The workers that got a list since the last time."""
+        found = [node for doing, node in self.did if doing == WRITING and node != MASTER]
+        self.did.clear()
+        return sorted(found)
+
+
+def effect(version: int, *nodes: NodeId) -> Membership:
+    return Membership(C, version, {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes})
+
+
+def keeper(place: Place) -> MembershipKeeper:
+    clusters = Clusters()
+    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
+    clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
+    return MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place))
+
+
+def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last() -> None:
+    place = Place()
+    told = keeper(place).apply(effect(2, MASTER, WORKER, NEW))
+    assert told == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
+    at_master = [doing for doing, node in place.did if node == MASTER]
+    assert at_master == [WRITING, "writing the members", *["refreshing the members"] * 4]
+    assert place.workers() == [WORKER, NEW]
+
+
+def test_a_change_of_roles_alone_opens_no_door() -> None:
+    place = Place()
+    keep = keeper(place)
+    keep.apply(effect(2, MASTER, WORKER))
+    place.did.clear()
+    changed = effect(3, MASTER, WORKER)
+    leaving = {**changed.members, WORKER: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)}
+    assert keep.apply(replace(changed, members=leaving)) == {"refreshed": ["yarn"]}
+    assert place.workers() == []
+
+
+def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back() -> None:
+    place = Place()
+    keep = keeper(place)
+    place.away = {WORKER}
+    with pytest.raises(FawkesError, match="node02: it did not get the new list of addresses"):
+        keep.apply(effect(2, MASTER, WORKER, NEW))
+    assert ("writing the members", MASTER) in place.did
+    place.did.clear()
+    place.away = set()
+    assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": ["doors"]}
+    assert place.workers() == [WORKER, NEW]
+    assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": []}
+
+
+def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_their_doors_need() -> None:
+    place = Place()
+    keep = keeper(place)
+    keep.equip()
+    assert place.did == []
+    keep._clusters.mark(C, ready=True)
+    place.away = {WORKER}
+    keep.equip()
+    assert place.did == [("configuring", MASTER)]
