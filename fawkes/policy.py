@@ -1,5 +1,8 @@
 """All that a file in `policies/` may import, and how such a file becomes a policy.
 
+What a text may not say is checked here, for people's mistakes and for the same answers everywhere. It keeps nobody
+out: a policy that did not come with Fawkes runs in a process without rights (`fawkes.worker`).
+
 A policy file has a docstring, a ``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a
 finite number of at least 0, `MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword
 parameters with defaults can be set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as
@@ -63,14 +66,44 @@ def policy_text(name: str, origin: str, text: str) -> PolicyText:
 
 
 def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
-    """The policy of a file's text, with the site's parameters.
+    """The policy of a file's text, with the site's parameters, in this process: for a worker, or a text of ours.
 
     ConfigError names the file and the line for a syntax error, an import or a name that is not allowed, a missing
     ``NAME`` or ``measure``, and an unknown parameter.
     """
+    code = _checked(policy)
+    measure = _measure_of(policy, code)
+    parameters = _parameters(policy, measure, settings.policy_parameters)
+    remembers = "memory" in inspect.signature(measure).parameters
+
+    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
+        with _with_line(policy.origin), _bounded(policy.origin):
+            # Anew: nothing that a policy kept in its globals is there the next time.
+            return _asked(_module(policy, code)["measure"], remembers, window, memory, parameters)
+
+    return ask
+
+
+def compile_own(policy: PolicyText, settings: Settings) -> Measure:
+    """The same for a policy that came with Fawkes: its answers are the same, and its steps are not counted."""
+    measure = _measure_of(policy, _checked(policy))
+    parameters = _parameters(policy, measure, settings.policy_parameters)
+    remembers = "memory" in inspect.signature(measure).parameters
+
+    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
+        with _with_line(policy.origin):
+            return _asked(measure, remembers, window, memory, parameters)
+
+    return ask
+
+
+def _checked(policy: PolicyText) -> CodeType:
     tree = _parse(policy)
     _check(policy, tree)
-    code = compile(tree, policy.origin, "exec")
+    return compile(tree, policy.origin, "exec")
+
+
+def _measure_of(policy: PolicyText, code: CodeType) -> Callable[..., Any]:
     try:
         with _bounded(policy.origin):
             module = _module(policy, code)
@@ -85,11 +118,11 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
             file=policy.origin,
             hint='A policy has NAME = "..." and def measure(window): ...',
         )
-    return _call(policy, code, measure, _parameters(policy, measure, settings.policy_parameters))
+    return cast(Callable[..., Any], measure)
 
 
 def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
-    """What the file defines, anew: nothing that a policy kept in its globals is there the next time."""
+    """What the file defines, anew."""
     given = {"__import__": _import, "__build_class__": builtins.__build_class__}
     module: dict[str, Any] = {"__name__": f"fawkes_policy_{policy.name}", "__builtins__": {**_GIVEN, **given}}
     exec(code, module)  # noqa: S102 - the one place where a policy file runs
@@ -156,24 +189,25 @@ def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[
     return dict(given)
 
 
-def _call(policy: PolicyText, code: CodeType, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
-    remembers = "memory" in inspect.signature(measure).parameters
+def _asked(
+    measure: Callable[..., Any], remembers: bool, window: Window, memory: Plain, parameters: dict[str, float]
+) -> tuple[float | Minimum | None, Plain]:
+    if remembers:
+        answer, kept = measure(window, memory, **parameters)
+        return answer, kept
+    return measure(window, **parameters), None
 
-    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
-        try:
-            with _bounded(policy.origin):
-                fresh = _module(policy, code)["measure"]
-                if remembers:
-                    answer, kept = fresh(window, memory, **parameters)
-                    return answer, kept
-                return fresh(window, **parameters), None
-        except Exception as error:
-            line = _line_of(error, policy.origin)
-            if line:
-                error.add_note(f"line {line}")
-            raise
 
-    return ask
+@contextmanager
+def _with_line(origin: str) -> Iterator[None]:
+    """Note the line of the policy's file on what it raises."""
+    try:
+        yield
+    except Exception as error:
+        line = _line_of(error, origin)
+        if line:
+            error.add_note(f"line {line}")
+        raise
 
 
 def _line_of(error: Exception, origin: str) -> int:
@@ -212,10 +246,7 @@ def _bounded(origin: str) -> Iterator[None]:
 
 
 def probe(measure: Measure, origin: str) -> None:
-    """Ask a policy about a few windows before it is trusted; ConfigError when it raises or answers nonsense.
-
-    Run it where it can be abandoned after a time limit: a single call inside a policy may take for ever.
-    """
+    """Ask a policy about a few windows before it is trusted; ConfigError when it raises or answers nonsense."""
     idle = Sample(
         at_us=0,
         jobs_waiting=0,

@@ -52,9 +52,9 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
             continue
         try:
             # A copy: a policy that changed its memory in place would change what is stored of earlier ticks.
-            answer, kept = measure(window, _plain(memory.get(cluster)))
+            answer, kept = measure(window, copied(memory.get(cluster)))
             if kept is not None:
-                remembered[cluster] = _plain(kept)
+                remembered[cluster] = copied(kept)
             value = answer if answer is None or isinstance(answer, Minimum) else _demand(answer)
         except Exception as error:
             return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {_in_words(error)}")
@@ -81,14 +81,17 @@ def _demand(answer: object) -> float:
     return value
 
 
-def _plain(value: Plain, depth: int = 0) -> Plain:
-    """A copy of a policy's memory as the ledger gives it back: lists, mappings with string keys, finite numbers."""
+def copied(value: Plain, depth: int = 0) -> Plain:
+    """A copy of a policy's memory as the ledger gives it back: lists, mappings with string keys, finite numbers.
+
+    ValueError when it holds anything else.
+    """
     if depth > DEEPEST:
         raise ValueError("the memory is nested too deeply")
     if isinstance(value, (list, tuple)):
-        return [_plain(each, depth + 1) for each in value]
+        return [copied(each, depth + 1) for each in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(each, depth + 1) for key, each in value.items()}
+        return {key: copied(each, depth + 1) for key, each in value.items()}
     if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
         return value
     raise ValueError(f"the memory holds {value!r}; it may hold only numbers, strings, lists and mappings")

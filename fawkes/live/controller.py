@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from types import FrameType
 
 import fawkes
@@ -56,20 +54,17 @@ from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.world import Hands, LiveWorld
-from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
+from fawkes.worker.asking import USUAL, Bounds
+from fawkes.worker.policies import load_policy, loader, policy_text, probe
 
 _log = logging.getLogger(__name__)
-#: how long a policy may compute about a few windows before it is trusted: on a busy machine the clock says nothing
-PROBE_CPU_S = 5.0
-_PROBE_LIMIT_S = 120.0
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
 _ANSWER_S = 15.0
 _CAPACITY_UNIT = 1000
-_TOO_SLOW = "takes too long to answer"
 
 
 @dataclass(frozen=True)
@@ -90,37 +85,15 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow)
 
 
-def read_policy(found: Found, settings: Settings, *, probe_cpu_s: float = PROBE_CPU_S) -> PolicyText:
-    """The policy of a file, compiled and tried once in a process of its own, which is ended when it takes too long."""
+def read_policy(found: Found, settings: Settings, *, bounds: Bounds = USUAL) -> PolicyText:
+    """The policy of a file, loaded and tried once as the controller will ask it: one of a user in its worker."""
     text = policy_text(found.title, str(found.path), found.text())
-    compile_policy(text, settings)
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_probe, args=(text, settings, theirs, probe_cpu_s), daemon=True)
-    process.start()
-    theirs.close()
     try:
-        answer = ours.recv() if ours.poll(_PROBE_LIMIT_S) else _TOO_SLOW
-    except EOFError:
-        answer = _TOO_SLOW
-    finally:
-        process.kill()
-    if answer:
-        raise ConfigError(
-            f"the policy {answer}", file=text.origin, hint="The page `policies` says what a policy must answer"
-        )
+        probe(loader(bounds)(text, settings), text.origin)
+    except ConfigError as error:
+        hint = error.hint or "The page `policies` says what a policy must answer"
+        raise ConfigError(error.what, file=error.file, key=error.key, hint=hint) from None
     return text
-
-
-def _probe(text: PolicyText, settings: Settings, answer: Connection, cpu_s: float) -> None:
-    """In the child: an empty answer is a good one; the alarm ends a policy that computes for too long, and us."""
-    signal.setitimer(signal.ITIMER_PROF, cpu_s)
-    try:
-        probe(compile_policy(text, settings), text.origin)
-    except FawkesError as error:
-        answer.send(error.what)
-    else:
-        answer.send("")
 
 
 def remembered(ledger: Ledger) -> tuple[State, int]:
@@ -206,7 +179,7 @@ class Controller:
         )
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet, state)
-        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
+        engine = Engine(world, ledger, load_policy, state, _keep_pictures(ledger, pictured))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)

@@ -15,15 +15,15 @@ from fawkes.config.scenarios import scenario_of
 from fawkes.config.settings import settings_of
 from fawkes.core.model import Node
 from fawkes.core.settings import Settings
-from fawkes.offline.asking import USUAL, Bounds
 from fawkes.offline.load import Demand, paper, referenced, shaken, wishes
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
-from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, PAPER, Constants
 from fawkes.sim.steps import Delays, Loss
+from fawkes.worker.asking import USUAL, Bounds
+from fawkes.worker.policies import policy_text
 from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none

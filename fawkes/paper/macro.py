@@ -17,7 +17,6 @@ from fawkes.offline.applications import job_spec_of
 from fawkes.offline.scenario import Scenario, pool_of, simulate
 from fawkes.paper.fixed import MIN_NODES, SEED, SHAKE_US, Model
 from fawkes.paper.micro import profile, reference_us
-from fawkes.policy import policy_text
 from fawkes.report import history
 from fawkes.report.course import course_of
 from fawkes.report.steps import ROLES, held, value_at
@@ -25,6 +24,7 @@ from fawkes.sim.users import Wish
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
+from fawkes.worker.policies import policy_text
 from fawkes.workload.arrivals import perturbed
 from fawkes.workload.classes import Load, Reconstruction, workload
 from fawkes.workload.model import TraceJob

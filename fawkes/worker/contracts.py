@@ -1,0 +1,104 @@
+"""What kinds of files answer in workers: how each is compiled, and how its questions and answers travel.
+
+A question comes from us and is pickled. An answer comes from a process that ran somebody else's code: it is JSON, and
+is read as data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+from fawkes.core.events import PolicyText
+from fawkes.core.model import Plain, Sample
+from fawkes.core.settings import Settings
+from fawkes.core.weights import MINIMUM, Minimum, copied
+from fawkes.core.window import Window
+from fawkes.errors import cut
+from fawkes.policy import compile_policy
+
+_LONGEST = 200
+_SAMPLED = tuple(field.name for field in fields(Sample))
+#: half the time of a question would go into pickling samples as objects
+_values = attrgetter(*_SAMPLED)
+
+Functions = Mapping[str, Callable[..., Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A kind of file: ``compiled`` and ``sealed`` run in the worker, ``opened`` at the asker's.
+
+    ``compiled`` gives the functions of a file by name (ConfigError when it has none), ``unpacked`` the arguments
+    of a question, ``sealed`` an answer as plain data, and ``opened`` the answer behind plain data (ValueError,
+    TypeError or KeyError when it is none).
+    """
+
+    compiled: Callable[[PolicyText, Settings], Functions]
+    unpacked: Callable[..., tuple[Any, ...]]
+    sealed: Callable[[str, Any], Plain]
+    opened: Callable[[str, Any], Any]
+
+
+class Shown:
+    """A value of a policy that no answer can be: known by what it looks like."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def packed(window: Window, memory: Plain) -> tuple[Any, ...]:
+    """The question of a weighting policy, as it travels."""
+    before = None if window.before is None else _values(window.before)
+    return window.cluster, [_values(sample) for sample in window.samples], before, memory
+
+
+def _window(cluster: Any, samples: Any, before: Any, memory: Plain) -> tuple[Window, Plain]:
+    return Window(cluster, tuple(map(_sample, samples)), None if before is None else _sample(before)), memory
+
+
+def _sample(values: tuple[Any, ...]) -> Sample:
+    return Sample(**dict(zip(_SAMPLED, values, strict=True)))
+
+
+def _sealed(_function: str, answer: tuple[Any, Plain]) -> Plain:
+    y, memory = answer
+    kept = None if memory is None else copied(memory)
+    if y is None:
+        return ["unknown", None, kept]
+    if isinstance(y, Minimum):
+        return ["minimum", None, kept]
+    if isinstance(y, int | float) and not isinstance(y, bool):
+        return ["number", y, kept]
+    return ["other", cut(repr(y), _LONGEST), kept]
+
+
+def _opened(_function: str, plain: Any) -> tuple[Any, Plain]:
+    kind, value, memory = plain
+    match kind:
+        case "unknown":
+            return None, memory
+        case "minimum":
+            return MINIMUM, memory
+        case "number" if isinstance(value, int | float):
+            return value, memory
+        case "other":
+            return Shown(cut(str(value), _LONGEST)), memory
+    raise ValueError(f"{kind!r} is no kind of answer")
+
+
+WEIGHTING = "weighting"
+CONTRACTS: Mapping[str, Contract] = {
+    WEIGHTING: Contract(
+        compiled=lambda policy, settings: {"measure": compile_policy(policy, settings)},
+        unpacked=_window,
+        sealed=_sealed,
+        opened=_opened,
+    )
+}
+"""All kinds by name."""
