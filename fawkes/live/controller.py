@@ -54,6 +54,7 @@ from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.world import Hands, LiveWorld
+from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
 from fawkes.worker.asking import USUAL, Bounds
@@ -153,6 +154,9 @@ class Controller:
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
         site, stack = self._plan.site, self._stack
+        reachable = make_private(site.state_dir)
+        if reachable:
+            self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
