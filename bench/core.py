@@ -29,7 +29,7 @@ from fawkes.sim.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
-from fawkes.worker.policies import load_policy, policy_text
+from fawkes.worker.policies import load_weighting, policy_text
 
 GROUP = "Deciding"
 _TD = Path(__file__).parents[1] / "policies" / "weighting" / "td.py"
@@ -147,7 +147,7 @@ class Bench:
         self.state = State()
         self.steps = Steps(keep)
         text = policy_text("TD", _TD.name, _TD.read_text())
-        self.measure = load_policy(text, how)
+        self.measure = load_weighting(text, how)
         minimum = max(1, nodes // clusters // 2)
         width = len(str(nodes))
         pool = tuple(Node(id=NodeId(f"node{i:0{width}}"), site="here") for i in range(nodes))
@@ -155,7 +155,7 @@ class Bench:
         # Nobody reads by himself: readings are made below, and counted.
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
-        self.engine = Engine(world, self.steps, load_policy, self.state)
+        self.engine = Engine(world, self.steps, load_weighting, self.state)
         self.engine.step(_started(pool, text, how))
         for c in self.ids:
             spec = ClusterSpec(id=c, min_nodes=minimum, replication=1)
@@ -334,7 +334,7 @@ def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> di
     with closing(LedgerReader(folder)) as reader:
         rebuild_s = _seconds(lambda: rebuild(reader.entries()))
         differences: list[Difference] = []
-        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), load_policy)))
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), load_weighting)))
     assert not differences, differences[0]
     return {
         "append": len(steps) / append_s,

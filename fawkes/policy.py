@@ -1,12 +1,13 @@
 """All that a file in `policies/` may import, and how such a file becomes a policy.
 
+Files in `policies/admission/` are told of in `fawkes.admission`. A file in `policies/weighting/` has a docstring, a
+``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a finite number of at least 0,
+`MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword parameters with defaults can be
+set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as its second parameter, None at
+first, and returns ``(y, memory)`` with the memory as plain data.
+
 What a text may not say is checked here, for people's mistakes and for the same answers everywhere. It keeps nobody
 out: a policy that did not come with Fawkes runs in a process without rights (`fawkes.worker`).
-
-A policy file has a docstring, a ``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a
-finite number of at least 0, `MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword
-parameters with defaults can be set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as
-its second parameter, None at first, and returns ``(y, memory)`` with the memory as plain data.
 """
 
 from __future__ import annotations
@@ -21,9 +22,23 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
+from fawkes.core.admitting import (
+    Ask,
+    Done,
+    Job,
+    Memory,
+    Queue,
+    Verdict,
+    by_request,
+    fill,
+    max_cpus,
+    queue_factor,
+    whole_cpus,
+)
 from fawkes.core.events import PolicyText
 from fawkes.core.model import ClusterId, Plain, Sample
 from fawkes.core.settings import Settings
@@ -31,7 +46,28 @@ from fawkes.core.weights import MINIMUM, Measure, Minimum
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
 
-__all__ = ["MINIMUM", "Minimum", "Sample", "Window", "compile_policy", "policy_text", "probe"]
+__all__ = [
+    "MINIMUM",
+    "Ask",
+    "Done",
+    "Job",
+    "Loaded",
+    "Memory",
+    "Minimum",
+    "Queue",
+    "Sample",
+    "Verdict",
+    "Window",
+    "by_request",
+    "compile_policy",
+    "fill",
+    "load_policy",
+    "max_cpus",
+    "policy_text",
+    "probe",
+    "queue_factor",
+    "whole_cpus",
+]
 
 #: how many steps of the interpreter a policy may take for one answer; more is taken for an endless loop
 MOST_STEPS = 200_000
@@ -46,7 +82,23 @@ _BUILTINS = (
 _GIVEN = {each.__name__: each for each in _BUILTINS}
 #: what a policy may import, and what it finds there
 _MODULES = {
-    "fawkes.policy": SimpleNamespace(MINIMUM=MINIMUM, Minimum=Minimum, Sample=Sample, Window=Window),
+    "fawkes.policy": SimpleNamespace(
+        MINIMUM=MINIMUM,
+        Ask=Ask,
+        Done=Done,
+        Job=Job,
+        Minimum=Minimum,
+        Memory=Memory,
+        Queue=Queue,
+        Sample=Sample,
+        Verdict=Verdict,
+        Window=Window,
+        by_request=by_request,
+        fill=fill,
+        max_cpus=max_cpus,
+        queue_factor=queue_factor,
+        whole_cpus=whole_cpus,
+    ),
     "math": SimpleNamespace(**{name: each for name, each in vars(math).items() if not name.startswith("_")}),
     "statistics": SimpleNamespace(
         **{name: getattr(statistics, name) for name in statistics.__all__ if name != "NormalDist"}
@@ -65,45 +117,52 @@ def policy_text(name: str, origin: str, text: str) -> PolicyText:
     return PolicyText(name, origin, text, hashlib.sha256(text.encode()).hexdigest())
 
 
-def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
-    """The policy of a file's text, with the site's parameters, in this process: for a worker, or a text of ours.
+def compile_policy(policy: PolicyText, settings: Settings, *, own: bool = False) -> Measure:
+    """The policy of a file's text, with the site's parameters, in this process: in a worker, or ``own``.
 
     ConfigError names the file and the line for a syntax error, an import or a name that is not allowed, a missing
     ``NAME`` or ``measure``, and an unknown parameter.
     """
-    code = _checked(policy)
-    measure = _measure_of(policy, code)
-    parameters = _parameters(policy, measure, settings.policy_parameters)
-    remembers = "memory" in inspect.signature(measure).parameters
-
-    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
-        with _with_line(policy.origin), _bounded(policy.origin):
-            # Anew: nothing that a policy kept in its globals is there the next time.
-            return _asked(_module(policy, code)["measure"], remembers, window, memory, parameters)
-
-    return ask
+    loaded = load_policy(policy, ("measure",), 'A policy has NAME = "..." and def measure(window): ...', own=own)
+    measure = loaded.functions["measure"]
+    return _call(loaded, measure, _parameters(policy, measure, settings.policy_parameters))
 
 
-def compile_own(policy: PolicyText, settings: Settings) -> Measure:
-    """The same for a policy that came with Fawkes: its answers are the same, and its steps are not counted."""
-    measure = _measure_of(policy, _checked(policy))
-    parameters = _parameters(policy, measure, settings.policy_parameters)
-    remembers = "memory" in inspect.signature(measure).parameters
+@dataclass(frozen=True)
+class Loaded:
+    """The checked text of a policy file. ``values`` and ``functions`` are what it defines, to be looked at alone.
 
-    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
-        with _with_line(policy.origin):
-            return _asked(measure, remembers, window, memory, parameters)
+    ``own``: it came with Fawkes, keeps nothing in its globals, and needs no count of its steps.
+    """
 
-    return ask
+    policy: PolicyText
+    code: CodeType
+    values: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]]
+    own: bool = False
+
+    def call(self, function: str, given: tuple[Any, ...], named: Mapping[str, Any], more_steps: int = 0) -> Any:
+        """What a function of the file answers, asked in a fresh module.
+
+        Whatever it raises has a note with its line; TimeoutError when it takes more than `MOST_STEPS` steps and those.
+        """
+        try:
+            if self.own:
+                return self.functions[function](*given, **named)
+            with _bounded(self.policy.origin, MOST_STEPS + more_steps):
+                return _module(self.policy, self.code)[function](*given, **named)
+        except Exception as error:
+            line = _line_of(error, self.policy.origin)
+            if line:
+                error.add_note(f"line {line}")
+            raise
 
 
-def _checked(policy: PolicyText) -> CodeType:
+def load_policy(policy: PolicyText, functions: tuple[str, ...], example: str, *, own: bool = False) -> Loaded:
+    """The file behind a text, checked; ConfigError names the line, or what it lacks, with an ``example``."""
     tree = _parse(policy)
     _check(policy, tree)
-    return compile(tree, policy.origin, "exec")
-
-
-def _measure_of(policy: PolicyText, code: CodeType) -> Callable[..., Any]:
+    code = compile(tree, policy.origin, "exec")
     try:
         with _bounded(policy.origin):
             module = _module(policy, code)
@@ -111,18 +170,14 @@ def _measure_of(policy: PolicyText, code: CodeType) -> Callable[..., Any]:
         raise ConfigError(
             f"the policy cannot be loaded: {type(error).__name__}: {error}", file=policy.origin
         ) from error
-    measure = module.get("measure")
-    if not callable(measure) or not isinstance(module.get("NAME"), str):
-        raise ConfigError(
-            "this file is not a policy",
-            file=policy.origin,
-            hint='A policy has NAME = "..." and def measure(window): ...',
-        )
-    return cast(Callable[..., Any], measure)
+    found = {name: module[name] for name in functions if callable(module.get(name))}
+    if len(found) < len(functions) or not isinstance(module.get("NAME"), str):
+        raise ConfigError("this file is not a policy", file=policy.origin, hint=example)
+    return Loaded(policy, code, module, found, own)
 
 
 def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
-    """What the file defines, anew."""
+    """What the file defines, anew: nothing that a policy kept in its globals is there the next time."""
     given = {"__import__": _import, "__build_class__": builtins.__build_class__}
     module: dict[str, Any] = {"__name__": f"fawkes_policy_{policy.name}", "__builtins__": {**_GIVEN, **given}}
     exec(code, module)  # noqa: S102 - the one place where a policy file runs
@@ -189,25 +244,16 @@ def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[
     return dict(given)
 
 
-def _asked(
-    measure: Callable[..., Any], remembers: bool, window: Window, memory: Plain, parameters: dict[str, float]
-) -> tuple[float | Minimum | None, Plain]:
-    if remembers:
-        answer, kept = measure(window, memory, **parameters)
-        return answer, kept
-    return measure(window, **parameters), None
+def _call(loaded: Loaded, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
+    remembers = "memory" in inspect.signature(measure).parameters
 
+    def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
+        if remembers:
+            answer, kept = loaded.call("measure", (window, memory), parameters)
+            return answer, kept
+        return loaded.call("measure", (window,), parameters), None
 
-@contextmanager
-def _with_line(origin: str) -> Iterator[None]:
-    """Note the line of the policy's file on what it raises."""
-    try:
-        yield
-    except Exception as error:
-        line = _line_of(error, origin)
-        if line:
-            error.add_note(f"line {line}")
-        raise
+    return ask
 
 
 def _line_of(error: Exception, origin: str) -> int:
@@ -217,12 +263,12 @@ def _line_of(error: Exception, origin: str) -> int:
 
 
 @contextmanager
-def _bounded(origin: str) -> Iterator[None]:
+def _bounded(origin: str, most_steps: int = MOST_STEPS) -> Iterator[None]:
     """Stop a policy that takes too many steps: counted, not timed, so that a replay stops at the same step.
 
     TimeoutError then. Steps, because ``while True: pass`` executes no second line.
     """
-    left = MOST_STEPS
+    left = most_steps
 
     def count(frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
         nonlocal left
@@ -240,7 +286,7 @@ def _bounded(origin: str) -> Iterator[None]:
     try:
         yield
     except _Endless:
-        raise TimeoutError(f"more than {MOST_STEPS} steps for one answer") from None
+        raise TimeoutError(f"more than {most_steps} steps for one answer") from None
     finally:
         sys.settrace(before)
 

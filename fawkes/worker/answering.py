@@ -74,9 +74,10 @@ def _answer(known: dict[int, tuple[str, Functions]], question: tuple[Any, ...], 
     verb, key, *values = question
     try:
         if verb == "load":
-            kind, text, settings = values
-            known[key] = kind, CONTRACTS[kind].compiled(text, settings)
-            return _encoded("loaded")
+            kind, text, parameters = values
+            functions, said = CONTRACTS[kind].compiled(text, parameters)
+            known[key] = kind, functions
+            return _encoded("loaded", said)
         function, arguments = values
         kind, functions = known[key]
         contract = CONTRACTS[kind]

@@ -14,13 +14,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import fawkes
 from fawkes.core.events import PolicyText
-from fawkes.core.settings import Settings
+from fawkes.core.model import Plain
 from fawkes.errors import ConfigError, FawkesError, cut
 from fawkes.units import show_bytes
 from fawkes.worker.answering import HEADER, LONGEST, MOST_ANSWER_BYTES, READY
@@ -61,22 +62,24 @@ class Asked(NamedTuple):
 
     kind: str
     policy: PolicyText
-    settings: Settings
+    parameters: Mapping[str, Plain]
 
     @property
     def key(self) -> object:
         """What tells it from other files. Its sum is not asked: a ledger may say any sum of any text."""
-        return self.kind, self.policy.text, self.policy.origin, tuple(sorted(self.settings.policy_parameters.items()))
+        return self.kind, self.policy.text, self.policy.origin, json.dumps(dict(self.parameters), sort_keys=True)
 
 
 class _Worker:
     """One process and the one file that answers in it.
 
-    It is ``broken`` while a question has no answer: one that comes later would be taken for that of the next question.
+    ``known`` is what the file said of itself when it was loaded. The worker is ``broken`` while a question has no
+    answer: one that comes later would be taken for that of the next question.
     """
 
     def __init__(self, bounds: Bounds) -> None:
         self.broken = True
+        self.known: Any = None
         self._bounds = bounds
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
@@ -115,9 +118,7 @@ class _Worker:
             raise _EndedError(-signal.SIGPROF, "") from None
         self.broken = False
         match said:
-            case ["loaded"]:
-                return None
-            case ["answered", answer]:
+            case ["loaded" | "answered", answer]:
                 return answer
             case ["wrong", *words] if len(words) == 4:
                 what, file, key, hint = (cut(str(word), LONGEST) for word in words)
@@ -225,7 +226,7 @@ class _Workers(threading.local):
                 self._known.pop(next(iter(self._known))).close()
             worker = _Worker(bounds)
             self._known[key] = worker
-            worker.ask("load", 0, asked.kind, asked.policy, asked.settings)
+            worker.known = worker.ask("load", 0, asked.kind, asked.policy, dict(asked.parameters))
         self._known[key] = worker
         return worker
 
@@ -233,11 +234,14 @@ class _Workers(threading.local):
 _workers = _Workers()
 
 
-def load(asked: Asked, bounds: Bounds) -> None:
-    """Load a file in its worker; ConfigError when it is not of its kind, or takes too much while it is loaded."""
+def load(asked: Asked, bounds: Bounds) -> Any:
+    """Load a file in its worker: what it says of itself, as plain data.
+
+    ConfigError when it is not of its kind, or takes too much while it is loaded.
+    """
     policy = asked.policy
     try:
-        _workers.of(bounds, asked)
+        return _workers.of(bounds, asked).known
     except _EndedError as error:
         ended = _explained(error, policy.origin, bounds, "while it was loaded")
         line = "".join(getattr(ended, "__notes__", []))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
+from fawkes.admission import compile_admission
+from fawkes.core.admitting import Verdict
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain, Sample
 from fawkes.core.settings import Settings
@@ -31,12 +33,12 @@ Functions = Mapping[str, Callable[..., Any]]
 class Contract:
     """A kind of file: ``compiled`` and ``sealed`` run in the worker, ``opened`` at the asker's.
 
-    ``compiled`` gives the functions of a file by name (ConfigError when it has none), ``unpacked`` the arguments
-    of a question, ``sealed`` an answer as plain data, and ``opened`` the answer behind plain data (ValueError,
-    TypeError or KeyError when it is none).
+    ``compiled`` gives the functions of a file by name, and what it says of itself (ConfigError when it is none of this
+    kind). ``unpacked`` gives the arguments of a question, ``sealed`` an answer as plain data. ``opened`` gives the
+    answer behind plain data (ValueError, TypeError or KeyError when it is none).
     """
 
-    compiled: Callable[[PolicyText, Settings], Functions]
+    compiled: Callable[[PolicyText, dict[str, Any]], tuple[Functions, Plain]]
     unpacked: Callable[..., tuple[Any, ...]]
     sealed: Callable[[str, Any], Plain]
     opened: Callable[[str, Any], Any]
@@ -92,13 +94,63 @@ def _opened(_function: str, plain: Any) -> tuple[Any, Plain]:
     raise ValueError(f"{kind!r} is no kind of answer")
 
 
-WEIGHTING = "weighting"
+def _weighting(policy: PolicyText, parameters: dict[str, Any]) -> tuple[Functions, Plain]:
+    return {"measure": compile_policy(policy, Settings(policy_parameters=parameters))}, None
+
+
+def _admission(policy: PolicyText, parameters: dict[str, Any]) -> tuple[Functions, Plain]:
+    found = compile_admission(policy, parameters)
+    return {"admit": found.admit, "learn": found.learn, "late": found.late}, found.needs_work
+
+
+def _sealed_admission(function: str, answer: Any) -> Plain:
+    if function == "admit":
+        if not isinstance(answer, list | tuple):
+            return cut(repr(answer), _LONGEST)
+        return [_sealed_verdict(each) for each in answer]
+    return bool(answer) if function == "late" else copied(answer)
+
+
+def _sealed_verdict(verdict: object) -> Plain:
+    if not isinstance(verdict, Verdict):
+        return cut(repr(verdict), _LONGEST)
+    values = (verdict.job, verdict.cpus, verdict.drop, verdict.asked)
+    return [each if isinstance(each, str | int) else cut(repr(each), _LONGEST) for each in values] + [
+        {
+            str(name): value if isinstance(value, str | int | float) else repr(value)
+            for name, value in verdict.why.items()
+        }
+    ]
+
+
+def _opened_admission(function: str, plain: Any) -> Any:
+    if function != "admit":
+        return plain
+    return [_opened_verdict(each) for each in plain] if isinstance(plain, list) else Shown(cut(str(plain), _LONGEST))
+
+
+def _opened_verdict(plain: Any) -> Any:
+    if isinstance(plain, str):
+        return Shown(cut(plain, _LONGEST))
+    job, cpus, drop, asked, why = plain
+    if not isinstance(job, str) or not isinstance(drop, bool) or not isinstance(why, dict):
+        raise ValueError("is no verdict")
+    return Verdict(job, cpus=cpus, drop=drop, asked=asked, why=why)
+
+
+WEIGHTING, ADMISSION = "weighting", "admission"
 CONTRACTS: Mapping[str, Contract] = {
     WEIGHTING: Contract(
-        compiled=lambda policy, settings: {"measure": compile_policy(policy, settings)},
+        compiled=_weighting,
         unpacked=_window,
         sealed=_sealed,
         opened=_opened,
-    )
+    ),
+    ADMISSION: Contract(
+        compiled=_admission,
+        unpacked=lambda what, memory: (what, memory),
+        sealed=_sealed_admission,
+        opened=_opened_admission,
+    ),
 }
 """All kinds by name."""

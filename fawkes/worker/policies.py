@@ -1,24 +1,27 @@
-"""Weighting policies as engines call them: ours in this process, all others in workers without rights."""
+"""Policies as engines call them: ours in this process, all others in workers without rights."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from fawkes.admission import compile_admission
 from fawkes.catalog import Kind, bundled_dir
+from fawkes.core.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain
 from fawkes.core.settings import Settings
 from fawkes.core.weights import Measure
 from fawkes.core.window import Window
-from fawkes.policy import compile_own, policy_text, probe
+from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.units import show_time
 from fawkes.worker.asking import USUAL, Asked, Bounds, call, load
-from fawkes.worker.contracts import WEIGHTING, packed
+from fawkes.worker.contracts import ADMISSION, WEIGHTING, packed
 
-__all__ = ["is_own", "load_policy", "loader", "policy_text", "probe"]
+__all__ = ["is_own", "load_admission", "load_weighting", "loader", "policy_text", "probe"]
 
 
 def is_own(text: str) -> bool:
@@ -41,8 +44,8 @@ def loader(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
 
     def load_within(policy: PolicyText, settings: Settings) -> Measure:
         if is_own(policy.text):
-            return compile_own(policy, settings)
-        asked = Asked(WEIGHTING, policy, settings)
+            return compile_policy(policy, settings, own=True)
+        asked = Asked(WEIGHTING, policy, settings.policy_parameters)
         load(asked, bounds)
 
         def measure(window: Window, memory: Plain) -> tuple[Any, Plain]:
@@ -54,10 +57,40 @@ def loader(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
     return load_within
 
 
-load_policy = loader(USUAL)
+load_weighting = loader(USUAL)
 """The policy of a stored text, for a controller and for everybody who decides a ledger again.
 
 ConfigError names file and line of what is wrong with the text."""
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """An admission policy that answers in a worker."""
+
+    asked: Asked
+    bounds: Bounds
+    needs_work: bool
+
+    def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
+        verdicts: Sequence[Verdict] = self._call("admit", queue, memory, f"for a queue of {len(queue.jobs)} jobs")
+        return verdicts
+
+    def learn(self, done: Done, memory: Memory) -> Memory:
+        return self._call("learn", done, memory, f"for a job of {done.tasks} tasks that has ended")
+
+    def late(self, job: Job, memory: Memory) -> bool:
+        return bool(self._call("late", job, memory, f"for the job {job.id}, which is late"))
+
+    def _call(self, function: str, what: object, memory: Memory, where: str) -> Any:
+        return call(self.asked, self.bounds, function, (what, memory), where)
+
+
+def load_admission(policy: PolicyText, parameters: Mapping[str, Plain], bounds: Bounds = USUAL) -> Admission:
+    """An admission policy, made callable as by `load_weighting`."""
+    if is_own(policy.text):
+        return compile_admission(policy, parameters, own=True)
+    asked = Asked(ADMISSION, policy, parameters)
+    return _Apart(asked, bounds, bool(load(asked, bounds)))
 
 
 def _named(window: Window) -> str:

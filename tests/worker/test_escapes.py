@@ -20,7 +20,7 @@ from fawkes.core.weights import Measure
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
 from fawkes.worker.asking import Bounds
-from fawkes.worker.policies import is_own, load_policy, loader, policy_text
+from fawkes.worker.policies import is_own, load_weighting, loader, policy_text
 
 WINDOW = Window(ClusterId("c-1"), (Sample(at_us=0, tasks_waiting=3),))
 SHORT = Bounds(time_s=0.5, memory_bytes=10**8)
@@ -96,7 +96,7 @@ def test_whoever_leaves_the_language_has_no_rights(
     result = {deed}
     raise ValueError('it could' if result != -1 else 'Operation not permitted')"""
     with pytest.raises(Exception, match=NOT_PERMITTED) as raised:
-        load_policy(policy(body), Settings())(WINDOW, None)
+        load_weighting(policy(body), Settings())(WINDOW, None)
     assert "it could" not in str(raised.value)
     assert secret.read_text() == "of the controller"
     assert not target.exists()
@@ -105,7 +105,7 @@ def test_whoever_leaves_the_language_has_no_rights(
 def test_the_way_out_of_the_language_is_really_there() -> None:
     """Else the tests above would prove nothing."""
     body = f"{OUT}\n    return b['eval']('6 * 7')"
-    assert load_policy(policy(body), Settings())(WINDOW, None) == (42, None)
+    assert load_weighting(policy(body), Settings())(WINDOW, None) == (42, None)
 
 
 def test_a_worker_has_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_a_worker_has_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch
     body = f"""{OUT}
     raise ValueError(sorted(b['__import__']('os').environ))"""
     with pytest.raises(Exception, match="PYTHONHASHSEED") as raised:
-        load_policy(policy(body), Settings())(WINDOW, None)
+        load_weighting(policy(body), Settings())(WINDOW, None)
     assert "AWS" not in str(raised.value)
 
 
@@ -126,7 +126,7 @@ def test_an_answer_is_data(tmp_path: Path) -> None:
     m('os').write(1, len(data).to_bytes(8, 'big') + data)
     return 1"""
     with pytest.raises(ValueError, match="not JSON"):
-        load_policy(policy(body), Settings())(WINDOW, None)
+        load_weighting(policy(body), Settings())(WINDOW, None)
     assert not target.exists()
 
 
@@ -145,7 +145,7 @@ def test_an_answer_that_is_none_is_an_error_of_the_policy(sent: str, says: str) 
     b['__import__']('os').write(1, len(data).to_bytes(8, 'big') + data)
     return 1"""
     with pytest.raises(ValueError, match=says):
-        load_policy(policy(body), Settings())(WINDOW, None)
+        load_weighting(policy(body), Settings())(WINDOW, None)
 
 
 def test_an_answer_without_end_is_not_waited_for() -> None:
@@ -153,7 +153,7 @@ def test_an_answer_without_end_is_not_waited_for() -> None:
     b['__import__']('os').write(1, (2**62).to_bytes(8, 'big'))
     return 1"""
     with pytest.raises(ValueError, match="the most is"):
-        load_policy(policy(body), Settings())(WINDOW, None)
+        load_weighting(policy(body), Settings())(WINDOW, None)
 
 
 def test_memory_is_limited_also_for_c() -> None:
@@ -167,8 +167,8 @@ def test_two_policies_do_not_share_a_process() -> None:
     leaves = f"""{OUT}
     b.update(max=lambda *values: 99.0)
     return 1.0"""
-    load_policy(policy(leaves), Settings())(WINDOW, None)
-    honest: Measure = load_policy(policy("return max(1.0, 2.0)"), Settings())
+    load_weighting(policy(leaves), Settings())(WINDOW, None)
+    honest: Measure = load_weighting(policy("return max(1.0, 2.0)"), Settings())
     assert honest(WINDOW, None) == (2.0, None)
 
 
@@ -180,7 +180,7 @@ def test_a_text_is_ours_by_its_bytes_and_not_by_what_a_ledger_says_of_it() -> No
     return float(b['__import__']('os').getpid())"""
     true_sum = policy_text("TD", "td.py", ours.read_text()).sha256
     forged = PolicyText("TD", "td.py", policy(body).text, true_sum)
-    process, _ = load_policy(forged, Settings())(WINDOW, None)
+    process, _ = load_weighting(forged, Settings())(WINDOW, None)
     assert process != os.getpid()
 
 
@@ -193,7 +193,7 @@ def measure(window):
     return 1
 """
     with pytest.raises(ConfigError, match=r"out.py: the policy cannot be loaded: PermissionError"):
-        load_policy(policy_text("OUT", "out.py", text), Settings())
+        load_weighting(policy_text("OUT", "out.py", text), Settings())
     assert not target.exists()
 
 
@@ -203,7 +203,7 @@ def test_each_thread_asks_a_worker_of_its_own() -> None:
     return float(b['__import__']('os').getpid())"""
 
     def ask() -> None:
-        answers.append(load_policy(policy(body), Settings())(WINDOW, None)[0])
+        answers.append(load_weighting(policy(body), Settings())(WINDOW, None)[0])
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
     for thread in threads:
