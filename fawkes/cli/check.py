@@ -33,10 +33,13 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Exits with 0
     if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
+    from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
 
-    inventory, ssh = site.inventory(), site.settings().ssh
+    inventory, settings = site.inventory(), site.settings()
+    access_of(settings.access, site.settings_file)
+    ssh = settings.ssh
     chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
     with fleet_of(inventory, chosen, ssh) as fleet:
 

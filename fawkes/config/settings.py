@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from fawkes.units import SECOND_US, duration_us, show_duration
 
 #: between two heartbeats of a DataNode, outside of a lab (`live/hadoop_conf.py`)
 _HEARTBEAT_US = 3 * SECOND_US
+_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
 GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 Growth = Literal["TR", "TC"]
 
@@ -61,6 +63,17 @@ def _budget(value: object) -> float | None:
     return float(number)
 
 
+def _groups(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list):
+        raise wrong(f"{value!r} is no list of groups", 'Write names of Unix groups: ["hadoop", "students"]')
+    for name in names:
+        if not isinstance(name, str) or not _GROUP.fullmatch(name):
+            raise wrong(f"{name!r} cannot be the name of a group", 'Write names of Unix groups: ["hadoop", "students"]')
+    return tuple(names)
+
+
+Groups = Annotated[tuple[str, ...], PlainValidator(_groups)]
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
 Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
@@ -104,6 +117,16 @@ class SshLimits(Strict):
     fanout: Fanout = Field(description="hosts that are worked on at once")
     connect_timeout_us: PositiveDurationUs = Field(alias="connect_timeout", description="time to get a connection")
     command_timeout_us: PositiveDurationUs = Field(alias="command_timeout", description="time for one step on a host")
+
+
+class AccessTable(Strict):
+    """``[access]``: who may use the controller's socket besides its own user and root."""
+
+    viewers: Groups = Field(default=(), description="groups whose members may see MR-clusters, jobs and nodes")
+    users: Groups = Field(
+        default=(), description="groups whose members may also request MR-clusters, and act on their own"
+    )
+    operators: Groups = Field(default=(), description="groups whose members may do everything")
 
 
 class SettingsFile(Strict):
@@ -159,19 +182,21 @@ class SettingsFile(Strict):
     patience: Patience = Field(description="how long what the masters say may last")
     retries: Retries = Field(description="the waits between two attempts")
     ssh: SshLimits = Field(description="limits of the connections")
+    access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
 
 
 @dataclass(frozen=True)
 class SiteSettings:
     """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found.
 
-    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take.
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``access`` who may use the socket.
     """
 
     core: Settings
     ssh: SshLimits
     policy: Found
     keep_logs_bytes: int
+    access: AccessTable
 
     @property
     def share_error(self) -> float:
@@ -220,7 +245,7 @@ def settings_of(
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
     tau = _tau(table, preset if "tau" not in said else {})
-    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes)
+    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes, table.access)
 
 
 def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -18,7 +18,7 @@ from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.closing import longest_us
 from fawkes.core.effects import Reply, Survey
-from fawkes.core.events import Event, PolicyText, Started
+from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
@@ -29,6 +29,7 @@ from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import ConfigError, FawkesError, FullError
+from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
 from fawkes.live.answers import answers
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
@@ -54,6 +55,7 @@ from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.world import Hands, LiveWorld
+from fawkes.ports import Entry
 from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
@@ -77,13 +79,15 @@ class Plan:
     settings: SiteSettings
     policy: PolicyText
     shadow: bool
+    access: Access
 
 
 def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
     """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
-    return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow)
+    access = access_of(settings.access, site.settings_file)
+    return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow, access)
 
 
 def read_policy(found: Found, settings: Settings, *, bounds: Bounds = USUAL) -> PolicyText:
@@ -233,8 +237,14 @@ class Controller:
                 refuse_without_release(event)
             world.mailbox.post(event)
 
+        access = self._plan.access
+
+        def requests() -> list[Entry]:
+            with closing(LedgerReader(folder)) as reader:
+                return list(reader.entries(kinds=[Requested.__name__]))
+
         return ControlServer(
-            folder,
+            self._plan.site.control_dir if access.open else folder,
             post,
             {
                 **answers(state, lambda: LedgerReader(folder)),
@@ -244,6 +254,7 @@ class Controller:
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
             answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + _ANSWER_S,
         )
 

@@ -35,7 +35,8 @@ QUEUE = Queue((Job("a", 4, 60.0, 0.0), Job("b", 4, None, 0.0)), total=8, free=8)
 TEXT = """
 NAME = "X"
 from fawkes.policy import Verdict
-def admit(queue, memory, most=4): return [Verdict(job.id, cpus=most, asked=most, why={"most": most}) for job in queue.jobs]
+def admit(queue, memory, most=4):
+    return [Verdict(job.id, cpus=most, asked=most, why={"most": most}) for job in queue.jobs]
 def learn(done, memory): return {"seen": [done.tasks, *(memory or {}).get("seen", [])][:3]}
 def late(job, memory): return job.id == "a"
 """
