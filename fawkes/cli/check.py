@@ -36,12 +36,17 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
+    from fawkes.live.own_code import own_code
+    from fawkes.live.playbooks import played, site_playbooks
 
     inventory, settings = site.inventory(), site.settings()
     access_of(settings.access, site.settings_file)
+    for line in own_code(site, settings):
+        note(line)
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     ssh = settings.ssh
     chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
-    with fleet_of(inventory, chosen, ssh) as fleet:
+    with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
             with progress("check", len(chosen)) as step:

@@ -17,6 +17,7 @@ from fawkes.config.fields import (
     Attempts,
     DurationUs,
     Fraction,
+    Name,
     PositiveDurationUs,
     SizeBytes,
     between,
@@ -182,6 +183,9 @@ class SettingsFile(Strict):
     patience: Patience = Field(description="how long what the masters say may last")
     retries: Retries = Field(description="the waits between two attempts")
     ssh: SshLimits = Field(description="limits of the connections")
+    playbooks: list[Name] = Field(
+        default=[], description="files in the site's playbooks/ that replace those of Fawkes, such as node"
+    )
     access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
 
 
@@ -189,7 +193,8 @@ class SettingsFile(Strict):
 class SiteSettings:
     """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` as it was found.
 
-    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``access`` who may use the socket.
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``access`` who may use the socket,
+    ``playbooks`` which ones of Fawkes the site replaces.
     """
 
     core: Settings
@@ -197,6 +202,7 @@ class SiteSettings:
     policy: Found
     keep_logs_bytes: int
     access: AccessTable
+    playbooks: tuple[str, ...]
 
     @property
     def share_error(self) -> float:
@@ -245,7 +251,9 @@ def settings_of(
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
     tau = _tau(table, preset if "tau" not in said else {})
-    return SiteSettings(_core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes, table.access)
+    return SiteSettings(
+        _core(table, tau, policy.title), table.ssh, policy, table.keep_logs_bytes, table.access, tuple(table.playbooks)
+    )
 
 
 def _merged(preset: Preset, said: Mapping[str, Any]) -> dict[str, Any]:

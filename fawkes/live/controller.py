@@ -43,7 +43,8 @@ from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.playbooks import lease
+from fawkes.live.own_code import own_code
+from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
@@ -80,6 +81,8 @@ class Plan:
     policy: PolicyText
     shadow: bool
     access: Access
+    playbooks: tuple[Found, ...]
+    notes: tuple[str, ...]
 
 
 def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
@@ -87,7 +90,10 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
     access = access_of(settings.access, site.settings_file)
-    return Plan(site, inventory, settings, read_policy(settings.policy, settings.core), shadow, access)
+    notes = tuple(own_code(site, settings))
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
+    text = read_policy(settings.policy, settings.core)
+    return Plan(site, inventory, settings, text, shadow, access, books, notes)
 
 
 def read_policy(found: Found, settings: Settings, *, bounds: Bounds = USUAL) -> PolicyText:
@@ -143,7 +149,10 @@ class Controller:
 
     def run(self) -> None:
         """Control the pool until somebody stops it. ElsewhereError when another controller holds folder or nodes."""
+        for note in self._plan.notes:
+            self._say(note)
         with self._stack:
+            self._stack.enter_context(played(self._plan.playbooks))
             engine, world, started = self._build()
             self._world = world
             self._on_signals(world)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from fawkes.catalog import Catalog, Kind, bundled_dir
+from fawkes.catalog import Catalog, Kind
 from fawkes.config.settings import settings_of
 from fawkes.core.events import PolicyText, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobState
@@ -37,7 +37,7 @@ LIMIT_US = 12 * 3600 * SECOND_US
 BATCHES = ("WKLD-A", "WKLD-B", "WKLD-C")
 """All jobs come at once."""
 #: what came with Fawkes: a policy of the user's own would be another experiment
-_OURS = Catalog(user=bundled_dir(Kind.POLICY))
+_OURS = Catalog()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
