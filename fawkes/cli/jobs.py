@@ -13,6 +13,7 @@ from fawkes.cli import completion
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _follow(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...], 
         for row in _rows(ledger, cluster, ()):
             now = row["state"], row["attempt"]
             if seen.get(row["job"]) != now and (not states or row["state"] in states):
-                click.echo(json.dumps(row, allow_nan=False) if output == JSON else _line(row))
+                echo(json.dumps(row, allow_nan=False) if output == JSON else _line(row))
             seen[row["job"]] = now
 
 

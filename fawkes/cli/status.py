@@ -12,6 +12,7 @@ from fawkes.cli import completion
 from fawkes.cli.fields import clock
 from fawkes.cli.show import TABLE, Wide, output_option, say, show
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
@@ -124,7 +125,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
 
     layout = fitted(rows, TABLES["status"], width)
     below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
-    return Group(*map(Text, headlines(pool)), Text(), layout.grid, *map(Text, below))
+    return Group(*map(Text, map(visible, headlines(pool))), Text(), layout.grid, *map(Text, map(visible, below)))
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

@@ -7,6 +7,7 @@ import pwd
 import stat
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from fawkes.errors import ElsewhereError, RefusedError
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger
+from fawkes.store.steps import packed, unpacked
 from tests.store.examples import steps
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed, which only root can become")
@@ -105,3 +107,14 @@ def test_a_lock_that_another_user_took_before_is_named(tmp_path: Path) -> None:
 def test_the_lock_of_a_controller_is_still_that(tmp_path: Path) -> None:
     with closing(StateLock(tmp_path)), pytest.raises(ElsewhereError, match=rf"process {os.getpid()} on "):
         StateLock(tmp_path)
+
+
+def test_a_text_of_a_foreign_ledger_is_not_unpacked_without_a_bound() -> None:
+    assert unpacked(packed("x" * 10_000)) == "x" * 10_000
+    bomb = zlib.compress(b"\0" * ((1 << 28) + 1), 9)
+    with pytest.raises(zlib.error, match="longer than"):
+        unpacked(bomb)
+    whole = packed("x" * 10_000)
+    assert isinstance(whole, bytes)
+    with pytest.raises(zlib.error, match="cut off"):
+        unpacked(whole[:-8])
