@@ -53,7 +53,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     from fawkes.core.events import Started
     from fawkes.core.record import decision_plain, dumps
     from fawkes.engine import replay
-    from fawkes.worker.policies import load_weighting
+    from fawkes.worker.policies import load_admission, load_weighting
 
     version = ""
 
@@ -66,7 +66,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 step(f"step {entry.seq}")
             yield entry
 
-    for found in replay(entries(), load_weighting):
+    for found in replay(entries(), load_weighting, load_admission):
         stored, now = decision_plain(found.stored), decision_plain(found.now)
         if dumps(stored) != dumps(now):
             yield {

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 #: f * maxCPUs of a tight job is a hair above a whole number; rounded up, it would ask for more than there is
 _TOLERANCE = 1e-9
 
+_NUMBERS = frozenset({int, float})
+
 Why = Mapping[str, float]
 """The numbers behind a verdict, by name."""
 Memory = Any
@@ -227,12 +229,13 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
 
 def _taken(queue: Queue, job: Job, verdict: Verdict) -> int:
     """How many free CPUs a verdict takes."""
-    cpus = verdict.cpus
-    for said, number in (("is granted", cpus), ("asks for", verdict.asked)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ValueError(f"{job.id} {said} {number!r}, which is no number of CPUs")
+    cpus, asked = verdict.cpus, verdict.asked
+    if type(cpus) is not int or cpus < 0:
+        raise ValueError(f"{job.id} is granted {cpus!r}, which is no number of CPUs")
+    if type(asked) is not int or asked < 0:
+        raise ValueError(f"{job.id} asks for {asked!r}, which is no number of CPUs")
     for name, value in verdict.why.items():
-        if not isinstance(name, str) or not isinstance(value, (int, float)) or not isfinite(value):
+        if type(name) is not str or type(value) not in _NUMBERS or not isfinite(value):
             raise ValueError(f"the reason for {job.id} has {name} = {value!r}, which is no finite number")
     if verdict.drop:
         if job.granted or cpus:

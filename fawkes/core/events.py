@@ -52,7 +52,10 @@ class PolicyText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """An engine starts, the first time or again; a later one makes the earlier controllers foreign."""
+    """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
+
+    ``admission`` is the policy that lets jobs in; None: first come, first served.
+    """
 
     at_us: int
     version: str
@@ -63,6 +66,7 @@ class Started:
     nodes: tuple[Node, ...]
     policy: PolicyText
     shadow: bool = False
+    admission: PolicyText | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

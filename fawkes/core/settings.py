@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fawkes.core.model import Role
+from fawkes.core.model import Plain, Role
 
 
 class Discrimination(StrEnum):
@@ -34,6 +34,10 @@ class Settings:
     than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
     for ``stale_us`` is frozen.
+
+    ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
+    each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
+    grant of CPUs can be kept.
     """
 
     preset: str = "steady"
@@ -78,3 +82,7 @@ class Settings:
     moves_must_pay: bool = False
     shared_cores: float = 0.0
     site_link_bytes_s: int = 0
+    admission: str = ""
+    admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
+    learn_from_pool: bool = False
+    admit_unkept: bool = False

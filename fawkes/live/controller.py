@@ -61,7 +61,7 @@ from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
 from fawkes.worker.asking import USUAL, Bounds
-from fawkes.worker.policies import load_weighting, loader, policy_text, probe
+from fawkes.worker.policies import load_admission, load_weighting, loader, policy_text, probe
 
 _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
@@ -196,7 +196,7 @@ class Controller:
         )
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet, state)
-        engine = Engine(world, ledger, load_weighting, state, _keep_pictures(ledger, pictured))
+        engine = Engine(world, ledger, load_weighting, state, _keep_pictures(ledger, pictured), load_admission)
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)

@@ -27,7 +27,7 @@ from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
 from fawkes.worker.asking import USUAL, Bounds
-from fawkes.worker.policies import loader
+from fawkes.worker.policies import admission_loader, loader
 
 #: so long a run goes on when its jobs have not ended, in simulated time
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
@@ -130,7 +130,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
-    engine = Engine(world, store, loader(scenario.bounds), state)
+    engine = Engine(world, store, loader(scenario.bounds), state, load_admission=admission_loader(scenario.bounds))
     patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     steps = 1

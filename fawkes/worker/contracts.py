@@ -16,7 +16,7 @@ from fawkes.core.admitting import Verdict
 from fawkes.core.events import PolicyText
 from fawkes.core.model import Plain, Sample
 from fawkes.core.settings import Settings
-from fawkes.core.weights import MINIMUM, Minimum, copied
+from fawkes.core.weights import MINIMUM, Minimum, plain_copy
 from fawkes.core.window import Window
 from fawkes.errors import cut
 from fawkes.policy import compile_policy
@@ -70,7 +70,7 @@ def _sample(values: tuple[Any, ...]) -> Sample:
 
 def _sealed(_function: str, answer: tuple[Any, Plain]) -> Plain:
     y, memory = answer
-    kept = None if memory is None else copied(memory)
+    kept = None if memory is None else plain_copy(memory)
     if y is None:
         return ["unknown", None, kept]
     if isinstance(y, Minimum):
@@ -108,7 +108,7 @@ def _sealed_admission(function: str, answer: Any) -> Plain:
         if not isinstance(answer, list | tuple):
             return cut(repr(answer), _LONGEST)
         return [_sealed_verdict(each) for each in answer]
-    return bool(answer) if function == "late" else copied(answer)
+    return bool(answer) if function == "late" else plain_copy(answer)
 
 
 def _sealed_verdict(verdict: object) -> Plain:

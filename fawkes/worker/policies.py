@@ -21,7 +21,7 @@ from fawkes.units import show_time
 from fawkes.worker.asking import USUAL, Asked, Bounds, call, load
 from fawkes.worker.contracts import ADMISSION, WEIGHTING, packed
 
-__all__ = ["is_own", "load_admission", "load_weighting", "loader", "policy_text", "probe"]
+__all__ = ["admission_loader", "is_own", "load_admission", "load_weighting", "loader", "policy_text", "probe"]
 
 
 def is_own(text: str) -> bool:
@@ -85,12 +85,20 @@ class _Apart:
         return call(self.asked, self.bounds, function, (what, memory), where)
 
 
-def load_admission(policy: PolicyText, parameters: Mapping[str, Plain], bounds: Bounds = USUAL) -> Admission:
-    """An admission policy, made callable as by `load_weighting`."""
-    if is_own(policy.text):
-        return compile_admission(policy, parameters, own=True)
-    asked = Asked(ADMISSION, policy, parameters)
-    return _Apart(asked, bounds, bool(load(asked, bounds)))
+def admission_loader(bounds: Bounds) -> Callable[[PolicyText, Mapping[str, Plain]], Admission]:
+    """Makes admission policies callable as `loader` does weighting policies."""
+
+    def load_within(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
+        if is_own(policy.text):
+            return compile_admission(policy, parameters, own=True)
+        asked = Asked(ADMISSION, policy, parameters)
+        return _Apart(asked, bounds, bool(load(asked, bounds)))
+
+    return load_within
+
+
+load_admission = admission_loader(USUAL)
+"""The admission policy of a stored text; as `load_weighting`."""
 
 
 def _named(window: Window) -> str:

@@ -15,13 +15,13 @@ from fawkes.core.admitting import Admission, Done, Job, Queue, Verdict, checked,
 from fawkes.core.model import Plain
 from fawkes.errors import ConfigError
 from fawkes.policy import policy_text
+from tests.support.pools import admission
 
 NAMES = ("baseline", "fifo", "justice", "oracle", "pythia", "reactive")
 
 
 def policy(name: str, **parameters: Plain) -> Admission:
-    found = Catalog().find(Kind.ADMISSION, name)
-    return compile_admission(policy_text(found.title, str(found.path), found.text()), parameters)
+    return compile_admission(admission(name), parameters)
 
 
 def learned(by: Admission, *jobs: Done) -> Plain:
@@ -35,8 +35,7 @@ def ended(
     rate: float, *, granted: int = 100, met: bool = True, killed: bool = False, share: float | None = None
 ) -> Done:
     """A job of 100 tasks on 2,250 CPUs that needed this fraction of them."""
-    given = {} if share is None else {"share": share}
-    return Done(100, 100.0, rate * 100 * 100, granted, 2250, met, killed, given)
+    return Done(100, 100.0, rate * 100 * 100, granted, 2250, met, killed)
 
 
 def one(by: Admission, memory: Plain, *, tasks: int = 100, deadline_s: float = 100.0, waited_s: float = 0.0) -> Verdict:
