@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.config.details import FILE_SECRET, ClusterDetails, JobDetails
 from fawkes.config.settings import AccessTable
 from fawkes.core.decision import PutCluster
 from fawkes.core.events import CancelAsked, Event, ReleaseAsked, Requested, Submitted
@@ -167,6 +167,7 @@ class Gate:
             case Submitted(spec=spec):
                 self._check_owner(peer, spec.cluster)
                 self._check_files(peer, _files_of_job(spec.details))
+                _check_secrets(peer, spec.details)
             case ReleaseAsked(cluster=cluster):
                 self._check_owner(peer, cluster)
             case CancelAsked(job=job):
@@ -204,6 +205,17 @@ def _for(rank: Rank, peer: Peer, what: str) -> RefusedError:
     return RefusedError(f"{peer.name} may not {what}", hint=hint)
 
 
+def _check_secrets(peer: Peer, facts: Facts) -> None:
+    """The controller's environment and the site's secrets are not those of the user who asks."""
+    for key, reference in JobDetails.of(facts).secrets.items():
+        if set(reference) != {FILE_SECRET}:
+            raise RefusedError(
+                f"{peer.name} may not use the controller's secrets",
+                where=key,
+                hint=f"Users name a file below {SHARED}/ of the site, as {{ file = ... }}",
+            )
+
+
 def _files_of_cluster(facts: Facts) -> dict[str, str]:
     details = ClusterDetails.of(facts)
     files = {one.source: "data.source" for one in details.data} | {
@@ -215,4 +227,5 @@ def _files_of_cluster(facts: Facts) -> dict[str, str]:
 def _files_of_job(facts: Facts) -> dict[str, str]:
     details = JobDetails.of(facts)
     files = {details.jar: "jar", details.pig: "pig", **dict.fromkeys(details.files, "files")}
+    files |= {one[FILE_SECRET]: "secrets" for one in details.secrets.values() if FILE_SECRET in one}
     return {name: key for name, key in files.items() if name}

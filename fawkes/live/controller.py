@@ -48,6 +48,8 @@ from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
+from fawkes.live.secrets import FOLDER as SECRETS
+from fawkes.live.secrets import Secrets
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
@@ -210,7 +212,7 @@ class Controller:
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(self._fetch, self._say)
         self._stack.callback(cached.close)
-        setup = Setup(ground, fleet.shell(), cached)
+        setup = Setup(ground, fleet.shell(), cached, Secrets(self._plan.site.root / SECRETS))
         membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
