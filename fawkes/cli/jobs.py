@@ -45,17 +45,18 @@ def jobs(
     there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
     `-o wide` has every log.
     """
-    from fawkes.cli.ledger import known, ledger_of
-    from fawkes.report import history
+    from fawkes.cli.ledger import boards_of, known, ledger_of
 
     if follow and output not in (TABLE, JSON):
         raise click.UsageError("--follow writes lines or JSON: give -o json, or no -o.")
-    with ledger_of(site) as ledger:
+    with boards_of(site) as board:
         if cluster is not None:
-            known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
-        if follow:
+            known(cluster, [row["cluster"] for row in board("clusters")], "MR-cluster")
+        if not follow:
+            rows = _wanted(board("jobs"), cluster, states)
+    if follow:
+        with ledger_of(site) as ledger:
             _follow(ledger, cluster, states, output)
-        rows = _rows(ledger, cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
     show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
@@ -66,10 +67,12 @@ def jobs(
 
 
 def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
-    from fawkes.report import history
-    from fawkes.report.rows import job_row
+    from fawkes.report.board import board
 
-    rows = [job_row(state) for state in history.jobs(ledger)]
+    return _wanted(board(ledger, "jobs"), cluster, states)
+
+
+def _wanted(rows: list[Row], cluster: str | None, states: tuple[str, ...]) -> list[Row]:
     return [row for row in rows if (not states or row["state"] in states) and cluster in (None, row["cluster"])]
 
 

@@ -64,17 +64,17 @@ def _budget(value: object) -> float | None:
     return float(number)
 
 
-def _groups(value: object) -> tuple[str, ...]:
+def _groups(value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list):
         raise wrong(f"{value!r} is no list of groups", 'Write names of Unix groups: ["hadoop", "students"]')
     for name in names:
         if not isinstance(name, str) or not _GROUP.fullmatch(name):
             raise wrong(f"{name!r} cannot be the name of a group", 'Write names of Unix groups: ["hadoop", "students"]')
-    return tuple(names)
+    return [str(name) for name in names]
 
 
-Groups = Annotated[tuple[str, ...], PlainValidator(_groups)]
+Groups = Annotated[list[str], PlainValidator(_groups)]
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
 Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
@@ -123,11 +123,11 @@ class SshLimits(Strict):
 class AccessTable(Strict):
     """``[access]``: who may use the controller's socket besides its own user and root."""
 
-    viewers: Groups = Field(default=(), description="groups whose members may see MR-clusters, jobs and nodes")
+    viewers: Groups = Field(default=[], description="groups whose members may see MR-clusters, jobs and nodes")
     users: Groups = Field(
-        default=(), description="groups whose members may also request MR-clusters, and act on their own"
+        default=[], description="groups whose members may also request MR-clusters, and act on their own"
     )
-    operators: Groups = Field(default=(), description="groups whose members may do everything")
+    operators: Groups = Field(default=[], description="groups whose members may do everything")
 
 
 class SettingsFile(Strict):

@@ -26,7 +26,7 @@ from fawkes.ports import Entry
 SHARED = "shared"
 """The folder of a site with the files that users may name in their MR-clusters and jobs."""
 #: what every viewer may ask; what is not listed anywhere is for operators
-_VIEWS = frozenset({"clusters", "jobs", "nodes", "ledger", "releases"})
+_VIEWS = frozenset({"board", "clusters", "jobs", "nodes", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
 _OWN_VIEWS = frozenset({"at-stake", "env", "logs", "history"})
 _REMOTE = ("hdfs://", "webhdfs://")
@@ -157,6 +157,8 @@ class Gate:
         rank = self.rank(peer)
         if rank is Rank.OPERATOR:
             return
+        if not isinstance(event, Requested | Submitted | ReleaseAsked | CancelAsked):
+            raise _for(Rank.OPERATOR, peer, verb)
         if rank < Rank.USER:
             raise _for(Rank.USER, peer, verb)
         match event:
@@ -173,8 +175,6 @@ class Gate:
             case CancelAsked(job=job):
                 if self.owners is None or self.owners.of_job(job) != peer.name:
                     raise RefusedError(f"{peer.name} may not cancel job {job!r}", hint=_YOURS.format(what="jobs"))
-            case _:
-                raise _for(Rank.OPERATOR, peer, verb)
 
     def _owner(self, cluster: str) -> str | None:
         return None if self.owners is None else self.owners.of_cluster(cluster)

@@ -152,6 +152,7 @@ def test_a_new_name_is_anybodys(gate: Gate) -> None:
     ("query", "parameters", "allowed"),
     [
         ("clusters", {}, "vabo"),
+        ("board", {"of": "jobs"}, "vabo"),
         ("jobs", {"cluster": "hers"}, "vabo"),
         ("logs", {"cluster": "hers"}, "ao"),
         ("env", {"cluster": "hers"}, "ao"),
