@@ -216,7 +216,8 @@ class _Workers(threading.local):
 
     def of(self, bounds: Bounds, asked: Asked) -> _Worker:
         """The one in which the file answers, started when there is none that could; the oldest ends for it."""
-        key = bounds, asked.key
+        # A process that was forked off this one has the same pipes in its hands.
+        key = os.getpid(), bounds, asked.key
         worker = self._known.pop(key, None)
         if worker is not None and worker.broken:
             worker.close()

@@ -198,7 +198,7 @@ CASES = (
         "settings unknown",
         SCENARIO + "[settings]\nfoo = 1\n",
         2,
-        "s.toml: settings.foo: unknown key 'foo'. Known: confirmations,",
+        "s.toml: settings.foo: unknown key 'foo'. Known: access, confirmations,",
     ),
     command(
         "scenario",
@@ -236,7 +236,7 @@ CASES = (
         "--set nokey=1",
         ("simulate", "s.toml", "--set", "nokey=1"),
         2,
-        "--set: settings.nokey: unknown key 'nokey'. Known: confirmations,",
+        "--set: settings.nokey: unknown key 'nokey'. Known: access, confirmations,",
         files={"s.toml": SCENARIO},
     ),
     command(
