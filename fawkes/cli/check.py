@@ -36,12 +36,12 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
-    from fawkes.live.own_code import own_code
+    from fawkes.live.own_code import open_to_others, own_code
     from fawkes.live.playbooks import played, site_playbooks
 
     inventory, settings = site.inventory(), site.settings()
     access_of(settings.access, site.settings_file)
-    for line in own_code(site, settings):
+    for line in (*own_code(site, settings), *open_to_others(site)):
         note(line)
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     ssh = settings.ssh

@@ -43,7 +43,7 @@ from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.own_code import own_code
+from fawkes.live.own_code import open_to_others, own_code
 from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
@@ -92,7 +92,7 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
     access = access_of(settings.access, site.settings_file)
-    notes = tuple(own_code(site, settings))
+    notes = (*own_code(site, settings), *open_to_others(site))
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     text = read_policy(settings.policy, settings.core)
     return Plan(site, inventory, settings, text, shadow, access, books, notes)

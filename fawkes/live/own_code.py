@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 
-from fawkes.catalog import Origin
+from fawkes.catalog import Kind, Origin
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.live.playbooks import site_playbooks, unused
 from fawkes.worker.policies import is_own
+
+
+def open_to_others(site: Site) -> Iterator[str]:
+    """A line for each part of a site that says what the controller does, and that other users can change."""
+    parts = (site.root, site.settings_file, site.inventory_file, site.root / Kind.POLICY.value, site.clusters_dir)
+    for path in parts:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            yield f"other users can change {path}, and so what this controller does: `chmod go-w {path}`, or `chown` it"
 
 
 def own_code(site: Site, settings: SiteSettings) -> Iterator[str]:

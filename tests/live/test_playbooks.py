@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.config.site import Site
 from fawkes.errors import ConfigError, RefusedError, UserError
-from fawkes.live.own_code import own_code
+from fawkes.live.own_code import open_to_others, own_code
 from fawkes.live.playbooks import node, played, site_playbooks
 
 OURS = Path(__file__).parents[2] / "playbooks"
@@ -91,3 +91,16 @@ def test_what_replaces_our_code_is_shown(root: Path) -> None:
 
 def test_a_site_without_code_of_its_own_says_nothing(root: Path) -> None:
     assert list(own_code(Site(root), Site(root).settings())) == []
+
+
+def test_a_site_that_others_can_change_is_told(root: Path) -> None:
+    site = Site(root)
+    root.chmod(0o755)
+    site.settings_file.write_text("")
+    site.settings_file.chmod(0o644)
+    assert list(open_to_others(site)) == []
+    site.settings_file.chmod(0o666)
+    (line,) = open_to_others(site)
+    assert line.startswith(
+        f"other users can change {site.settings_file}, and so what this controller does: `chmod go-w"
+    )
