@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,18 +46,18 @@ def jobs(
     there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
     `-o wide` has every log.
     """
-    from fawkes.cli.ledger import boards_of, known, ledger_of
+    from fawkes.cli.ledger import boards_of, ledger_of
+    from fawkes.report.board import board
 
     if follow and output not in (TABLE, JSON):
         raise click.UsageError("--follow writes lines or JSON: give -o json, or no -o.")
-    with boards_of(site) as board:
-        if cluster is not None:
-            known(cluster, [row["cluster"] for row in board("clusters")], "MR-cluster")
-        if not follow:
-            rows = _wanted(board("jobs"), cluster, states)
     if follow:
         with ledger_of(site) as ledger:
+            _check_name(cluster, lambda of: board(ledger, of))
             _follow(ledger, cluster, states, output)
+    with boards_of(site) as rows_of:
+        _check_name(cluster, rows_of)
+        rows = _wanted(rows_of("jobs"), cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
     show(newest, TABLES["jobs"], output, envelope={"total": len(rows)})
@@ -64,6 +65,13 @@ def jobs(
         for row in [row for row in newest if row["log"]][-_LOGS:]:
             say(f"log of {row['job']}: {row['log']}", "  ")
     tell_omitted(len(newest), len(rows), "jobs")
+
+
+def _check_name(cluster: str | None, rows_of: Callable[[str], list[Row]]) -> None:
+    from fawkes.cli.ledger import known
+
+    if cluster is not None:
+        known(cluster, [row["cluster"] for row in rows_of("clusters")], "MR-cluster")
 
 
 def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
