@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any
 
 from bench.figures import Figure, Say
-from fawkes.admission import compile_admission
 from fawkes.core.admitting import Admission, Done
 from fawkes.core.decision import Decision, PutLearned
 from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Submitted, Woke
@@ -27,12 +26,12 @@ from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, evolve
 from fawkes.engine import Difference, Engine, rebuild, replay
-from fawkes.policy import compile_policy, policy_text
 from fawkes.ports import Entry
 from fawkes.sim.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
+from fawkes.worker.policies import load_admission, load_weighting, policy_text
 
 GROUP = "Deciding"
 _TD = Path(__file__).parents[1] / "policies" / "weighting" / "td.py"
@@ -169,7 +168,7 @@ class Bench:
         self.state = State()
         self.steps = Steps(keep)
         text = policy_text("TD", _TD.name, _TD.read_text())
-        self.measure = compile_policy(text, how)
+        self.measure = load_weighting(text, how)
         minimum = max(1, nodes // clusters // 2)
         width = len(str(nodes))
         pool = tuple(Node(id=NodeId(f"node{i:0{width}}"), site="here") for i in range(nodes))
@@ -177,7 +176,7 @@ class Bench:
         # Nobody reads by himself: readings are made below, and counted.
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
-        self.engine = Engine(world, self.steps, compile_policy, self.state, load_admission=compile_admission)
+        self.engine = Engine(world, self.steps, load_weighting, self.state, load_admission=load_admission)
         self.admission: Admission | None = None
         self.engine.step(_started(pool, text, how))
         for c in self.ids:
@@ -340,7 +339,7 @@ def queue() -> dict[str, float]:
     """Milliseconds of a job that is handed in, and of a reading, while a thousand jobs with deadlines wait."""
     bench = Bench(1, 20, settings(admission="JUSTICE"))
     text = policy_text("JUSTICE", _JUSTICE.name, _JUSTICE.read_text())
-    bench.admission = compile_admission(text, {})
+    bench.admission = load_admission(text, {})
     bench.step(_sampled(bench, _equal(bench), 0))
     submits, reads = [], []
     for number in range(_QUEUE + _QUEUE_EVENTS):
@@ -385,7 +384,7 @@ def _through_ledger(folder: Path, before: list[Entry], steps: list[Entry]) -> di
     with closing(LedgerReader(folder)) as reader:
         rebuild_s = _seconds(lambda: rebuild(reader.entries()))
         differences: list[Difference] = []
-        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), compile_policy, compile_admission)))
+        replay_s = _seconds(lambda: differences.extend(replay(reader.entries(), load_weighting, load_admission)))
     assert not differences, differences[0]
     return {
         "append": len(steps) / append_s,

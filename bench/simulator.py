@@ -37,7 +37,7 @@ DAY, RIGID = "FAWKES_SWIM", "FAWKES_SWF"
 #: nodes for that day: enough that no backlog grows from hour to hour
 DAY_NODES = 60
 _ROOT = Path(__file__).parents[1]
-_CATALOG = Catalog(user=_ROOT / "nobody", bundled=_ROOT)
+_CATALOG = Catalog(bundled=_ROOT)
 _SETTINGS = {"preset": "paper", "period": "60s", "sample_every": "15s", "growth": "TR", "policy": "TD"}
 _NAMES = ("a", "b", "c")
 _BUSY_NODES = 1_000

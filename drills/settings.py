@@ -44,5 +44,5 @@ command_timeout = "60s"
 def settings() -> SiteSettings:
     """The same, as the controller reads them."""
     here = Path(__file__)
-    catalog = Catalog(site=here.parent, user=here.parent / "nobody", bundled=here.parents[1])
+    catalog = Catalog(site=here.parent, bundled=here.parents[1])
     return settings_of(tomllib.loads(SETTINGS), file="fawkes.toml", base=here.parent, catalog=catalog)

@@ -48,13 +48,13 @@ class _Loaded:
         return self.module.call(function, (what, memory), self.given[function], more_steps=more_steps)
 
 
-def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
-    """The admission policy of a file's text, with the site's parameters.
+def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, own: bool = False) -> Admission:
+    """The admission policy of a file's text, with the site's parameters, in this process: in a worker, or ``own``.
 
     ConfigError names the file and the line for a syntax error, an import or a name that is not allowed, a missing
     ``NAME`` or function, an unknown parameter, and a policy that fails on a small queue.
     """
-    module = load_policy(policy, _FUNCTIONS, _EXAMPLE)
+    module = load_policy(policy, _FUNCTIONS, _EXAMPLE, own=own)
     known = {name: _settable(module.functions[name]) for name in _FUNCTIONS}
     for name in parameters:
         if not any(name in settable for settable in known.values()):

@@ -1,7 +1,7 @@
 """Finds policies, playbooks, workloads and inventories by name and tells where each came from.
 
-A path given by hand comes first, then the site's folder (``SITE/policies``), the user's
-(``~/.config/fawkes/policies``) and what came with Fawkes. Names count without regard to capital letters.
+A path given by hand comes first, then the site's folder (``SITE/policies``) and what came with Fawkes. Nothing comes
+from a user's home: what is there replaces nothing by accident. Names count without regard to capital letters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Origin(StrEnum):
 
     GIVEN = "given"
     SITE = "site"
-    USER = "user"
     BUNDLED = "bundled"
 
 
@@ -75,10 +74,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The folders to look in: ``site`` is a site folder, ``user`` and ``bundled`` are for tests to replace."""
+    """The folders to look in: ``site`` is a site folder, ``bundled`` is for tests to replace."""
 
     site: Path | None = None
-    user: Path | None = None
     bundled: Path | None = None
 
     def all(self, kind: Kind) -> tuple[Found, ...]:
@@ -126,27 +124,7 @@ class Catalog:
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
         if self.site is not None:
             yield Origin.SITE, self.site / kind.value
-        own = self.user or user_dir()
-        if own is not None and _is_readable(own / kind.value):
-            yield Origin.USER, own / kind.value
         yield Origin.BUNDLED, (self.bundled or bundled_dir(kind)) / kind.value
-
-
-def user_dir() -> Path | None:
-    """The user's own folder: ``$XDG_CONFIG_HOME/fawkes``, else ``~/.config/fawkes``; None for a user without a home."""
-    base = os.environ.get("XDG_CONFIG_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".config") / "fawkes"
-    except RuntimeError:
-        return None
-
-
-def _is_readable(folder: Path) -> bool:
-    """Whether a folder is there and may be read; a service often may not look into a home, and needs nothing there."""
-    try:
-        return folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
-    except PermissionError:
-        return False
 
 
 def bundled_dir(kind: Kind, package: Path | None = None) -> Path:

@@ -120,7 +120,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
 
 def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
     """The error for a script that ended with ``exit_code``: whose move it is, and the script's last words."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.split("\n") if line.strip()]
     detail = f": {lines[-1]}" if lines else ""
     kind, what, hint = _MEANING.get(exit_code, (HostError, f"exit code {exit_code}", ""))
     sentence = f"{doing} failed: {what}{detail}"

@@ -199,6 +199,7 @@ if [ -z "$left" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; f
 def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
     """A gzipped tar on standard output: logs of daemons and containers, configuration, results and logs of jobs.
 
+    The configuration and the environment of a job are not taken: its secrets are in them.
     Of the files that came along with a job only its logs (``*.log``) are taken: jars would fill the room.
     The newest files come first until ``limit_bytes`` (before compression) are reached; ``omitted`` on standard error
     says how many files that left out. A name with a line feed would name another file to tar: such files are not
@@ -207,7 +208,7 @@ def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
     return Script.of(
         r"""
 cd {root} || { echo "there is nothing of this MR-cluster here" >&2; exit 73; }
-find logs nm-logs conf/ jobs run members -type f ! -path '*[[:cntrl:]]*' \
+find logs nm-logs conf/ jobs run members -type f ! -path '*[[:cntrl:]]*' ! -path 'jobs/*/conf/*' ! -name env \
     \( ! -path 'jobs/*/files/*' -o -name '*.log' \) -printf '%T@ %s %p\n' 2>/dev/null |
     sort -rn | awk -v limit={limit} '
     { size += $2; if (size > limit) { omitted++; size -= $2 } else { sub(/^[^ ]* [^ ]* /, ""); print } }

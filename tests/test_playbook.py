@@ -81,6 +81,10 @@ def test_a_failure_says_host_deed_and_the_last_words() -> None:
     assert str(error) == "node07: starting failed: exit code 1: no such file"
 
 
+def test_the_last_words_of_a_failure_are_a_line_that_a_line_feed_ends() -> None:
+    assert "real\u2028@lease.pool=forged" in str(failure("node01", "x", 1, "first\nreal\u2028@lease.pool=forged\n"))
+
+
 def test_every_exit_code_of_ours_has_a_meaning() -> None:
     for code in Exit:
         assert "exit code" not in str(failure("n", "x", code, ""))

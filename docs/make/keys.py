@@ -34,6 +34,7 @@ READ_BY = {
     "fawkes.config.jobs._properties": "table of Hadoop's keys",
     "fawkes.config.jobs._words": "list of text",
     "fawkes.config.settings._budget": 'share such as "20%", or "unlimited"',
+    "fawkes.config.settings._groups": "name of a Unix group, or a list of them",
     "fawkes.config.settings._idle": 'duration, "period" or "never"',
     "fawkes.config.settings._leave": 'duration or "instant"',
     "fawkes.config.settings._parameter": "number, text or boolean",

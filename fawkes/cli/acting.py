@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.show import TABLE, note, warn
+from fawkes.cli.visible import echo
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.units import duration_us, show_bytes
 
@@ -49,14 +50,14 @@ class Number(click.FloatRange):
 
 def tell(text: str, output: str) -> None:
     """What was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
-    click.echo(text, err=output != TABLE)
+    echo(text, err=output != TABLE)
 
 
 def confirm(word: str, *, what: str, yes: bool) -> None:
     """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
     if yes:
         return
-    click.echo(f"{what} Type {word!r} to continue: ", err=True, nl=False)
+    echo(f"{what} Type {word!r} to continue: ", err=True, nl=False)
     typed = "" if sys.stdin is None else sys.stdin.readline()
     if not typed:
         note("")

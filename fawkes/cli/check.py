@@ -33,12 +33,20 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Exits with 0
     if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
+    from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
+    from fawkes.live.own_code import open_to_others, own_code
+    from fawkes.live.playbooks import played, site_playbooks
 
-    inventory, ssh = site.inventory(), site.settings().ssh
+    inventory, settings = site.inventory(), site.settings()
+    access_of(settings.access, site.settings_file)
+    for line in (*own_code(site, settings), *open_to_others(site)):
+        note(line)
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
+    ssh = settings.ssh
     chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
-    with fleet_of(inventory, chosen, ssh) as fleet:
+    with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
             with progress("check", len(chosen)) as step:

@@ -143,26 +143,31 @@ class _Connection(http.client.HTTPConnection):
         self._timeout_s = timeout_s
 
     def connect(self) -> None:
-        folder = self._site.state_dir
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self._timeout_s)
-        try:
-            with reachable(folder) as address:
-                self.sock.connect(address)
-        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
-            raise _nobody(self._site) from None
-        except PermissionError:
-            raise RefusedError(
-                "you may not command the controller of this site",
-                where=os.fspath(folder / SOCKET),
-                hint=f"Ask {_owner(folder)}, who runs it, or root",
-            ) from None
-        server = peer_of(self.sock)
-        # `eval "$(fawkes env ...)"` runs what the answer says: believe nobody who merely could write into the folder.
-        if server.uid not in (os.geteuid(), 0, folder.stat().st_uid):
-            raise RefusedError(
-                f"{server.name} answers instead of this site's controller", where=os.fspath(folder / SOCKET)
-            )
+        """Connect to the socket for other users where the site has one, else to the one in the state folder."""
+        for folder in (self._site.control_dir, self._site.state_dir):
+            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.sock.settimeout(self._timeout_s)
+            try:
+                with reachable(folder) as address:
+                    self.sock.connect(address)
+            except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+                self.sock.close()
+                continue
+            except PermissionError:
+                raise RefusedError(
+                    "you may not command the controller of this site",
+                    where=os.fspath(folder / SOCKET),
+                    hint=f"Ask {_owner(folder)}, who runs it, or root",
+                ) from None
+            server = peer_of(self.sock)
+            # `eval "$(fawkes env ...)"` runs what the answer says: believe nobody who merely could write into the
+            # folder.
+            if server.uid not in (os.geteuid(), 0, folder.stat().st_uid):
+                raise RefusedError(
+                    f"{server.name} answers instead of this site's controller", where=os.fspath(folder / SOCKET)
+                )
+            return
+        raise _nobody(self._site)
 
 
 def _owner(folder: Path) -> str:

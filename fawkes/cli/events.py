@@ -17,6 +17,7 @@ import click
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, csv_value, output_option
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 from fawkes.units import SECOND_US, duration_us
 
@@ -241,6 +242,6 @@ def _write_csv(rows: Iterable[Row]) -> None:
 
 def _write_lines(rows: Iterable[Row]) -> None:
     for row in rows:
-        click.echo(f"{row['time']}  {row['kind']}: {row['what']}")
+        echo(f"{row['time']}  {row['kind']}: {row['what']}")
         for text in row["decided"]:
-            click.echo(f"    {text}")
+            echo(f"    {text}")

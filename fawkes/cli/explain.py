@@ -11,6 +11,7 @@ from fawkes.cli import completion
 from fawkes.cli.fields import clock
 from fawkes.cli.show import CSV, JSON, JSON_VERSION, output_option
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 from fawkes.units import show_time
 
@@ -85,7 +86,7 @@ def _write(explanation: Explanation, output: str) -> None:
     elif output == CSV:
         show(plain["lines"], TABLES["explain, lines"], output)
     else:
-        click.echo(explanation.title)
+        echo(explanation.title)
         for line in explanation.lines:
             time = f"{clock(show_time(line.at_us))}  " if line.at_us is not None else ""
             say(f"  {time}{line.text}", "    ")

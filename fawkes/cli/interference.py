@@ -47,14 +47,13 @@ def interference(
     remedies and isolated MR-clusters under Fawkes get the same load. A framework is stuck while its tasks wait, it
     holds resources and none of its tasks runs.
     """
-    from fawkes.admission import compile_admission
     from fawkes.catalog import Catalog, Kind
     from fawkes.interference.isolated import isolated
     from fawkes.interference.manager import AdmissionFailedError
     from fawkes.interference.rows import FAWKES, MANAGERS, Curve, Row, played
     from fawkes.interference.scenario import load_scenario, path_of
     from fawkes.offline.folder import refuse_present
-    from fawkes.policy import policy_text
+    from fawkes.worker.policies import load_admission, policy_text
 
     if out is not None:
         refuse_present(out)
@@ -62,7 +61,7 @@ def interference(
     catalog = Catalog(site=site.root)
     file = str(found.file)
     policy = catalog.find(Kind.ADMISSION, found.admission, base=found.file.parent, file=file, key="admission")
-    admission = compile_admission(policy_text(policy.title, str(policy.path), policy.text()), {})
+    admission = load_admission(policy_text(policy.title, str(policy.path), policy.text()), {})
     rows: list[Row] = []
     curves: list[Curve] = []
     chosen = managers or _MANAGERS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from fawkes.cli import completion
 from fawkes.cli.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 
 if TYPE_CHECKING:
@@ -47,17 +49,18 @@ def jobs(
     When a job has a deadline, columns show the deadline, the time that is left, the CPUs that the admission policy
     granted, and the outcome: met, missed, dropped or killed.
     """
-    from fawkes.cli.ledger import known, ledger_of
-    from fawkes.report import history
+    from fawkes.cli.ledger import boards_of, ledger_of
+    from fawkes.report.board import board
 
     if follow and output not in (TABLE, JSON):
         raise click.UsageError("--follow writes lines or JSON: give -o json, or no -o.")
-    with ledger_of(site) as ledger:
-        if cluster is not None:
-            known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
-        if follow:
+    if follow:
+        with ledger_of(site) as ledger:
+            _check_name(cluster, lambda of: board(ledger, of))
             _follow(ledger, cluster, states, output)
-        rows = _rows(ledger, cluster, states)
+    with boards_of(site) as rows_of:
+        _check_name(cluster, rows_of)
+        rows = _wanted(rows_of("jobs"), cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
     with_deadlines = any(row["deadline_s"] is not None for row in rows)
@@ -69,13 +72,20 @@ def jobs(
     tell_omitted(len(newest), len(rows), "jobs")
 
 
-def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
-    from fawkes.report import history
-    from fawkes.report.explain_job import left_us
-    from fawkes.report.rows import job_row, seconds
+def _check_name(cluster: str | None, rows_of: Callable[[str], list[Row]]) -> None:
+    from fawkes.cli.ledger import known
 
-    now_us = history.last_us(ledger) if history.simulated(ledger) else time.time_ns() // 1000
-    rows = [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(ledger)]
+    if cluster is not None:
+        known(cluster, [row["cluster"] for row in rows_of("clusters")], "MR-cluster")
+
+
+def _rows(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...]) -> list[Row]:
+    from fawkes.report.board import board
+
+    return _wanted(board(ledger, "jobs"), cluster, states)
+
+
+def _wanted(rows: list[Row], cluster: str | None, states: tuple[str, ...]) -> list[Row]:
     return [row for row in rows if (not states or row["state"] in states) and cluster in (None, row["cluster"])]
 
 
@@ -93,7 +103,7 @@ def _follow(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...], 
         for row in _rows(ledger, cluster, ()):
             now = row["state"], row["attempt"]
             if seen.get(row["job"]) != now and (not states or row["state"] in states):
-                click.echo(json.dumps(row, allow_nan=False) if output == JSON else _line(row))
+                echo(json.dumps(row, allow_nan=False) if output == JSON else _line(row))
             seen[row["job"]] = now
 
 

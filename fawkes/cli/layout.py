@@ -9,13 +9,13 @@ from typing import Literal
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.control import strip_control_codes
 from rich.table import Table as Grid
 from rich.text import Text
 
 from fawkes.cli.fields import FIELDS
 from fawkes.cli.show import line_limit
 from fawkes.cli.tables import Table
+from fawkes.cli.visible import visible
 
 Row = Mapping[str, object]
 
@@ -81,7 +81,7 @@ def more(dropped: int) -> str:
 def fitted(rows: Sequence[Row], table: Table, limit: int | None, *, wide: bool = False) -> Layout:
     """A table within ``limit`` columns of a terminal; None is no limit."""
     keys = table.all_keys if wide else table.keys
-    columns = [_Column(key, tuple(_safe(FIELDS[key].cell(row)) for row in rows)) for key in keys]
+    columns = [_Column(key, tuple(visible(FIELDS[key].cell(row)) for row in rows)) for key in keys]
     order = [*table.drop, *(key for key in reversed(keys) if key not in table.drop)]
     while limit is not None and len(columns) > 1 and _needed(columns, table, limit) > limit:
         gone = next(key for key in order if key in {column.key for column in columns[1:]})
@@ -89,11 +89,6 @@ def fitted(rows: Sequence[Row], table: Table, limit: int | None, *, wide: bool =
     natural = sum(column.width for column in columns) + _GAP * (len(columns) - 1)
     width = natural if limit is None else min(natural, limit)
     return Layout(_grid(columns, table, width), width, len(keys) - len(columns))
-
-
-def _safe(cell: str) -> str:
-    """What a host says must not steer the terminal."""
-    return strip_control_codes(cell.replace("\x1b", ""))
 
 
 def _needed(columns: Sequence[_Column], table: Table, limit: int) -> int:

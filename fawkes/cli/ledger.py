@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fawkes.cli.show import note
 from fawkes.errors import UserError
@@ -36,6 +37,24 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
         yield reader
     finally:
         reader.close()
+
+
+@contextmanager
+def boards_of(site: Site) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """The rows of `fawkes.report.board` by name: from the ledger, or from the controller for users who may not read it.
+
+    Raises as `ledger_of`, and as `fawkes.cli.client.Client`.
+    """
+    if os.path.isdir(site.state_dir) and not os.access(site.state_dir, os.X_OK):
+        from fawkes.cli.client import Client
+
+        client = Client(site)
+        yield lambda of: client.rows("board", of=of)
+        return
+    from fawkes.report.board import board
+
+    with ledger_of(site) as ledger:
+        yield lambda of: board(ledger, of)
 
 
 def known(name: str, names: Collection[str], what: str) -> str:

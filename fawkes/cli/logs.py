@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fawkes.cli import completion
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 
 
@@ -41,8 +42,8 @@ def logs(site: Site, cluster: str, node: str | None, job: str | None, lines: int
             click.echo(json.dumps(piece))
             continue
         if before != (piece["node"], piece["file"]):
-            click.echo(f"{'' if before is None else chr(10)}==> {piece['node']} {piece['file']} <==")
+            echo(f"{'' if before is None else chr(10)}==> {piece['node']} {piece['file']} <==")
             before = (piece["node"], piece["file"])
-        click.echo(piece["text"], nl=not piece["text"].endswith("\n"))
+        echo(piece["text"], nl=not piece["text"].endswith("\n"))
     if before is None and output == "text":
         click.echo("there are no such logs", err=True)

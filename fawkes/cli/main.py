@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from fawkes import __version__, extras
+from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
 
@@ -174,7 +175,7 @@ def _say(text: str, error: BaseException | None = None) -> None:
     """One message on stderr, with the traceback only for those who debug Fawkes."""
     if error is not None and os.environ.get("FAWKES_DEBUG") == "1":
         traceback.print_exception(error)
-    click.echo(f"fawkes: {text}", err=True)
+    echo(f"fawkes: {text}", err=True)
 
 
 def _system_error(error: OSError) -> int:

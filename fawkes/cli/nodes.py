@@ -29,15 +29,13 @@ def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool
     each node if that differs from its state, and since when an MR-cluster has been waiting for the data on a node.
     `fawkes explain --node NODE` shows what to do.
     """
-    from fawkes.cli.ledger import known, ledger_of
+    from fawkes.cli.ledger import boards_of, known
     from fawkes.cli.show import show
-    from fawkes.report import history
-    from fawkes.report.rows import node_rows
 
-    with ledger_of(site) as ledger:
-        rows = node_rows(ledger)
+    with boards_of(site) as board:
+        rows = board("nodes")
         if cluster is not None:
-            known(cluster, [state.id for state in history.clusters(ledger)], "MR-cluster")
+            known(cluster, [row["cluster"] for row in board("clusters")], "MR-cluster")
     rows = [row for row in rows if (not states or row["state"] in states) and cluster in (None, row["cluster"])]
     if folded:
         show(_folded(rows), TABLES["nodes --fold"], output)

@@ -8,6 +8,7 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.show import note, quiet, warn
+from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 
 
@@ -39,7 +40,16 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
     from fawkes.live.controller import Controller, plan
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    class Visible(logging.Formatter):
+        """Lines of a log repeat what nodes say."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            return visible(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Visible("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
     for noisy in ("paramiko", "apscheduler", "urllib3", "hdfs"):
         logging.getLogger(noisy).setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
     if shadow:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.cli.tables import Table
+from fawkes.cli.visible import echo, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +73,9 @@ def show(
 
 
 def csv_value(value: object) -> object:
-    """A value as CSV has it: lists and mappings as JSON."""
+    """A value as CSV has it: lists and mappings as JSON, texts `visible`."""
+    if isinstance(value, str):
+        return visible(value)
     return json.dumps(value, default=dict) if isinstance(value, Mapping | list | tuple) else value
 
 
@@ -101,12 +104,12 @@ def say(text: str, indent: str = "") -> None:
     """A sentence on stdout; where lines are limited it goes on in further lines, behind ``indent``, broken at words."""
     limit = line_limit()
     if limit is None:
-        click.echo(text)
+        echo(text)
         return
     import textwrap
 
     wrapper = textwrap.TextWrapper(limit, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    click.echo(wrapper.fill(text))
+    echo(wrapper.fill(visible(text)))
 
 
 def line_limit() -> int | None:
@@ -132,7 +135,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """One line on stderr that must be seen, also with --quiet: what failed, or what is at stake."""
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 @contextmanager
@@ -163,6 +166,6 @@ def progress(title: str, total: int | None = None) -> Iterator[Step]:
         task = bar.add_task(title, total=total)
 
         def advance(text: str) -> None:
-            bar.update(task, advance=1, description=f"{title}: {text}")
+            bar.update(task, advance=1, description=visible(f"{title}: {text}"))
 
         yield advance

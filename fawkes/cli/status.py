@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ from fawkes.cli import completion
 from fawkes.cli.fields import clock
 from fawkes.cli.show import TABLE, Wide, output_option, say, show
 from fawkes.cli.tables import TABLES
+from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
 
@@ -24,6 +25,7 @@ _LOOK_S = 0.5
 _ASK_S = 2.0
 
 Row = dict[str, Any]
+Board = Callable[[str], list[Row]]
 
 
 @click.command()
@@ -34,15 +36,16 @@ Row = dict[str, Any]
 @click.pass_obj
 def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
     """Show the pool and its MR-clusters, or one of them: nodes by role, share, weight, target, jobs, health."""
-    from fawkes.cli.ledger import ledger_of
+    from fawkes.cli.ledger import boards_of, ledger_of
 
     if watch and output != TABLE:
         raise click.UsageError("--watch is for people: `fawkes events --follow -o json` is for programs.")
-    with ledger_of(site) as ledger:
-        if watch:
+    if watch:
+        with ledger_of(site) as ledger:
             _watch(site, ledger, cluster, everything)
-            return
-        pool, rows = _look(site, ledger, cluster, everything)
+        return
+    with boards_of(site) as board:
+        pool, rows = _look(site, board, cluster, everything)
     if output == TABLE:
         for line in headlines(pool):
             say(line, "  ")
@@ -53,15 +56,15 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
             say(line, "  ")
 
 
-def _look(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
+def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
     from fawkes.cli.ledger import known
-    from fawkes.report.rows import cluster_rows, gone, pool_row
+    from fawkes.report.rows import gone
 
-    rows = cluster_rows(ledger)
+    rows = board("clusters")
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows], "MR-cluster")
     wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
-    return {**pool_row(ledger), "trouble": _trouble(site)}, wanted
+    return {**board("pool")[0], "trouble": _trouble(site)}, wanted
 
 
 def _trouble(site: Site) -> str:
@@ -106,6 +109,7 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
     from rich.live import Live
 
     from fawkes.cli.show import console
+    from fawkes.report.board import board as read
 
     out = console()
     if not out.is_terminal:
@@ -116,7 +120,8 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
             last = ledger.last_seq(), _trouble(site)
             if last != seen:
                 seen = last
-                live.update(board(*_look(site, ledger, cluster, everything), out.width), refresh=True)
+                rows = _look(site, lambda of: read(ledger, of), cluster, everything)
+                live.update(board(*rows, out.width), refresh=True)
             time.sleep(_LOOK_S)
 
 
@@ -129,7 +134,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
 
     layout = fitted(rows, TABLES["status"], width)
     below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
-    return Group(*map(Text, headlines(pool)), Text(), layout.grid, *map(Text, below))
+    return Group(*map(Text, map(visible, headlines(pool))), Text(), layout.grid, *map(Text, map(visible, below)))
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

@@ -50,11 +50,10 @@ def verify(site: Site, output: str) -> ExitStatus | None:
 
 def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
-    from fawkes.admission import compile_admission
     from fawkes.core.events import Started
     from fawkes.core.record import decision_plain, dumps
     from fawkes.engine import replay
-    from fawkes.policy import compile_policy
+    from fawkes.worker.policies import load_admission, load_weighting
 
     version = ""
 
@@ -67,7 +66,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 step(f"step {entry.seq}")
             yield entry
 
-    for found in replay(entries(), compile_policy, compile_admission):
+    for found in replay(entries(), load_weighting, load_admission):
         stored, now = decision_plain(found.stored), decision_plain(found.now)
         if dumps(stored) != dumps(now):
             yield {

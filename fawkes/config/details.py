@@ -15,6 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from fawkes.core.model import Facts, Plain, Role
 from fawkes.errors import UserError
 
+#: where the value of a secret key is: the controller's environment, a file of its machine, or the site's secrets/
+ENV_SECRET, FILE_SECRET, SITE_SECRET = "env", "file", "secret"
 D = TypeVar("D", "ClusterDetails", "JobDetails")
 
 Sites = Mapping[str, Mapping[str, str]]
@@ -95,8 +97,9 @@ class JobDetails:
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are
-    ``files``, which go along. ``sleep`` says what the tasks do when they only sleep, ``profile`` what those of a load
-    job do: the simulator's `Profile`.
+    ``files``, which go along. ``secrets`` are further keys like ``properties``, of which only the place of the value is
+    known: ``{"env": NAME}``, ``{"file": absolute path}`` or ``{"secret": NAME}``. ``sleep`` says what the tasks do when
+    they only sleep, ``profile`` what those of a load job do: the simulator's `Profile`.
     """
 
     kind: str
@@ -114,6 +117,7 @@ class JobDetails:
     pig: str = ""
     files: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sleep: SleepTasks | None = None
     profile: Mapping[str, int] = field(default_factory=dict)
 

@@ -121,6 +121,7 @@ class Ssh(Strict):
     port: Port = Field(default=22, description="the port of sshd")
     key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
     known_hosts: LocalPath = Field(default=Path("known_hosts"), description="the file with the host keys of the nodes")
+    allow_root: bool = Field(default=False, description="whether daemons and jobs may run as root on the nodes")
 
 
 class InventoryFile(Strict):
@@ -156,6 +157,7 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
     nodes = _nodes(file, members, path.parent, faults)
     faults.refuse()
     _check_pool(nodes, faults)
+    _check_root(file, nodes, faults)
     if need_keys:
         _check_keys(file, nodes, faults)
     faults.refuse()
@@ -316,13 +318,24 @@ def _check_keys(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: F
     for key, node in first_node.items():
         if not is_file(key):
             hint = "Name the private key, relative to this file, or leave the line out to use the SSH agent"
-            faults.add(f"there is no key file {str(key)!r}", _key_place(file, node), hint)
+            faults.add(f"there is no key file {str(key)!r}", _place(file, node, "key"), hint)
 
 
-def _key_place(file: InventoryFile, node: InventoryNode) -> str:
+def _check_root(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
+    """Jobs run as the user for SSH: those of root would own their nodes."""
+    if file.ssh.allow_root:
+        return
+    hint = "Give a user without rights; or write allow_root = true into [ssh] if jobs may do anything on the nodes"
+    places = dict.fromkeys(_place(file, node, "user") for node in nodes if node.user == "root")
+    for place in list(places)[:MOST_TOLD]:
+        faults.add("daemons and jobs would run as 'root' on the nodes", place, hint)
+
+
+def _place(file: InventoryFile, node: InventoryNode, key: str) -> str:
+    """Where a node's key stands: in its own table, in that of its group, or in [ssh]."""
     own = file.node.get(node.name)
-    if own is not None and own.key is not None:
-        return f"node.{node.name}.key"
-    if any(group.name == node.group and group.key is not None for group in file.group):
-        return f"group[{node.group}].key"
-    return "ssh.key"
+    if own is not None and getattr(own, key) is not None:
+        return f"node.{node.name}.{key}"
+    if any(group.name == node.group and getattr(group, key) is not None for group in file.group):
+        return f"group[{node.group}].{key}"
+    return f"ssh.{key}"

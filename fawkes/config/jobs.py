@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from fawkes.config.details import JobDetails, SleepTasks
+from fawkes.config.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks
 from fawkes.config.fields import (
     DeadlineUs,
     MaybeTasks,
@@ -34,6 +35,11 @@ from fawkes.units import show_duration
 RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
 
+_SECRETS = {
+    ENV_SECRET: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    FILE_SECRET: re.compile(r"[^\0]+"),
+    SITE_SECRET: re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"),
+}
 _NEEDS = {
     "jar": ("jar",),
     "class": ("class",),
@@ -57,7 +63,10 @@ def _words(value: object) -> list[str]:
         raise wrong(f"{value!r} is no list of arguments", 'Write each argument by itself: ["-m", "4"]')
     for word in value:
         if isinstance(word, bool) or not isinstance(word, str | int):
-            raise wrong(f"{word!r} is no argument", "Put it in quotes as the program shall read it")
+            hint = "Put it in quotes as the program shall read it"
+            if isinstance(word, Mapping):
+                hint = "Others see the arguments of a program: give a secret in [job.properties]"
+            raise wrong(f"{word!r} is no argument", hint)
         if "\0" in str(word):
             raise wrong("an argument has a NUL character in it", "No program can be given one")
     return [str(word) for word in value]
@@ -67,17 +76,31 @@ def _list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _properties(value: object) -> dict[str, str]:
+def _properties(value: object) -> dict[str, str | dict[str, str]]:
     if not isinstance(value, Mapping):
         raise wrong(f"{value!r} is no table", "Write [job.properties] and quoted keys below it")
-    texts: dict[str, str] = {}
+    texts: dict[str, str | dict[str, str]] = {}
     for key, one in value.items():
+        if isinstance(one, Mapping) and len(one) == 1 and next(iter(one)) in _SECRETS:
+            texts[key] = _reference(key, dict(one))
+            continue
         if not isinstance(one, str | int | float):
             raise wrong(
                 f"{key} = {one!r} is no value for Hadoop", 'Put keys with dots in quotes: "mapreduce.map.memory.mb"'
             )
         texts[key] = str(one).lower() if isinstance(one, bool) else str(one)
     return texts
+
+
+def _reference(key: str, said: dict[str, object]) -> dict[str, str]:
+    """Where a secret is."""
+    ((kind, name),) = said.items()
+    if not isinstance(name, str) or not _SECRETS[kind].fullmatch(name):
+        hint = 'Write { env = "NAME" }, { file = "path" } or { secret = "name" }'
+        raise wrong(f"{key} = {{ {kind} = {name!r} }} names no secret", hint)
+    if key == TAGS:
+        raise wrong(f"{key} is a secret", "Fawkes adds a tag of its own to it: write its value")
+    return {kind: name}
 
 
 class JobTable(Strict):
@@ -111,8 +134,8 @@ class JobTable(Strict):
         default=None, alias="reduce_time", description="of each reduce task, 1 s if not given (sleep)"
     )
     files: list[str] = Field(default=[], description="files beside this file that go along")
-    properties: Annotated[dict[str, str], PlainValidator(_properties)] = Field(
-        default={}, description="Hadoop's keys for this job, as -D gives them"
+    properties: Annotated[dict[str, str | dict[str, str]], PlainValidator(_properties)] = Field(
+        default={}, description='Hadoop\'s keys for this job, as -D gives them; a secret is named: { env = "NAME" }'
     )
     retries: Retries = Field(default=0, description="how often it is tried again after a failure")
     time_limit_us: PositiveDurationUs | None = Field(default=None, alias="time_limit", description="when it is stopped")
@@ -267,7 +290,8 @@ def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
     common: dict[str, Any] = {
         "title": table.title,
         "files": tuple(_local(name, folder, "files", faults) for name in table.files),
-        "properties": table.properties,
+        "properties": {key: value for key, value in table.properties.items() if isinstance(value, str)},
+        "secrets": {key: _beside(value, folder) for key, value in table.properties.items() if isinstance(value, dict)},
     }
     if table.kind == "sleep":
         return _sleep(table, common)
@@ -288,6 +312,13 @@ def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
         command=table.command or "",
         pig="" if table.pig is None else _local(table.pig, folder, "pig", faults),
     )
+
+
+def _beside(reference: dict[str, str], folder: Path) -> dict[str, str]:
+    """A file is relative to that of the job, and read by the controller when the job begins."""
+    if FILE_SECRET not in reference:
+        return reference
+    return {FILE_SECRET: os.path.realpath(folder / os.path.expanduser(reference[FILE_SECRET]))}
 
 
 def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from fawkes.config.fields import (
     Attempts,
     DurationUs,
     Fraction,
+    Name,
     PositiveDurationUs,
     SizeBytes,
     between,
@@ -35,6 +37,7 @@ _HEARTBEAT_US = 3 * SECOND_US
 _LARGEST = 1e15
 #: the name of the queue that asks no admission policy
 _FIFO = "fifo"
+_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
 GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 Growth = Literal["TR", "TC"]
 
@@ -75,6 +78,17 @@ def _parameter(value: object) -> bool | int | float | str:
     return value
 
 
+def _groups(value: object) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list):
+        raise wrong(f"{value!r} is no list of groups", 'Write names of Unix groups: ["hadoop", "students"]')
+    for name in names:
+        if not isinstance(name, str) or not _GROUP.fullmatch(name):
+            raise wrong(f"{name!r} cannot be the name of a group", 'Write names of Unix groups: ["hadoop", "students"]')
+    return [str(name) for name in names]
+
+
+Groups = Annotated[list[str], PlainValidator(_groups)]
 LeaveUs = Annotated[DurationUs, BeforeValidator(_leave)]
 Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once takes a connection and a thread")]
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
@@ -120,6 +134,16 @@ class SshLimits(Strict):
     fanout: Fanout = Field(description="hosts that are worked on at once")
     connect_timeout_us: PositiveDurationUs = Field(alias="connect_timeout", description="time to get a connection")
     command_timeout_us: PositiveDurationUs = Field(alias="command_timeout", description="time for one step on a host")
+
+
+class AccessTable(Strict):
+    """``[access]``: who may use the controller's socket besides its own user and root."""
+
+    viewers: Groups = Field(default=[], description="groups whose members may see MR-clusters, jobs and nodes")
+    users: Groups = Field(
+        default=[], description="groups whose members may also request MR-clusters, and act on their own"
+    )
+    operators: Groups = Field(default=[], description="groups whose members may do everything")
 
 
 class SettingsFile(Strict):
@@ -187,20 +211,26 @@ class SettingsFile(Strict):
     patience: Patience = Field(description="how long what the masters say may last")
     retries: Retries = Field(description="the waits between two attempts")
     ssh: SshLimits = Field(description="limits of the connections")
+    playbooks: list[Name] = Field(
+        default=[], description="files in the site's playbooks/ that replace those of Fawkes, such as node"
+    )
+    access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
 
 
 @dataclass(frozen=True)
 class SiteSettings:
     """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` and ``admission`` as they were found.
 
-    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take. Without ``admission`` jobs begin first come,
-    first served.
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``access`` who may use the socket,
+    ``playbooks`` which ones of Fawkes the site replaces. Without ``admission`` jobs begin first come, first served.
     """
 
     core: Settings
     ssh: SshLimits
     policy: Found
     keep_logs_bytes: int
+    access: AccessTable
+    playbooks: tuple[str, ...]
     admission: Found | None = None
 
     @property
@@ -253,7 +283,7 @@ def settings_of(
     faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
     core = _core(table, tau, policy.title, "" if admission is None else admission.title)
-    return SiteSettings(core, table.ssh, policy, table.keep_logs_bytes, admission)
+    return SiteSettings(core, table.ssh, policy, table.keep_logs_bytes, table.access, tuple(table.playbooks), admission)
 
 
 def _admission(

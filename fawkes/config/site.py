@@ -38,6 +38,11 @@ class Site:
         """The folder of the ledger, the lock and the controller's socket."""
         return self.root / "state"
 
+    @property
+    def control_dir(self) -> Path:
+        """The folder of the controller's socket when the site lets other users ask (``[access]``)."""
+        return self.root / "control"
+
     def inventory(self, *, need_keys: bool = True) -> Inventory:
         """The pool; see `fawkes.config.inventory.load_inventory`."""
         from fawkes.config.inventory import load_inventory

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fawkes.admission import compile_admission
 from fawkes.catalog import Catalog, Found, Kind, Origin
 from fawkes.core.admitting import Admission
 from fawkes.flat.allocators import KINDS, Allocator, settings_of
 from fawkes.flat.jobs import Jobs
 from fawkes.flat.metrics import Outcome
 from fawkes.flat.pool import Pool
-from fawkes.policy import policy_text
+from fawkes.worker.policies import load_admission, policy_text
 
 
 def found_policy(allocator: Allocator, catalog: Catalog) -> Found:
@@ -25,7 +24,7 @@ def is_compiled(found: Found) -> bool:
 def admission_of(found: Found, allocator: Allocator) -> Admission:
     """The policy with the allocator's options; ConfigError names a wrong option, or what is wrong in the file."""
     text = policy_text(found.title, str(found.path), found.text())
-    return compile_admission(text, allocator.options)
+    return load_admission(text, allocator.options)
 
 
 def check(allocator: Allocator, found: Found) -> None:

@@ -22,11 +22,11 @@ from fawkes.offline.load import Coming, Demand
 from fawkes.offline.plan import asked
 from fawkes.offline.scenario import Scenario as Run
 from fawkes.offline.scenario import pool_of, simulate
-from fawkes.policy import policy_text
 from fawkes.report import history
 from fawkes.sim.constants import PLAIN
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
+from fawkes.worker.policies import policy_text
 
 #: the paper's method at the pace of a laboratory: tasks here take seconds
 _SETTINGS = {"preset": "demo", "growth": "TR"}

@@ -135,6 +135,7 @@ user = "{user}"
 port = {SSH_PORT}
 key = "{KEY_FILE}"
 known_hosts = "known_hosts"
+allow_root = {str(user == "root").lower()}
 
 [[group]]
 name = "lab"

@@ -14,6 +14,7 @@ from fawkes.core.decision import PutCluster, PutJob
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Plain
 from fawkes.core.state import View
 from fawkes.live.control import Query
+from fawkes.report.board import board
 from fawkes.report.node_rows import node_row
 from fawkes.report.rows import cluster_row, in_service, job_row
 from fawkes.store.base import CLUSTER, JOB, Reader, place
@@ -32,6 +33,7 @@ class ClosableReader(Reader, Protocol):
 def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
     """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``.
 
+    ``board?of=`` has the rows of reading commands, for users who may not read the ledger.
     Without a parameter they list what is there; by name also an MR-cluster that is gone or a job that has ended, as
     the ledger (``open_ledger`` opens it for each such question) has it. A name that never was gives no row.
     """
@@ -57,7 +59,12 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
         state = view.nodes.get(NodeId(asked["node"]))
         return [] if state is None else [_node(state, view)]
 
-    return {"clusters": clusters, "jobs": jobs, "nodes": nodes}
+    def rows(asked: Mapping[str, str]) -> Plain:
+        with closing(open_ledger()) as ledger:
+            found: Plain = board(ledger, asked.get("of", ""))
+            return found
+
+    return {"clusters": clusters, "jobs": jobs, "nodes": nodes, "board": rows}
 
 
 def _cluster(state: ClusterState, view: View, usable_milli: int) -> Row:

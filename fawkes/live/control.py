@@ -1,7 +1,8 @@
 """The controller's ear: commands over HTTP on a Unix socket in the state folder.
 
 ``POST /VERB`` becomes an event of the core; the answer is the core's `Reply`. ``GET /NAME`` is answered by what the
-live world knows. Who may ask is decided by the kernel's word on who is at the other end, never by what the body says.
+live world knows. Who may ask is decided by the kernel's word on who is at the other end (`fawkes.live.access`), never
+by what the body says.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from fawkes.errors import (
     RefusedError,
     UserError,
 )
+from fawkes.live.access import Access, Gate
 from fawkes.live.asks import ASKS, read_body, read_stop
 from fawkes.live.endpoint import SOCKET, Peer, peer_of, reachable
 
@@ -54,9 +56,10 @@ class ControlServer:
 
     ``post`` takes an event into the controller's queue and returns at once, or refuses it by an error; the live world
     calls `reply` with each Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is
-    sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. Root and the
-    controller's own user may act. ``answer_within_s`` is longer than the surveys may take that a release and the end of
-    the pool wait for. ElsewhereError when another controller listens in this folder.
+    sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. ``gate`` decides who
+    may ask for what; without one root and the controller's own user may, and nobody else. ``answer_within_s`` is longer
+    than the surveys may take that a release and the end of the pool wait for. ElsewhereError when another controller
+    listens in this folder.
     """
 
     def __init__(
@@ -67,9 +70,11 @@ class ControlServer:
         now: Callable[[], int],
         *,
         stop: Callable[[str], None],
+        gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:
         self.folder = folder
+        self.gate = gate or Gate(Access(), None, folder)
         self._post = post
         self._query = dict(query)
         self._now = now
@@ -78,7 +83,7 @@ class ControlServer:
         self._waiting: dict[str, Future[Reply]] = {}
         self._lock = threading.Lock()
         self._closed = False
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(folder, 0o711 if self.gate.access.open else 0o700)
         _clear_away(folder)
         self._server = _Server(self)
         self._inode = os.lstat(folder / SOCKET).st_ino
@@ -120,20 +125,28 @@ class ControlServer:
             if os.lstat(self.folder / SOCKET).st_ino == self._inode:
                 os.unlink(self.folder / SOCKET)
 
-    def ask(self, verb: str, body: bytes, by: str) -> Reply:
-        """The core's answer to one request; UserError for a bad body, DeadlineError when none comes."""
+    def ask(self, verb: str, body: bytes, peer: Peer) -> Reply:
+        """The core's answer to one request of a peer.
+
+        UserError for a bad body, RefusedError when the peer may not ask for it, DeadlineError when no answer comes.
+        """
         checked = read_body(verb, body)
         ask = uuid.uuid4().hex
+        self.gate.act(peer, verb, checked.event(0, peer.name, ask))
         answer: Future[Reply] = Future()
         with self._lock:
             if self._closed:
                 raise _stopping()
             # Under the lock, so that requests enter the queue in the order of their times. No reply can be earlier
             # than the next line, and nobody waits for the answer to what was not taken.
-            self._post(checked.event(self._now(), by, ask))
+            event = checked.event(self._now(), peer.name, ask)
+            self._post(event)
             self._waiting[ask] = answer
         try:
-            return answer.result(self._answer_within_s)
+            reply = answer.result(self._answer_within_s)
+            if reply.refused is None and self.gate.owners is not None:
+                self.gate.owners.learn(event)
+            return reply
         except TimeoutError:
             raise DeadlineError(
                 f"the controller accepted /{verb} but did not answer within {self._answer_within_s:g} s",
@@ -145,34 +158,36 @@ class ControlServer:
             with self._lock:
                 self._waiting.pop(ask, None)
 
-    def answer(self, name: str, parameters: Mapping[str, str]) -> Plain:
-        """What the live world answers to ``GET /name``; UserError for a name that there is not."""
+    def answer(self, name: str, parameters: Mapping[str, str], peer: Peer) -> Plain:
+        """What the live world answers to ``GET /name``; UserError for a name that there is not.
+
+        RefusedError when the peer may not see it.
+        """
         query = self._query.get(name)
         if query is None:
             raise UserError(f"there is no query /{name}", hint=f"There are: {', '.join(sorted(self._query))}")
+        self.gate.ask(peer, name, parameters)
         return query(parameters)
 
-    def stop(self, by: str) -> None:
+    def stop(self, peer: Peer) -> None:
         """Somebody wants the controller to stop; MR-clusters and jobs go on."""
-        self._stop(by)
-
-    def check(self, peer: Peer) -> None:
-        """RefusedError unless this peer may act."""
-        if not may_act(peer, os.geteuid()):
-            raise RefusedError(
-                f"{peer.name} may not command this controller", hint="Only root and the user that it runs as may do so"
-            )
-
-
-def may_act(peer: Peer, own_uid: int) -> bool:
-    """Whether a peer is the controller's own user or root."""
-    return peer.uid in (own_uid, 0)
+        self._stop(peer.name)
 
 
 def _stopping() -> FawkesError:
     return FawkesError(
         "the controller is shutting down", hint="After it restarts, `fawkes status` shows whether this was done"
     )
+
+
+def _make_folder(folder: Path, mode: int) -> None:
+    """The folder of the socket, as open as its site says; RefusedError when it is somebody else's."""
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    found = folder.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        raise RefusedError("belongs to another user", where=str(folder), hint="Remove it, or `chown` it")
+    if stat.S_IMODE(found.st_mode) != mode:
+        folder.chmod(mode)
 
 
 def _clear_away(folder: Path) -> None:
@@ -206,7 +221,16 @@ class _Server(ThreadingMixIn, UnixStreamServer):
         with reachable(self.control.folder) as address:
             self.socket.bind(address)
             # Before anything listens: nobody gets in between with the modes of the umask.
-            os.chmod(address, 0o600)
+            os.chmod(address, 0o666 if self.control.gate.access.open else 0o600)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Who has no rank costs no thread; the connection is closed with the reason."""
+        try:
+            self.control.gate.rank(peer_of(request))
+        except RefusedError as error:
+            _turn_away(request, error)
+            return False
+        return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
@@ -237,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _guarded(self, serve: Callable[[], None]) -> None:
         try:
-            self.server.control.check(peer_of(self.connection))
+            self._peer = peer_of(self.connection)
             serve()
         except FawkesError as error:
             self._send(_STATUS.get(error.exit_status, HTTPStatus.INTERNAL_SERVER_ERROR), _plain_error(error))
@@ -250,17 +274,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _post(self) -> None:
         verb = urlsplit(self.path).path.strip("/")
         control = self.server.control
-        by = peer_of(self.connection).name
         body = self._body()
         if verb == "stop":
             read_stop(body)
+            control.gate.act(self._peer, verb, None)
             # The answer first: a controller that stops may be gone before it could give one.
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
-            control.stop(by)
+            control.stop(self._peer)
             return
         if verb not in ASKS:
             raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
-        reply = control.ask(verb, body, by)
+        reply = control.ask(verb, body, self._peer)
         refused = None
         if reply.refused is not None:
             refused = {"code": reply.refused.code, "facts": reply.refused.facts}
@@ -281,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self) -> None:
         url = urlsplit(self.path)
         parameters = dict(parse_qsl(url.query, keep_blank_values=True))
-        found = self.server.control.answer(url.path.strip("/"), parameters)
+        found = self.server.control.answer(url.path.strip("/"), parameters, self._peer)
         if isinstance(found, Iterator):
             self._stream(found)
         else:
@@ -314,6 +338,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _turn_away(connection: socket, error: FawkesError) -> None:
+    """The answer to somebody who is not listened to, if he takes it at once."""
+    body = _plain_error(error)
+    head = f"HTTP/1.0 {HTTPStatus.FORBIDDEN} Forbidden\r\nContent-Length: {len(body)}\r\n\r\n"
+    with contextlib.suppress(OSError):
+        connection.setblocking(False)
+        connection.sendall(head.encode() + body)
 
 
 def _encoded(value: Plain) -> bytes:

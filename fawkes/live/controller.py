@@ -7,18 +7,18 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from types import FrameType
 
 import fawkes
-from fawkes.admission import compile_admission
+from fawkes.catalog import Found
 from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.closing import longest_us
 from fawkes.core.effects import CountWork, Reply, Survey
-from fawkes.core.events import Event, PolicyText, Started
+from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
@@ -29,6 +29,7 @@ from fawkes.dist import cache
 from fawkes.dist.compiled import DOORS, jar_of
 from fawkes.engine import Engine, rebuild
 from fawkes.errors import FawkesError, FullError
+from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
 from fawkes.live.answers import answers
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
@@ -43,11 +44,14 @@ from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.playbooks import lease
+from fawkes.live.own_code import open_to_others, own_code
+from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.sampling import Sampling
+from fawkes.live.secrets import FOLDER as SECRETS
+from fawkes.live.secrets import Secrets
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
@@ -57,9 +61,11 @@ from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
-from fawkes.policy import compile_policy
+from fawkes.ports import Entry
+from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger, LedgerReader
 from fawkes.units import SECOND_US
+from fawkes.worker.policies import load_admission, load_weighting
 
 _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
@@ -80,6 +86,9 @@ class Plan:
     settings: SiteSettings
     policy: PolicyText
     shadow: bool
+    access: Access
+    playbooks: tuple[Found, ...]
+    notes: tuple[str, ...]
     admission: PolicyText | None = None
 
 
@@ -87,11 +96,14 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
+    access = access_of(settings.access, site.settings_file)
+    notes = (*own_code(site, settings), *open_to_others(site))
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     text = read_policy(settings.policy, settings.core)
     admission = None
     if settings.admission is not None:
         admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
-    return Plan(site, inventory, settings, text, shadow, admission)
+    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission)
 
 
 def remembered(ledger: Ledger) -> tuple[State, int]:
@@ -137,7 +149,10 @@ class Controller:
 
     def run(self) -> None:
         """Control the pool until somebody stops it. ElsewhereError when another controller holds folder or nodes."""
+        for note in self._plan.notes:
+            self._say(note)
         with self._stack:
+            self._stack.enter_context(played(self._plan.playbooks))
             engine, world, started = self._build()
             self._world = world
             self._on_signals(world)
@@ -154,6 +169,9 @@ class Controller:
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
         site, stack = self._plan.site, self._stack
+        reachable = make_private(site.state_dir)
+        if reachable:
+            self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
@@ -181,7 +199,7 @@ class Controller:
         stack.callback(world.close)
         setup, stages = self._equip(world, fleet, state)
         keep = _keep_pictures(ledger, pictured)
-        engine = Engine(world, ledger, compile_policy, state, keep, compile_admission)
+        engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
@@ -197,7 +215,8 @@ class Controller:
         self._stack.callback(cached.close)
         keys = DoorKeys(self._plan.site.state_dir / "keys")
         keys.keep(state.clusters)
-        setup = Setup(ground, fleet.shell(), cached, Doors(keys, lambda: jar_of(DOORS, self._say)))
+        doors = Doors(keys, lambda: jar_of(DOORS, self._say))
+        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS))
         membership = self._membership = MembershipKeeper(ground, clusters, setup)
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
@@ -236,8 +255,14 @@ class Controller:
                 refuse_without_release(event)
             world.mailbox.post(event)
 
+        access = self._plan.access
+
+        def requests() -> list[Entry]:
+            with closing(LedgerReader(folder)) as reader:
+                return list(reader.entries(kinds=[Requested.__name__]))
+
         return ControlServer(
-            folder,
+            self._plan.site.control_dir if access.open else folder,
             post,
             {
                 **answers(state, lambda: LedgerReader(folder)),
@@ -247,6 +272,7 @@ class Controller:
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
             answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + _ANSWER_S,
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ _HISTORY_S = 60.0
 #: of the logs of one node: their bytes, and what tar adds to each file
 _MOST_BYTES = 2 * LIMIT_BYTES
 _DIGITS = 9
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 #: lives of an MR-cluster in which it may have outputs that nobody else has
 _AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
@@ -211,7 +213,8 @@ def _piece(archive: tarfile.TarFile, member: tarfile.TarInfo, node: str, lines: 
         raise _TooLargeError
     file = archive.extractfile(member)
     text = file.read().decode(errors="replace") if file is not None else ""
-    kept = text.splitlines(keepends=True)[-lines:] if lines else text.splitlines(keepends=True)
+    # A line ends with a line feed, whatever else a job has written.
+    kept = _LINES.findall(text)[-lines:]
     if kept:
         yield {"node": node, "file": member.name, "text": "".join(kept)}
 

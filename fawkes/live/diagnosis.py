@@ -20,10 +20,10 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
     """
     for application in applications:
         if application.ended and not application.succeeded and application.diagnostics:
-            said = application.diagnostics.strip().splitlines()[0]
+            said = application.diagnostics.strip().split("\n")[0].strip()
             task = task_error(masters, application, deadline)
             return f"{said}: {task}" if task else said
-    words = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    words = [line.strip() for line in stderr.split("\n") if line.strip() and not line.lstrip().startswith("at ")]
     telling = [line for line in words if any(word in line for word in _TELLING) and _CHATTER.match(line) is None]
     # Pig's last error is one of its own; which input was missing it says before that.
     unread = [line for line in words if line.startswith("Failed to read data from")]
@@ -45,4 +45,4 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
     except UnreadableError:
         return ""
     said = [str(one.get("diagnostics") or "").strip() for one in attempts if one.get("state") == "FAILED"]
-    return next((text.splitlines()[0].removeprefix("Error: ") for text in reversed(said) if text), "")
+    return next((text.split("\n")[0].strip().removeprefix("Error: ") for text in reversed(said) if text), "")

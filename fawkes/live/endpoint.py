@@ -1,7 +1,8 @@
 """Where the control socket of a site is, and who is at the other end of a connection.
 
-The socket lies in the state folder of the site, because that is the one place that a controller inside of a lab's
-private mounts and a command outside of them both see under the same name.
+The socket lies in the site folder, because that is the one place that a controller inside of a lab's private mounts
+and a command outside of them both see under the same name: in the state folder, which is the controller's own, or in
+``control/`` when the site lets other users ask.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import pwd
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +21,21 @@ SOCKET = "control.sock"
 #: sun_path has 108 bytes, the last one is a zero
 _LONGEST_PATH_BYTES = 107
 _UCRED = struct.Struct("=iII")
+_GID = struct.Struct("=I")
+#: of Linux since 4.13; Python has no name for it
+_SO_PEERGROUPS = 59
+#: Python asks for no more; it is room for 256 groups
+_MOST_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process at the other end, as the kernel vouches for it; ``name`` is its user's."""
+    """The process at the other end, as the kernel vouches for it; ``name`` is its user's, ``groups`` are all of its."""
 
     pid: int
     uid: int
     name: str
+    groups: frozenset[int] = frozenset()
 
 
 @contextmanager
@@ -51,9 +58,18 @@ def reachable(folder: Path) -> Iterator[str]:
 def peer_of(connection: socket.socket) -> Peer:
     """Who is at the other end of a connected Unix socket."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-    pid, uid, _gid = _UCRED.unpack(raw)
+    pid, uid, gid = _UCRED.unpack(raw)
     try:
         name = pwd.getpwuid(uid).pw_name
     except KeyError:
         name = f"uid {uid}"
-    return Peer(pid, uid, name)
+    return Peer(pid, uid, name, frozenset({gid, *_further_groups(connection, name, gid)}))
+
+
+def _further_groups(connection: socket.socket, name: str, gid: int) -> Iterable[int]:
+    """The supplementary groups of the peer when it connected; those of the machine's list where they are too many."""
+    try:
+        raw = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERGROUPS, _MOST_BYTES)
+    except OSError:
+        return os.getgrouplist(name, gid)
+    return (gid for (gid,) in _GID.iter_unpack(raw))

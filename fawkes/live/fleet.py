@@ -344,6 +344,6 @@ class FleetShell:
 # The size tells a stream that ended from one that broke.
 _RECEIVE = r"""
 path={path}; new=$path.$$.new
-mkdir -p "${path%/*}" && cat >"$new" && [ "$(wc -c <"$new")" -eq {size} ] && chmod {mode} "$new" &&
+mkdir -p "${path%/*}" && (umask 077 && cat >"$new") && [ "$(wc -c <"$new")" -eq {size} ] && chmod {mode} "$new" &&
     mv -f "$new" "$path" || { rm -f "$new"; echo "$path was not written" >&2; exit 73; }
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import node
 from fawkes.playbook import read_facts
+from fawkes.store.private import FILE_MODE, FOLDER_MODE
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +35,10 @@ _HALF = ".half"
 _PART = 4
 #: room is asked for in such pieces: each look at the archives costs some system calls for each of them
 _PIECE_BYTES = 1_000_000
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 class NoRoomError(OSError):
@@ -137,7 +143,7 @@ class LogKeeper:
         target = self._folder / effect.cluster / f"{effect.node}.{effect.generation}{_ARCHIVE}"
         try:
             if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
+                target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
                 self._fetch(effect, target)
         except OSError as error:
             raise FawkesError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
@@ -156,7 +162,7 @@ class LogKeeper:
         script = node.collect_logs(self._ground.folders(effect.node, effect.cluster), limit_bytes=limit)
         writer: _Writer | None = None
         try:
-            with half.open("wb") as file:
+            with open(half, "wb", opener=_private) as file:
                 writer = _Writer(file, self._room, limit)
                 result = self._fleet.run(effect.node, script, _WITHIN_S, sink=cast(BinaryIO, writer))
             omitted = read_facts(result.stderr).number("omitted")

@@ -40,6 +40,7 @@ from fawkes.live.orders import AddressedOrder
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.releases import Releases
+from fawkes.live.secrets import Secrets
 from fawkes.live.upload import uploaded
 
 MB = 1 << 20
@@ -64,6 +65,9 @@ _REFRESH = {
     "hdfs-thaw": ("dfsadmin", ("-safemode", "leave"), LEAVE_SAFE_MODE),
 }
 
+#: keys that a job's pages, its history and its kept configuration show as asterisks
+_REDACTED = "mapreduce.job.redacted-properties"
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -77,7 +81,15 @@ class Command:
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
-    def __init__(self, ground: Ground, shell: RemoteShell, releases: Releases, doors: Doors) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        shell: RemoteShell,
+        releases: Releases,
+        doors: Doors,
+        secrets: Secrets | None = None,
+    ) -> None:
+        self._secrets = secrets or Secrets()
         self._ground = ground
         self._doors = doors
         self._shell = shell
@@ -279,7 +291,7 @@ class Setup:
                 argv = [*argv, *args, "-f", uploaded(files, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
-        own = tagged_properties(details.properties, tag)
+        own = tagged_properties(_with_secrets(details.properties, self._secrets.values(details.secrets)), tag)
         if effect.granted:
             own = granted_properties(own, effect.granted, self._queue(cluster, details, tag))
         conf = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
@@ -358,6 +370,14 @@ class Setup:
             return given // MB
         heaps = _SMALL_HEAPS_MB if self._small(node) else _HEAPS_MB
         return heaps.get(program, _CLIENT_HEAP_MB)
+
+
+def _with_secrets(properties: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """Both, and the names of the secret ones where Hadoop reads which keys it never shows."""
+    if not secrets:
+        return dict(properties)
+    hidden = [*filter(None, [properties.get(_REDACTED, "")]), *secrets]
+    return {**properties, **secrets, _REDACTED: ",".join(hidden)}
 
 
 def _release_jar(release: Release, name: str) -> str:

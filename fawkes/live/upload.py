@@ -34,7 +34,7 @@ class Upload:
             with source.open("rb") as stream:
                 self._fleet.put(node, stream, files / source.name, lease=right, mode=0o755)
         for name, text in sorted(conf.items()):
-            self._fleet.put(node, text.encode(), folder / "conf" / name, lease=right)
+            self._fleet.put(node, text.encode(), folder / "conf" / name, lease=right, mode=0o600)
 
 
 def uploaded(files: PurePosixPath, local: str) -> str:

@@ -41,11 +41,13 @@ def _of_application(masters: MasterAddresses, application: Application, deadline
     if not masters.history:
         raise UnreadableError(application.id, "the MR-cluster has no JobHistory server")
     url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.id.replace('application', 'job', 1)}"
-    document = get_json(url, deadline)
+    document = get_json(url, deadline, key=masters.key)
     job = document.get("job") if isinstance(document, Mapping) else None
     if not isinstance(job, Mapping):
         raise UnreadableError(url, "the answer has no 'job'")
-    groups = listed(get_json(f"{url}/counters", deadline), "jobCounters", "counterGroup", f"{url}/counters")
+    groups = listed(
+        get_json(f"{url}/counters", deadline, key=masters.key), "jobCounters", "counterGroup", f"{url}/counters"
+    )
     return sum(_of_kind(job, groups, tasks, counter, url) for tasks, counter in _KINDS)
 
 

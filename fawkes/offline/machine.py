@@ -13,11 +13,11 @@ from fawkes.config.scenarios import BoundsTable, PoolTable, ScenarioTable
 from fawkes.config.site import Site
 from fawkes.core.model import Node, NodeId
 from fawkes.errors import ConfigError
-from fawkes.offline.asking import Bounds
 from fawkes.offline.scenario import pool_of
 from fawkes.sim.constants import DAS4, Constants
 from fawkes.sim.steps import Delays
 from fawkes.units import SECOND_US
+from fawkes.worker.asking import Bounds
 
 
 def inventory_of(table: ScenarioTable, path: Path, site: Site | None) -> tuple[Inventory, tuple[Node, ...]]:

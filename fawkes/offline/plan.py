@@ -17,17 +17,17 @@ from fawkes.core.events import PolicyText
 from fawkes.core.model import Node
 from fawkes.core.settings import Settings
 from fawkes.errors import ConfigError
-from fawkes.offline.asking import USUAL, Bounds, bounded_admission
 from fawkes.offline.load import Coming, Demand, paper, referenced, shaken, wishes
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.paper import EXPERIMENTS
 from fawkes.offline.reference import reference_times
 from fawkes.offline.scenario import LIMIT_US, Scenario, pool_of
-from fawkes.policy import policy_text
 from fawkes.sim.constants import DAS4, PAPER, Constants
 from fawkes.sim.nominal import nominal_work_us
 from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Delays, Loss
+from fawkes.worker.asking import USUAL, Bounds
+from fawkes.worker.policies import admission_loader, policy_text
 from fawkes.workload.seeds import rng
 
 #: seed of a scenario that names none
@@ -87,7 +87,7 @@ class Plan:
         """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
         text = policy_text(found.title, str(found.path), found.text())
         try:
-            bounded_admission(self.bounds)(text, settings.admission_parameters)
+            admission_loader(self.bounds)(text, settings.admission_parameters)
         except ConfigError as error:
             if not error.key.startswith("admission_parameters"):
                 raise
@@ -123,7 +123,7 @@ def asked(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
 
 def told(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> tuple[Demand, ...]:
     """The jobs as an admission policy meets them: with their work for an oracle; rigid ones keep no grant."""
-    admission = bounded_admission(scenario.bounds)(policy, scenario.settings.admission_parameters)
+    admission = admission_loader(scenario.bounds)(policy, scenario.settings.admission_parameters)
 
     def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
         for one in jobs:

@@ -11,10 +11,10 @@ from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.core.settings import Settings
 from fawkes.offline.load import Demand
 from fawkes.offline.scenario import Scenario, pool_of, simulate
-from fawkes.policy import policy_text
 from fawkes.report import history
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.users import Wish
+from fawkes.worker.policies import policy_text
 
 _ALONE = ClusterId("alone")
 _NONE = """from fawkes.policy import MINIMUM

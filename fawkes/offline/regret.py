@@ -23,7 +23,7 @@ from fawkes.offline.outcome import outcome_of
 from fawkes.offline.plan import shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
 from fawkes.offline.work import Row, Runner
-from fawkes.policy import policy_text
+from fawkes.worker.policies import policy_text
 
 #: divisions that are tried, and replays that judge each of them
 DIVISIONS, REPLAYS = 40, 3

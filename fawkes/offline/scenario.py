@@ -16,7 +16,6 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.engine import Engine
 from fawkes.errors import BrokenError
-from fawkes.offline.asking import USUAL, Bounds, bounded, bounded_admission
 from fawkes.offline.ending import (
     Patience,
     never_ends,
@@ -35,6 +34,8 @@ from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
+from fawkes.worker.asking import USUAL, Bounds
+from fawkes.worker.policies import admission_loader, loader
 
 #: so long a run goes on when its jobs have not ended, in simulated time
 LIMIT_US = 7 * 24 * 3600 * SECOND_US
@@ -144,7 +145,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
     for loss in scenario.losses:
         world.lose(loss.node, loss.at_us, loss.back_us)
     state = State()
-    engine = Engine(world, store, bounded(scenario.bounds), state, load_admission=bounded_admission(scenario.bounds))
+    engine = Engine(world, store, loader(scenario.bounds), state, load_admission=admission_loader(scenario.bounds))
     patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     steps = 1

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from fawkes.admission import compile_admission
 from fawkes.catalog import Catalog, Kind, bundled_dir
 from fawkes.core.admitting import Admission
 from fawkes.interference.figures import shares_over_time
@@ -20,7 +19,7 @@ from fawkes.offline.folder import write_frame, write_picture
 from fawkes.paper.interference_rules import judge
 from fawkes.paper.pages import pipes
 from fawkes.paper.rules import DIFFERS, Verdict
-from fawkes.policy import policy_text
+from fawkes.worker.policies import load_admission, policy_text
 
 NAME = "interference"
 _TITLE = "Interference of frameworks on one cloud"
@@ -77,7 +76,7 @@ def publish_interference(folder: Path, *, pictures: bool = True) -> list[Verdict
 
 def _oracle() -> Admission:
     path = bundled_dir(Kind.ADMISSION) / Kind.ADMISSION.value / "oracle.py"
-    return compile_admission(policy_text("ORACLE", path.name, path.read_text("utf-8")), {})
+    return load_admission(policy_text("ORACLE", path.name, path.read_text("utf-8")), {})
 
 
 def _played(scenario: Scenario, admission: Admission) -> tuple[list[Row], list[Curve]]:

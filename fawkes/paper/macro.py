@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from fawkes.catalog import Catalog, Kind, bundled_dir
+from fawkes.catalog import Catalog, Kind
 from fawkes.config.settings import settings_of
 from fawkes.core.events import PolicyText, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobState
@@ -17,7 +17,6 @@ from fawkes.offline.applications import job_spec_of
 from fawkes.offline.scenario import Scenario, pool_of, simulate
 from fawkes.paper.fixed import MIN_NODES, SEED, SHAKE_US, Model
 from fawkes.paper.micro import profile, reference_us
-from fawkes.policy import policy_text
 from fawkes.report import history
 from fawkes.report.course import course_of
 from fawkes.report.steps import ROLES, held, value_at
@@ -25,6 +24,7 @@ from fawkes.sim.users import Wish
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
+from fawkes.worker.policies import policy_text
 from fawkes.workload.arrivals import perturbed
 from fawkes.workload.classes import Load, Reconstruction, workload
 from fawkes.workload.model import TraceJob
@@ -37,7 +37,7 @@ LIMIT_US = 12 * 3600 * SECOND_US
 BATCHES = ("WKLD-A", "WKLD-B", "WKLD-C")
 """All jobs come at once."""
 #: what came with Fawkes: a policy of the user's own would be another experiment
-_OURS = Catalog(user=bundled_dir(Kind.POLICY))
+_OURS = Catalog()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

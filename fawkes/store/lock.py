@@ -7,10 +7,12 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from fawkes.errors import ElsewhereError
+from fawkes.errors import ElsewhereError, RefusedError
+from fawkes.store.private import FILE_MODE, user_name
 from fawkes.units import show_time
 
 LOCK_FILE = "lock"
@@ -35,16 +37,16 @@ class StateLock:
 
     def __init__(self, folder: Path) -> None:
         """Take the lock; ElsewhereError says who holds it."""
-        self._file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
         for last in range(_TRIES):
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if last == _TRIES - 1:
-                    found = _read(self._file)
+                    found, stranger = _read(self._file), _stranger(self._file)
                     os.close(self._file)
-                    raise _elsewhere(folder, found) from None
+                    raise stranger or _elsewhere(folder, found) from None
                 time.sleep(_PAUSE_S)
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, json.dumps(_myself()._asdict()).encode(), 0)
@@ -69,6 +71,25 @@ def holder(folder: Path) -> Holder | None:
     finally:
         os.close(file)
     return None
+
+
+def _stranger(file: int) -> RefusedError | None:
+    """The error when only processes of other users hold the lock: no controller of this site is one of them."""
+    inode, own = os.fstat(file).st_ino, {0, os.geteuid()}
+    holders: dict[int, int] = {}
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == str(inode):
+                holders[int(words[4])] = os.stat(f"/proc/{words[4]}").st_uid
+    if not holders or own & set(holders.values()):
+        return None
+    pid, uid = next(iter(holders.items()))
+    return RefusedError(
+        f"process {pid} of {user_name(uid)} holds the lock of this site, and is not its controller",
+        where=LOCK_FILE,
+        hint="End that process. Other users could lock the file until now; from now on they cannot",
+    )
 
 
 def _myself() -> Holder:

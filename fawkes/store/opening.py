@@ -12,6 +12,7 @@ from pathlib import Path
 from fawkes import __version__
 from fawkes.errors import RefusedError
 from fawkes.store import health
+from fawkes.store.private import FILE_MODE
 from fawkes.store.schema import APPLICATION_ID, OPENED, migrate
 from fawkes.store.steps import START
 
@@ -87,7 +88,9 @@ def create(path: Path) -> None:
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
     health.beside(draft, "-journal").unlink(missing_ok=True)
-    connection = connect(draft, "rwc")
+    # Before SQLite opens it: what it makes itself has the modes of the umask, and files beside it those of this one.
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+    connection = connect(draft, "rw")
     try:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("PRAGMA synchronous = FULL")

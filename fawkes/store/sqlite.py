@@ -21,6 +21,7 @@ from fawkes.ports import Entry
 from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
 from fawkes.store.lock import StateLock
+from fawkes.store.private import FOLDER_MODE
 from fawkes.store.schema import FORMAT, OPENED, file_format
 
 T = TypeVar("T")
@@ -225,7 +226,7 @@ class Ledger(LedgerReader):
         blocks of ``block`` steps each; as many at least stay in rows.
         """
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self._lock = StateLock(folder)
         except OSError as error:
             hint = "The controller must be able to write to its state folder"

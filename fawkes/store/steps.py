@@ -21,6 +21,8 @@ NO_END = 2**62
 _CACHED = 2
 #: the checksum before the first row behind the last block
 _BEFORE = "(SELECT k.digest FROM blocks k WHERE k.first < e.seq AND k.last = e.seq - 1 ORDER BY k.first DESC LIMIT 1)"
+#: of one text of a step, unpacked: a ledger may be somebody else's
+_MOST_BYTES = 1 << 28
 #: shorter texts are stored as they are
 _WORTH_PACKING = 512
 #: a block repeats what came one step before: packing must look back that far, and needs eight times as much memory
@@ -54,7 +56,13 @@ def packed(text: str) -> str | bytes:
 
 def unpacked(stored: str | bytes) -> str:
     """The text behind what is stored; zlib.error or UnicodeError when there is none."""
-    return zlib.decompress(stored).decode() if isinstance(stored, bytes) else stored
+    if not isinstance(stored, bytes):
+        return stored
+    unpacker = zlib.decompressobj()
+    text = unpacker.decompress(stored, _MOST_BYTES)
+    if not unpacker.eof:
+        raise zlib.error(f"is cut off, or longer than {_MOST_BYTES} bytes")
+    return text.decode()
 
 
 def digest_of(before: bytes, seq: int, at_us: int, kind: str, event: str, decision: str) -> bytes:

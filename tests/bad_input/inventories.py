@@ -314,6 +314,12 @@ CASES = (
         2,
         "inventory.toml: pool: 'my pool; id' cannot be a name here. Use up to",
     ),
+    inventory(
+        "user root",
+        edited('user = "hadoop"', 'user = "root"'),
+        2,
+        "inventory.toml: ssh.user: daemons and jobs would run as 'root' on the nodes. Give a user without rights",
+    ),
     inventory("key file missing", edited('user = "hadoop"', 'user = "hadoop"\nkey = "nosuch"'), 0, ""),
     inventory("key is a folder", edited('user = "hadoop"', 'user = "hadoop"\nkey = "clusters"'), 0, ""),
     inventory("known_hosts is a folder", edited('user = "hadoop"', 'user = "hadoop"\nknown_hosts = "clusters"'), 0, ""),

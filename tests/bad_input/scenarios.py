@@ -198,7 +198,7 @@ CASES = (
         "settings unknown",
         SCENARIO + "[settings]\nfoo = 1\n",
         2,
-        "s.toml: settings.foo: unknown key 'foo'. Known: admission,",
+        "s.toml: settings.foo: unknown key 'foo'. Known: access, admission,",
     ),
     command(
         "scenario",
@@ -236,7 +236,7 @@ CASES = (
         "--set nokey=1",
         ("simulate", "s.toml", "--set", "nokey=1"),
         2,
-        "--set: settings.nokey: unknown key 'nokey'. Known: admission,",
+        "--set: settings.nokey: unknown key 'nokey'. Known: access, admission,",
         files={"s.toml": SCENARIO},
     ),
     command(

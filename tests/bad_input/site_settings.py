@@ -25,6 +25,30 @@ CASES = (
         "fawkes.toml: period: '60 parsecs' is not a duration: write a number",
     ),
     settings(
+        "a group that does not exist",
+        '[access]\nusers = ["no-such-group"]\n',
+        2,
+        "fawkes.toml: access.users: there is no group 'no-such-group' on this machine. Name one that",
+    ),
+    settings(
+        "a group as a number",
+        "[access]\nviewers = 7\n",
+        2,
+        "fawkes.toml: access.viewers: 7 is no list of groups. Write names of Unix groups",
+    ),
+    settings(
+        "a playbook that is none",
+        'playbooks = ["nodes"]\n',
+        2,
+        "fawkes.toml: playbooks: there is no playbook 'nodes'. A site may replace lease, node, hadoop, job",
+    ),
+    settings(
+        "a playbook without a file",
+        'playbooks = ["node"]\n',
+        2,
+        "fawkes.toml: playbooks: the site has no file ",
+    ),
+    settings(
         "sample_every > period",
         'period = "10s"\nsample_every = "20s"\n',
         2,

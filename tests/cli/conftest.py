@@ -21,6 +21,9 @@ Run = Callable[..., Result]
 
 INVENTORY = """
 pool = "pool-1"
+[ssh]
+allow_root = true
+
 [[group]]
 name = "rack1"
 nodes = "node[01-05]"

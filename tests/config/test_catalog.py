@@ -5,28 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog, Kind, Origin, bundled_dir, load_module, user_dir
+from fawkes.catalog import Catalog, Kind, Origin, bundled_dir, load_module
 from fawkes.errors import ConfigError, UserError
 from tests.config.support import write
-from tests.package.running import ROOT, python
+from tests.package.running import ROOT
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    return Catalog(site=tmp_path / "site", user=tmp_path / "user", bundled=tmp_path / "bundled")
+    return Catalog(site=tmp_path / "site", bundled=tmp_path / "bundled")
 
 
-def test_the_site_hides_the_user_who_hides_what_came_with_fawkes(catalog: Catalog, tmp_path: Path) -> None:
+def test_the_site_hides_what_came_with_fawkes(catalog: Catalog, tmp_path: Path) -> None:
     bundled = [write(tmp_path, f"bundled/policies/weighting/{name}.py", "") for name in ("td", "jd", "eq")]
-    user = [write(tmp_path, f"user/policies/{name}.py", "") for name in ("TD", "jd")]
     site = write(tmp_path, "site/policies/td.py", "")
     write(tmp_path, "site/policies/_help.py", "")
     write(tmp_path, "site/policies/notes.md", "")
     found = {one.name: (one.path, one.origin, one.hides) for one in catalog.all(Kind.POLICY)}
     assert found == {
         "eq": (bundled[2], Origin.BUNDLED, ()),
-        "jd": (user[1], Origin.USER, (bundled[1],)),
-        "td": (site, Origin.SITE, (user[0], bundled[0])),
+        "jd": (bundled[1], Origin.BUNDLED, ()),
+        "td": (site, Origin.SITE, (bundled[0],)),
     }
     assert catalog.find(Kind.POLICY, "TD").path == site
 
@@ -91,33 +90,19 @@ def test_a_checkout_has_its_folders_beside_the_package_and_a_wheel_inside(tmp_pa
     assert bundled_dir(Kind.PLAYBOOK, package) == tmp_path / "site-packages"
 
 
-def test_the_user_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/somewhere")
-    assert user_dir() == Path("/somewhere/fawkes")
-    monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setenv("HOME", "/home/me")
-    assert user_dir() == Path("/home/me/.config/fawkes")
-
-
-def test_a_home_that_may_not_be_read_has_no_policies(tmp_path: Path) -> None:
-    """In a process of its own: root may read everything, so there root becomes nobody."""
-    home = tmp_path / "home"
-    (home / ".config" / "fawkes" / "policies").mkdir(parents=True)
-    home.chmod(0)
-    nobody = 65534
-    program = (
-        f"import os; from fawkes.catalog import Catalog, Kind; os.getuid() or os.setuid({nobody}); "
-        "print(Catalog().find(Kind.POLICY, 'TD').origin)"
-    )
-    try:
-        ended = python(program, folder=ROOT, env={"HOME": str(home), "XDG_CONFIG_HOME": ""})
-    finally:
-        home.chmod(0o700)
-    assert (ended.stdout, ended.stderr) == ("bundled\n", "")
+@pytest.mark.parametrize("kind", list(Kind))
+def test_nothing_is_picked_up_from_a_home(kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    before = Catalog().all(kind)
+    suffix = before[0].path.suffix
+    for name in (before[0].name, "mine"):
+        write(tmp_path, f".config/fawkes/{kind.value}/{name}{suffix}", "")
+    assert Catalog().all(kind) == before
 
 
 def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
-    found = Catalog(site=ROOT, user=ROOT / "nobody", bundled=ROOT).find(Kind.POLICY, "TD")
+    found = Catalog(site=ROOT, bundled=ROOT).find(Kind.POLICY, "TD")
     assert (found.origin, found.hides) == (Origin.SITE, ())
 
 
@@ -129,7 +114,7 @@ def test_a_checkout_that_is_a_site_has_what_came_with_fawkes(tmp_path: Path) -> 
 
 
 def test_what_comes_with_fawkes_is_found() -> None:
-    catalog = Catalog(user=ROOT / "nobody")
+    catalog = Catalog()
     policies = {one.title for one in catalog.all(Kind.POLICY)}
     assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD"}
     assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from fawkes.config.inventory import Inventory, fold, load_inventory
+from fawkes.errors import ConfigError
 from tests.config.support import Bad, assert_refused, cases, refusals, write
 
 EXAMPLES = Path(__file__).parents[2] / "inventory"
 
 REST = 'cores = 2\nmemory = "2GB"\ndisk = "10GB"\nwork_dir = "/srv/fawkes"\n'
-HEAD = 'pool = "lab-7f3a"\n[ssh]\nuser = "root"\n'
+HEAD = 'pool = "lab-7f3a"\n[ssh]\nuser = "root"\nallow_root = true\n'
 GROUP = '[[group]]\nname = "rack1"\nnodes = "node[01-03]"\n' + REST
 
 
@@ -23,6 +24,7 @@ def test_every_key_reaches_the_nodes_and_the_closest_table_wins(tmp_path: Path) 
 pool = "lab-7f3a"
 [ssh]
 user = "root"
+allow_root = true
 port = 2222
 key = "keys/id"
 known_hosts = "hosts"
@@ -182,7 +184,7 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
         HEAD + GROUP.replace("cores = 2\n", ""), "group[rack1].cores", "node 'node01' has no 'cores'", "cores"
     ),
     no_user=Bad(f'pool = "p"\n{GROUP}', "group[rack1].user", "node 'node01' has no 'user'"),
-    bad_user=Bad(HEAD.replace("root", "a b") + GROUP, "ssh.user", "'a b' cannot be a user name"),
+    bad_user=Bad(HEAD.replace('"root"', '"a b"') + GROUP, "ssh.user", "'a b' cannot be a user name"),
     bad_port=Bad(HEAD + GROUP + "port = 70000", "group[rack1].port", "70,000 is too large"),
     bad_pool=Bad(HEAD.replace("lab-7f3a", "My Pool") + GROUP, "pool", "'My Pool' cannot be a name", "small letters"),
     relative_folder=Bad(HEAD + GROUP.replace("/srv", "srv"), "group[rack1].work_dir", "no absolute path", "'/'"),
@@ -230,3 +232,18 @@ def test_there_is_an_example_with_two_sites() -> None:
     pool = load_inventory(EXAMPLES / "das4-like.toml")
     assert {node.site for node in pool.nodes} == {"delft", "leiden"}
     assert sum(not node.may_core for node in pool.nodes) == 4
+
+
+@pytest.mark.parametrize(
+    ("head", "own", "place"),
+    [
+        ('[ssh]\nuser = "root"\n', "", "ssh.user"),
+        ('[ssh]\nuser = "hadoop"\n', '[node.node02]\nuser = "root"\n', "node.node02.user"),
+    ],
+)
+def test_jobs_of_root_are_asked_for(tmp_path: Path, head: str, own: str, place: str) -> None:
+    path = write(tmp_path, "inventory.toml", f'pool = "p"\n{head}{GROUP}{own}')
+    with pytest.raises(ConfigError, match=rf"{place}: daemons and jobs would run as 'root' .* allow_root = true"):
+        load_inventory(path)
+    path.write_text(path.read_text().replace("[ssh]\n", "[ssh]\nallow_root = true\n"))
+    assert any(node.user == "root" for node in load_inventory(path).nodes)

@@ -22,7 +22,7 @@ def settings(folder: Path, text: str) -> SiteSettings:
 
 
 def catalog(folder: Path) -> Catalog:
-    return Catalog(site=folder, user=folder / "nobody", bundled=ROOT)
+    return Catalog(site=folder, bundled=ROOT)
 
 
 def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def inventory(tmp_path: Path) -> Inventory:
 
 
 def load(path: Path, inventory: Inventory, site: Path) -> Workload:
-    return load_workload(path, inventory, site=site, catalog=Catalog(site=site, user=site / "nobody", bundled=ROOT))
+    return load_workload(path, inventory, site=site, catalog=Catalog(site=site, bundled=ROOT))
 
 
 def test_every_key_reaches_the_workload(tmp_path: Path, inventory: Inventory) -> None:

@@ -39,7 +39,7 @@ GRAPH = [
 def test_a_file_submits_the_programs_and_can_be_simulated(
     tmp_path: Path, name: str, tables: dict[str, list[dict[str, Any]]]
 ) -> None:
-    catalog = Catalog(site=tmp_path, user=tmp_path)
+    catalog = Catalog(site=tmp_path)
     assert catalog.find(Kind.WORKLOAD, name).path.is_file()
 
     demands = read_plan(Site(tmp_path), catalog, name).demands

@@ -25,8 +25,10 @@ from fawkes.core.model import (
     Role,
 )
 from fawkes.core.state import State, evolve
+from fawkes.errors import UserError
 from fawkes.live.answers import answers
 from fawkes.report import history
+from fawkes.report.board import BOARDS
 from fawkes.report.rows import cluster_rows, gone, job_row, node_rows
 from fawkes.store.memory import MemoryStore
 from tests.cli import conftest as rows
@@ -113,3 +115,13 @@ def test_a_controller_and_its_ledger_answer_with_the_same_rows() -> None:
 @pytest.mark.parametrize(("name", "asked"), [("clusters", "cluster"), ("jobs", "job"), ("nodes", "node")])
 def test_what_never_was_gives_no_row(ask: Any, name: str, asked: str) -> None:
     assert ask(name, **{asked: "other"}) == []
+
+
+def test_who_may_not_read_the_ledger_gets_the_rows_of_who_may(ask: Any) -> None:
+    store = MemoryStore()
+    for number, changes in enumerate(STEPS):
+        store.append(Woke(at_us=number), Decision(changes))
+    for of, read in BOARDS.items():
+        assert ask("board", of=of) == read(store), of
+    with pytest.raises(UserError, match=r"there are no rows of 'secrets'. There are: pool, clusters, nodes, jobs"):
+        ask("board", of="secrets")

@@ -184,6 +184,13 @@ class Nodes:
         return list(found)
 
 
+def test_the_last_lines_of_a_log_are_counted_by_line_feeds(tmp_path: Path) -> None:
+    text = "one\u2028two\rthree\x0cfour\nfive\nsix"
+    nodes = Nodes(tmp_path, a=archive(x=text.encode()))
+    kept = [nodes.logs(lines=str(lines), node="a")[0]["text"] for lines in (1, 2, 3, 0)]
+    assert kept == ["six", "five\nsix", text, text]
+
+
 def test_a_node_that_gives_no_logs_keeps_no_other_one_from_being_shown(tmp_path: Path) -> None:
     nodes = Nodes(tmp_path, a=archive(x=b"one\ntwo\n"))
     assert nodes.logs(lines="1") == [

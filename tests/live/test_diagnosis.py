@@ -45,3 +45,11 @@ def test_the_resource_manager_is_believed_before_the_client() -> None:
         id="application_1_1", state="FAILED", final_status="FAILED", diagnostics="too much memory\nmore"
     )
     assert why_failed(NOBODY, (ended,), CLIENT, Deadline.after(1)) == "too much memory"
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b", "\x0c", "\x1e", "\r"])
+def test_only_a_line_feed_ends_a_line_of_what_a_job_said(mark: str) -> None:
+    said = f"error: one{mark}error: two"
+    assert why_failed(NOBODY, (), f"{said}\n", Deadline.after(1)) == said
+    ended = Application(id="application_1_1", state="FAILED", final_status="FAILED", diagnostics=f"{said}\nmore")
+    assert why_failed(NOBODY, (ended,), "", Deadline.after(1)) == said

@@ -22,6 +22,7 @@ from fawkes.core.effects import Reply
 from fawkes.core.events import PauseAsked
 from fawkes.errors import ExitStatus, FullError, RefusedError
 from fawkes.live.control import ControlServer
+from fawkes.live.endpoint import Peer
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.timers import Clock
 from tests.store.test_room import PRIVATE, can_mount
@@ -184,6 +185,9 @@ def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:
     assert small.fawkes("status")[0] == 0
 
 
+ANN = Peer(1, os.geteuid(), "ann")
+
+
 def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> None:
     mailbox = Mailbox(Clock())
     server = ControlServer(tmp_path / "state", mailbox.post, {}, mailbox.clock.now_us, stop=lambda by: None)
@@ -192,7 +196,7 @@ def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> Non
 
         def ask() -> None:
             try:
-                server.ask("pause", b'{"reason": "a visit"}', "ann")
+                server.ask("pause", b'{"reason": "a visit"}', ANN)
             except FullError as error:
                 caught.append(error)
 
@@ -208,7 +212,7 @@ def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> Non
         assert caught == [told]
         for _ in range(3):
             with pytest.raises(RefusedError, match="no room"):
-                server.ask("pause", b'{"reason": "a visit"}', "ann")
+                server.ask("pause", b'{"reason": "a visit"}', ANN)
         # Nobody waits for an answer any more: what was asked for may still be done.
         server.reply(Reply(event.ask, None, {}))
         assert server._waiting == {}

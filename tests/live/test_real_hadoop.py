@@ -12,13 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fawkes.live.applications import kill
 
 from fawkes.config.details import ClusterDetails, Output
 from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, Reading
 from fawkes.core.proof import Proof, not_proven, reports
 from fawkes.core.sight import Sight, Stored
-from fawkes.live.applications import kill
 from fawkes.live.blocks import blocks_below, sound
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call

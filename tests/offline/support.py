@@ -17,7 +17,7 @@ from fawkes.workload.classes import GB
 from fawkes.workload.model import TraceJob
 
 ROOT = Path(__file__).parents[2]
-CATALOG = Catalog(user=ROOT / "nobody", bundled=ROOT)
+CATALOG = Catalog(bundled=ROOT)
 SETTINGS = {"preset": "paper", "period": "20s", "growth": "TR", "policy": "TD"}
 
 

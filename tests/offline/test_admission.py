@@ -12,7 +12,6 @@ from fawkes.catalog import Kind
 from fawkes.core.events import Submitted
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.errors import ConfigError, DeadlineError, UserError
-from fawkes.offline.asking import Bounds
 from fawkes.offline.grid import grid_of, run_cell
 from fawkes.offline.load import Coming
 from fawkes.offline.outcome import DEADLINES, Outcome, outcome_of
@@ -22,6 +21,7 @@ from fawkes.offline.statistics import table_of
 from fawkes.sim.constants import PLAIN
 from fawkes.sim.model import TaskEvent
 from fawkes.units import SECOND_US
+from fawkes.worker.asking import Bounds
 from tests.offline.support import CATALOG, SETTINGS, demand, plan, ready, two
 
 

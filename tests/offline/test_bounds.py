@@ -16,9 +16,10 @@ from fawkes.core.settings import Settings
 from fawkes.core.weights import Measure
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
-from fawkes.offline.asking import Bounds, bounded
 from fawkes.offline.scenario import simulate
 from fawkes.policy import compile_policy, policy_text
+from fawkes.worker.asking import Bounds
+from fawkes.worker.policies import loader
 from tests.offline.support import CATALOG, ready, two
 
 SHORT = Bounds(time_s=0.5, memory_bytes=10**8)
@@ -65,7 +66,7 @@ samples = st.lists(
 @given(samples=samples, before=st.booleans())
 def test_the_answer_is_that_of_the_same_process(found: Found, samples: list[Sample], before: bool) -> None:
     text = policy_text(found.title, str(found.path), found.text())
-    ours, theirs = compile_policy(text, Settings()), bounded(Bounds())(text, Settings())
+    ours, theirs = compile_policy(text, Settings()), loader(Bounds())(text, Settings())
     first, *rest = samples
     window = Window(ClusterId("c"), tuple(rest or [first]), first if before else None)
     assert told(theirs, window) == told(ours, window)
@@ -81,18 +82,18 @@ def test_the_answer_is_that_of_the_same_process(found: Found, samples: list[Samp
     ],
 )
 def test_a_single_call_that_takes_too_much_ends_with_its_line_and_its_window(line: str, kind: str, says: str) -> None:
-    measure = bounded(SHORT)(policy(line), Settings())
+    measure = loader(SHORT)(policy(line), Settings())
     with pytest.raises(Exception, match=says) as raised:
         measure(WINDOW, None)
     assert type(raised.value).__name__ == kind
     assert "for the window of 3 samples of c-1 from +00:00:20.000 to +00:01:00.000" in str(raised.value)
     assert notes(raised.value) == ["line 5"]
     # The next policy gets an answer.
-    assert bounded(SHORT)(policy("return 2.0"), Settings())(WINDOW, None) == (2.0, None)
+    assert loader(SHORT)(policy("return 2.0"), Settings())(WINDOW, None) == (2.0, None)
 
 
 def test_what_a_policy_raises_has_its_name_and_line() -> None:
-    measure = bounded(SHORT)(policy("return window.meen('tasks_waiting')"), Settings())
+    measure = loader(SHORT)(policy("return window.meen('tasks_waiting')"), Settings())
     with pytest.raises(Exception, match="has no attribute 'meen'") as raised:
         measure(WINDOW, None)
     assert (type(raised.value).__name__, notes(raised.value)) == ("AttributeError", ["line 5"])
@@ -100,17 +101,17 @@ def test_what_a_policy_raises_has_its_name_and_line() -> None:
 
 def test_a_file_that_never_loads_is_refused_with_its_line() -> None:
     with pytest.raises(ConfigError, match=r"policies/x.py: line 3: the policy X took more than 0.5 s .* loaded"):
-        bounded(SHORT)(policy("return 1.0", "Y = sum(range(10**12))"), Settings())
+        loader(SHORT)(policy("return 1.0", "Y = sum(range(10**12))"), Settings())
 
 
 def test_a_file_that_is_no_policy_is_refused_as_everywhere() -> None:
     with pytest.raises(ConfigError, match=r"policies/x.py: line 3: imports 'os'. A policy may import"):
-        bounded(SHORT)(policy("return 1.0", "import os"), Settings())
+        loader(SHORT)(policy("return 1.0", "import os"), Settings())
 
 
 def test_what_a_policy_remembers_has_a_bound() -> None:
     text = '"""X."""\nNAME = "X"\n\n\ndef measure(window, memory):\n    return 1.0, "x" * 20_000_000\n'
-    measure = bounded(SHORT)(policy_text("X", "x.py", text), Settings())
+    measure = loader(SHORT)(policy_text("X", "x.py", text), Settings())
     with pytest.raises(Exception, match=r"remembers 20.0 MB; the most is 16.8 MB"):
         measure(WINDOW, None)
 
@@ -132,5 +133,5 @@ def test_files_of_the_working_folder_do_not_stand_for_those_of_python(
         (tmp_path / name).write_text("raise SystemExit(9)\n")
     monkeypatch.chdir(tmp_path)
     # Other bounds than before, so that another process is started.
-    measure = bounded(Bounds(time_s=0.75, memory_bytes=10**8))(policy("return 3.0"), Settings())
+    measure = loader(Bounds(time_s=0.75, memory_bytes=10**8))(policy("return 3.0"), Settings())
     assert measure(WINDOW, None) == (3.0, None)

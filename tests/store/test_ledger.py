@@ -493,6 +493,12 @@ def somebody_else() -> Iterator[Callable[[], None]]:
     os.seteuid(0)
 
 
+def let_others_read(folder: Path) -> None:
+    """As somebody may do with a copy of a ledger; Fawkes itself makes it private."""
+    for file in folder.iterdir():
+        file.chmod(0o644)
+
+
 def test_a_user_who_may_only_read(somebody_else: Callable[[], None]) -> None:
     with TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
@@ -500,6 +506,7 @@ def test_a_user_who_may_only_read(somebody_else: Callable[[], None]) -> None:
         ledger = Ledger(folder)
         ledger.append(*steps()[0])
         ledger.close()
+        let_others_read(folder)
         somebody_else()
         assert LedgerReader(folder).verify() == 1
         with pytest.raises(UserError, match="cannot be written to: Permission denied"):
@@ -514,6 +521,7 @@ def test_a_user_who_may_only_read_while_the_controller_runs(somebody_else: Calla
         folder.chmod(0o755)
         ledger = Ledger(folder)
         ledger.append(*steps()[0])
+        let_others_read(folder)
         somebody_else()
         reader = LedgerReader(folder)
         assert reader.last_seq() == 1

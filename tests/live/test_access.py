@@ -1,0 +1,241 @@
+"""Who may ask for what: by rank, by whose MR-cluster it is, and by whose files a request names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.config.details import ClusterDetails, DataSet, JobDetails, Output
+from fawkes.config.settings import AccessTable, load_settings
+from fawkes.core.decision import Decision, PutCluster
+from fawkes.core.events import (
+    CancelAsked,
+    DownAsked,
+    DrainAsked,
+    Event,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    ResumeAsked,
+    RetryAsked,
+    Submitted,
+    UndrainAsked,
+)
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.errors import ConfigError, RefusedError
+from fawkes.live.access import Access, Gate, Owners, Rank, access_of
+from fawkes.live.endpoint import Peer
+from fawkes.ports import Entry
+from tests.support.desk import Desk
+
+OWN_UID = 500
+VIEW, USE, RUN = 10, 20, 30
+ACCESS = Access(viewers=frozenset({VIEW}), users=frozenset({USE}), operators=frozenset({RUN}))
+ALICE, BOB = (Peer(1, uid, name, frozenset({USE})) for uid, name in ((1001, "alice"), (1002, "bob")))
+VIEWER = Peer(1, 1003, "vera", frozenset({VIEW, 99}))
+OPERATOR = Peer(1, 1004, "olaf", frozenset({RUN}))
+NOBODY = Peer(1, 1005, "mallory", frozenset({99}))
+OWN = Peer(1, OWN_UID, "fawkes")
+ROOT = Peer(1, 0, "root")
+
+
+def cluster(name: str, details: ClusterDetails | None = None, by: str = "alice") -> Requested:
+    plain = {} if details is None else details.plain()
+    return Requested(at_us=0, spec=ClusterSpec(id=ClusterId(name), min_nodes=1, details=plain), by=by)
+
+
+def job(where: str, details: JobDetails | None = None) -> Submitted:
+    plain = (details or JobDetails(kind="class")).plain()
+    return Submitted(at_us=0, spec=JobSpec(id=JobId("j"), cluster=ClusterId(where), details=plain), by="x")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """Alice has an MR-cluster with a job in it, Bob another."""
+    desk = Desk(10)
+    desk.up("hers")
+    desk.up("his")
+    owners = Owners(desk.store.entries, desk.state)
+    owners.learn(cluster("hers", by="alice"))
+    owners.learn(cluster("his", by="bob"))
+    (tmp_path / "shared").mkdir()
+    return Gate(ACCESS, owners, tmp_path / "shared", own_uid=lambda: OWN_UID)
+
+
+def may(gate: Gate, peer: Peer, event: Event | None) -> bool:
+    try:
+        gate.act(peer, "verb", event)
+    except RefusedError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("peer", "rank"),
+    [(VIEWER, Rank.VIEWER), (ALICE, Rank.USER), (OPERATOR, Rank.OPERATOR), (OWN, Rank.OPERATOR), (ROOT, Rank.OPERATOR)],
+)
+def test_ranks(gate: Gate, peer: Peer, rank: Rank) -> None:
+    assert gate.rank(peer) is rank
+
+
+@given(groups=st.frozensets(st.integers(0, 40)))
+def test_a_rank_is_never_more_than_a_group_says(groups: frozenset[int]) -> None:
+    rank = ACCESS.rank(Peer(1, 1001, "x", groups), OWN_UID)
+    allowed = {0: Rank.NOBODY, VIEW: Rank.VIEWER, USE: Rank.USER, RUN: Rank.OPERATOR}
+    assert rank == max(level for group, level in allowed.items() if group == 0 or group in groups)
+
+
+def test_a_stranger_is_not_listened_to_and_told_why(gate: Gate) -> None:
+    with pytest.raises(RefusedError, match=r"mallory may not command .* groups in \[access\] of fawkes.toml"):
+        gate.rank(NOBODY)
+    closed = Gate(Access(), None, gate.shared, own_uid=lambda: OWN_UID)
+    with pytest.raises(
+        RefusedError, match=r"alice may not command .* Only root and the user that it runs as may do so$"
+    ):
+        closed.rank(ALICE)
+
+
+NODE = NodeId("node01")
+FOR_OPERATORS: list[Event | None] = [
+    DownAsked(at_us=0),
+    PauseAsked(at_us=0, reason="x"),
+    ResumeAsked(at_us=0),
+    DrainAsked(at_us=0, node=NODE, reason="x"),
+    UndrainAsked(at_us=0, node=NODE),
+    RetryAsked(at_us=0, subject="x"),
+    None,
+]
+
+
+@pytest.mark.parametrize("event", FOR_OPERATORS, ids=lambda event: type(event).__name__)
+def test_what_concerns_the_pool_is_for_operators(gate: Gate, event: Event | None) -> None:
+    assert [may(gate, peer, event) for peer in (VIEWER, ALICE, OPERATOR, OWN, ROOT)] == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        cluster("hers"),
+        job("hers"),
+        ReleaseAsked(at_us=0, cluster=ClusterId("hers")),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_a_user_acts_on_an_mr_cluster_of_his_own(gate: Gate, event: Event) -> None:
+    assert [may(gate, peer, event) for peer in (VIEWER, ALICE, BOB, OPERATOR)] == [False, True, False, True]
+
+
+def test_a_job_is_cancelled_by_whom_its_mr_cluster_belongs_to() -> None:
+    desk = Desk(10)
+    desk.up("hers")
+    desk.submit("hers", 1)
+    owners = Owners(list, desk.state)
+    owners.learn(cluster("hers", by="alice"))
+    gate = Gate(ACCESS, owners, Path("/nonexistent"), own_uid=lambda: OWN_UID)
+    (known,) = desk.state.jobs
+    event = CancelAsked(at_us=0, job=known)
+    assert [may(gate, peer, event) for peer in (ALICE, BOB, VIEWER, OPERATOR)] == [True, False, False, True]
+    assert not may(gate, ALICE, CancelAsked(at_us=0, job=JobId("unknown")))
+
+
+def test_a_new_name_is_anybodys(gate: Gate) -> None:
+    assert may(gate, BOB, cluster("new", by="bob"))
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters", "allowed"),
+    [
+        ("clusters", {}, "vabo"),
+        ("board", {"of": "jobs"}, "vabo"),
+        ("jobs", {"cluster": "hers"}, "vabo"),
+        ("logs", {"cluster": "hers"}, "ao"),
+        ("env", {"cluster": "hers"}, "ao"),
+        ("history", {"cluster": "his"}, "bo"),
+        ("at-stake", {}, "o"),
+        ("something-new", {"cluster": "hers"}, "o"),
+    ],
+)
+def test_who_may_look(gate: Gate, query: str, parameters: Mapping[str, str], allowed: str) -> None:
+    def sees(peer: Peer) -> bool:
+        try:
+            gate.ask(peer, query, parameters)
+        except RefusedError:
+            return False
+        return True
+
+    who = {"v": VIEWER, "a": ALICE, "b": BOB, "o": OPERATOR}
+    assert "".join(letter for letter, peer in who.items() if sees(peer)) == allowed
+
+
+def test_a_user_names_no_file_that_only_the_controller_may_read(gate: Gate, tmp_path: Path) -> None:
+    inside, outside = gate.shared / "x.jar", tmp_path / "secret"
+    inside.touch()
+    outside.touch()
+    (gate.shared / "link").symlink_to(outside)
+    for name, allowed in (
+        (inside, True),
+        (outside, False),
+        (gate.shared / "link", False),
+        (gate.shared / "../secret", False),
+    ):
+        for details in (
+            JobDetails(kind="jar", jar=str(name)),
+            JobDetails(kind="pig", pig=str(name)),
+            JobDetails(kind="class", files=(str(name),)),
+        ):
+            assert may(gate, ALICE, job("hers", details)) is allowed, name
+        assert may(gate, OPERATOR, job("hers", JobDetails(kind="jar", jar=str(name))))
+        for wish in (
+            ClusterDetails(hadoop_version="3.5.0", data=(DataSet(source=str(name), to="/in"),)),
+            ClusterDetails(hadoop_version="3.5.0", outputs=(Output(path="/out", save_to=str(name)),)),
+        ):
+            assert may(gate, ALICE, cluster("hers", wish)) is allowed, name
+    remote = ClusterDetails(hadoop_version="3.5.0", data=(DataSet(source="hdfs://nn/in", to="/in"),))
+    assert may(gate, ALICE, cluster("hers", remote))
+
+
+def test_owners_are_read_from_requests_that_were_agreed_to() -> None:
+    desk = Desk(10)
+    desk.up("c-1")
+    agreed = next(entry for entry in desk.store.entries() if isinstance(entry.event, Requested))
+    assert isinstance(agreed.event, Requested)
+    entries = [
+        Entry(1, replace(agreed.event, by="alice"), agreed.decision),
+        Entry(2, replace(agreed.event, by="mallory"), Decision()),
+    ]
+    owners = Owners(lambda: entries, desk.state)
+    assert any(isinstance(each, PutCluster) for each in agreed.decision.changes)
+    assert (owners.of_cluster("c-1"), owners.of_cluster("c-2")) == ("alice", None)
+
+
+def test_a_group_that_does_not_exist_is_refused_with_file_and_key(tmp_path: Path) -> None:
+    file = tmp_path / "fawkes.toml"
+    with pytest.raises(ConfigError, match=r"toml: access.users: there is no group 'no-such-group' .*`groupadd"):
+        access_of(AccessTable.model_validate({"users": "no-such-group"}), file)
+    assert access_of(AccessTable(), file).open is False
+
+
+@pytest.mark.parametrize("groups", ["7", "[7]", '["a b"]', '""', '["-x"]'])
+def test_what_cannot_be_a_group_is_refused(tmp_path: Path, groups: str) -> None:
+    file = tmp_path / "fawkes.toml"
+    file.write_text(f"[access]\nviewers = {groups}\n")
+    with pytest.raises(ConfigError, match=r"access\.viewers"):
+        load_settings(file)
+
+
+def test_groups_come_from_the_site_file(tmp_path: Path) -> None:
+    file = tmp_path / "fawkes.toml"
+    file.write_text('[access]\nviewers = "staff"\noperators = ["root", "adm"]\n')
+    assert load_settings(file).access == AccessTable.model_validate(
+        {"viewers": ["staff"], "operators": ["root", "adm"]}
+    )
+
+
+def test_the_controllers_own_user_is_the_one_that_runs_it() -> None:
+    assert Gate(Access(), None, Path("/x")).rank(Peer(1, os.geteuid(), "me")) is Rank.OPERATOR
