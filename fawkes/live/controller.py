@@ -8,7 +8,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -25,12 +25,14 @@ from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
+from fawkes.core.ruling import Standing, Verdict
 from fawkes.core.settings import Settings
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import ConfigError, FawkesError, FullError
+from fawkes.errors import ConfigError, ElsewhereError, FawkesError, FullError
+from fawkes.live import ruling
 from fawkes.live.answers import answers
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
@@ -47,6 +49,7 @@ from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
+from fawkes.live.ruling import Reign
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
@@ -57,7 +60,9 @@ from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.policy import compile_policy, policy_text, probe
-from fawkes.store.sqlite import Ledger, LedgerReader
+from fawkes.store.place import place_of, same_place
+from fawkes.store.schema import CLAIM, SEAL
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
@@ -154,9 +159,11 @@ def _keep_pictures(ledger: Ledger, last: int) -> Callable[[int, State], None]:
 class Controller:
     """One controller of one site, from `run` to its end."""
 
-    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(self, plan: Plan, say: Callable[[str], None], take_over: Callable[[str], None] | None = None) -> None:
+        """``take_over`` asks the user about a copied or moved state folder; RefusedError when the user says no."""
         self._plan = plan
         self._say = say
+        self._take_over = take_over
         self._stack = ExitStack()
         self._problem: FawkesError | None = None
         self._for_good = False
@@ -171,6 +178,7 @@ class Controller:
             self._on_signals(world)
             if not engine.offer(started):
                 return
+            self._accepted(world)
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -180,13 +188,18 @@ class Controller:
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
         site, stack = self._plan.site, self._stack
+        if not (site.state_dir / LEDGER_FILE).exists():
+            # Before anything is made: a refused start leaves no empty ledger behind.
+            with closing(self._fleet(self._plan.inventory.nodes)) as first:
+                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes))
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
-        identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
         known = self._known_nodes(state)
         fleet = self._fleet(known)
         stack.callback(fleet.close)
+        verdict = self._judge(ledger, state, ruling.look(fleet, known))
+        identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
@@ -205,12 +218,40 @@ class Controller:
             held_up=self._held_up,
         )
         stack.callback(world.close)
+        self._reign = Reign(ground, lambda: [one.master for one in clusters.all()], self._refused)
+        self._claimed = [lease.node for lease in verdict.leases]
+        self._ledger = ledger
+        if verdict.standing is not Standing.RULES:
+            self._claim_first(ledger, identity)
         setup, stages = self._equip(world, fleet, state)
         engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
         return engine, world, self._started(identity, mailbox.clock.now_us())
+
+    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
+        pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
+        return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+
+    def _claim_first(self, ledger: Ledger, identity: Identity) -> None:
+        """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""
+        ledger.put_note(CLAIM, f"{identity.epoch} {identity.controller}")
+        try:
+            self._reign.claim_in_turn(self._claimed)
+        except ElsewhereError:
+            ledger.put_note(CLAIM, "")
+            raise
+
+    def _accepted(self, world: LiveWorld) -> None:
+        """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
+        with suppress(FullError):
+            if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
+                self._ledger.put_note(SEAL, here)
+            self._ledger.put_note(CLAIM, "")
+        if not self._plan.shadow:
+            threading.Thread(target=self._reign.claim, args=(self._claimed,), name="claim", daemon=True).start()
+            world.every("beat", ruling.BEAT_US, self._reign.beat)
 
     def _fetch(self, wanted: cache.Wanted) -> None:
         cache.provide(wanted, say=self._say)

@@ -101,6 +101,10 @@ class LiveWorld:
         self._timers.every("watch", 500_000, watch.round)
         self._timers.every("jobs", 1_000_000, hands.jobs.round)
 
+    def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
+        """Call ``do`` every ``period_us`` while the world works."""
+        self._timers.every(name, period_us, do)
+
     def next_event(self) -> Event | None:
         """The next event; waits for it. None once the controller stops."""
         if self.mailbox.refusal is not None:
