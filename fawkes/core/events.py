@@ -52,7 +52,11 @@ class PolicyText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """An engine starts, the first time or again; a later one makes the earlier controllers foreign."""
+    """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
+
+    ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
+    machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back).
+    """
 
     at_us: int
     version: str
@@ -63,6 +67,8 @@ class Started:
     nodes: tuple[Node, ...]
     policy: PolicyText
     shadow: bool = False
+    steady_us: int | None = None
+    stepped_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,15 @@ class Woke:
     """The timer of `WakeAt`."""
 
     at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSeen:
+    """The machine's clock was set by ``by_us`` (below zero: back); the times of events follow it by ``moved_us``."""
+
+    at_us: int
+    by_us: int
+    moved_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +289,7 @@ class Failed:
 Event = (
     Started
     | Woke
+    | ClockSeen
     | Sampled
     | Requested
     | ReleaseAsked
@@ -298,6 +314,7 @@ Seen = NodeSeen | MastersSeen | NodeObserved | AttemptSeen | JobObserved | Done 
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
+    ClockSeen,
     Sampled,
     Requested,
     ReleaseAsked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import closing, jobs, node_work, release, requests, watching
+from fawkes.core import clock, closing, jobs, node_work, release, requests, watching
 from fawkes.core.admission import admit
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
 from fawkes.core.decision import Decision, PutPending, PutRules
@@ -12,6 +12,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
+    ClockSeen,
     Done,
     DownAsked,
     DrainAsked,
@@ -58,6 +59,8 @@ def decide(view: View, event: Event, measure: Measure) -> Decision:
         _woke(draft, measure)
     elif isinstance(event, Sampled):
         sampled(draft, event)
+    elif isinstance(event, ClockSeen):
+        clock.clock_seen(draft, event)
     elif view.rules.shadow:
         _only_answer(draft, event)
     elif isinstance(event, Seen):
@@ -78,10 +81,12 @@ def _started(view: View, event: Started) -> Decision:
     draft.new_timer = True
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
+    clock.after_stop(draft, event)
     _read_inventory(draft, event)
     closing.forget_question(draft)
-    for pending in list(view.pending.values()):
-        _take_over(draft, pending)
+    for key in list(view.pending):
+        if (pending := draft.pending(key)) is not None:
+            _take_over(draft, pending)
     for cluster in view.clusters.values():
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)

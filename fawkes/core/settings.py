@@ -34,6 +34,8 @@ class Settings:
     than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
     for ``stale_us`` is frozen.
+        A clock that was set by more than ``clock_jump_us`` has jumped: what moved does not count as time; 0: no jump is
+    noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all.
     """
 
     preset: str = "steady"
@@ -78,3 +80,5 @@ class Settings:
     moves_must_pay: bool = False
     shared_cores: float = 0.0
     site_link_bytes_s: int = 0
+    clock_jump_us: int = 0
+    away_us: int = 0

@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from types import FrameType
 
@@ -55,13 +55,14 @@ from fawkes.live.setup import Setup
 from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
 from fawkes.live.survey import survey
-from fawkes.live.timers import Clock
+from fawkes.live.timers import Clock, Mark
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.policy import compile_policy, policy_text, probe
+from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
-from fawkes.store.schema import CLAIM, SEAL
+from fawkes.store.schema import CLAIM, CLOCK, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.units import SECOND_US
 
@@ -142,14 +143,21 @@ def remembered(ledger: Ledger) -> tuple[State, int]:
     return rebuild(ledger.entries(after=seq), state), seq
 
 
-def _keep_pictures(ledger: Ledger, last: int) -> Callable[[int, State], None]:
-    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these."""
+def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:
+    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these.
+
+    With each picture, at first and when the clock was set, the ledger gets a note of how the clocks stand.
+    """
+    noted: object = ledger
 
     def keep(seq: int, state: State) -> None:
-        nonlocal last
-        if seq - last >= PICTURE_EVERY:
-            # The step is stored and done. A picture that finds no room is taken after the next one.
-            with suppress(FullError):
+        nonlocal last, noted
+        # The step is stored and done. What finds no room now is stored after the next one.
+        with suppress(FullError):
+            if noted is not state.clock or seq - last >= PICTURE_EVERY:
+                ledger.put_note(CLOCK, clock.mark(boot()).text())
+                noted = state.clock
+            if seq - last >= PICTURE_EVERY:
                 ledger.snapshot(seq, to_plain(picture(state)))
                 last = seq
 
@@ -224,11 +232,13 @@ class Controller:
         if verdict.standing is not Standing.RULES:
             self._claim_first(ledger, identity)
         setup, stages = self._equip(world, fleet, state)
-        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured))
+        engine = Engine(world, ledger, compile_policy, state, _keep_pictures(ledger, pictured, mailbox.clock))
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
-        return engine, world, self._started(identity, mailbox.clock.now_us())
+        now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
+        steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
+        return engine, world, replace(self._started(identity, now.at_us), steady_us=steady_us, stepped_us=stepped_us)
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)

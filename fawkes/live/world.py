@@ -85,7 +85,7 @@ class LiveWorld:
         self._ended = ended
         self._refused = refused
         self._held_up = held_up
-        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)))
+        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)), mailbox.look)
         self._hands: Hands | None = None
 
     def equip(self, hands: Hands, watch: Watch, sample: Callable[[], Sampled | None], sample_every_us: int) -> None:

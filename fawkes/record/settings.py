@@ -59,6 +59,8 @@ def settings_table(settings: Settings, policy: str) -> dict[str, Any]:
             "held": duration(settings.held_us),
             "heard": duration(settings.heard_us),
             "quiet": duration(settings.quiet_us),
+            "clock_jump": duration(settings.clock_jump_us),
+            "away": duration(settings.away_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

@@ -347,6 +347,19 @@ SAID = [
         "The whole pool is released, and all data is discarded",
     ),
     (
+        Reason("clock-jumped", {"by_us": 36_000_000_000, "ahead": True, "uncounted_us": 36_000_000_000}),
+        "The clock of the controller's machine was set ahead by 10h00m. This counts as no time; all deadlines and "
+        "idle times are put off by 10h00m",
+    ),
+    (
+        Reason("clock-jumped", {"by_us": 36_000_000_000, "ahead": False, "uncounted_us": 0}),
+        "The clock of the controller's machine was set back by 10h00m. This counts as no time",
+    ),
+    (
+        Reason("away", {"away_us": 7_200_000_000, "counted_us": 600_000_000}),
+        "No controller ran for 2h00m; 10m00s of that count for deadlines and idle times",
+    ),
+    (
         Reason("pool-empty", {"by": "ann"}),
         "Every MR-cluster is gone and every node is clean: the controller stops",
     ),
