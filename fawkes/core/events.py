@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fawkes.core.adopted import Adopted
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
 from fawkes.core.settings import Settings
 from fawkes.core.sight import Attempt, Sight
@@ -55,7 +56,8 @@ class Started:
     """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
 
     ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
-    machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back).
+    machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back). ``adopted`` is
+    what was found of a pool whose ledger is lost; the event is the first of its ledger then.
     """
 
     at_us: int
@@ -69,6 +71,7 @@ class Started:
     shadow: bool = False
     steady_us: int | None = None
     stepped_us: int = 0
+    adopted: Adopted | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

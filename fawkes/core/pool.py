@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import clock, closing, jobs, node_work, release, requests, watching
+from fawkes.core import adopting, clock, closing, jobs, node_work, release, requests, watching
 from fawkes.core.admission import admit
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
 from fawkes.core.decision import Decision, PutPending, PutRules
@@ -87,7 +87,9 @@ def _started(view: View, event: Started) -> Decision:
     for key in list(view.pending):
         if (pending := draft.pending(key)) is not None:
             _take_over(draft, pending)
-    for cluster in view.clusters.values():
+    if event.adopted is not None:
+        adopting.adopt(draft, event.adopted)
+    for cluster in draft.clusters():
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
@@ -109,10 +111,11 @@ def _take_over(draft: Draft, pending: PutPending) -> None:
 def _read_inventory(draft: Draft, event: Started) -> None:
     view = draft.view
     listed = {node.id for node in event.nodes}
+    adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
     for node in event.nodes:
         old = view.nodes.get(node.id)
         if old is None:
-            draft.put_node(NodeState(node=node, since_us=event.at_us))
+            draft.put_node(adopted.get(node.id) or NodeState(node=node, since_us=event.at_us))
         elif old.unlisted:
             requests.listed(draft, replace(old, node=node))
         elif old.node != node:

@@ -7,7 +7,7 @@ import multiprocessing
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -34,6 +34,7 @@ from fawkes.engine import Engine, rebuild
 from fawkes.errors import ConfigError, ElsewhereError, FawkesError, FullError
 from fawkes.live import ruling
 from fawkes.live.answers import answers
+from fawkes.live.check import fleet_of
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
 from fawkes.live.data_answers import DataAnswers
@@ -52,7 +53,6 @@ from fawkes.live.rest import Deadline
 from fawkes.live.ruling import Reign
 from fawkes.live.sampling import Sampling
 from fawkes.live.setup import Setup
-from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
 from fawkes.live.survey import survey
 from fawkes.live.timers import Clock, Mark
@@ -129,6 +129,31 @@ def _probe(text: PolicyText, settings: Settings, answer: Connection, cpu_s: floa
         answer.send("")
 
 
+def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
+    """The event with which a controller starts: its identity, the inventory, settings and policy."""
+    nodes = tuple(
+        Node(
+            id=NodeId(node.name),
+            site=node.site,
+            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+            may_core=node.may_core,
+            details=node.plain(),
+        )
+        for node in plan.inventory.nodes
+    )
+    return Started(
+        at_us=at_us,
+        version=fawkes.__version__,
+        pool=identity.pool,
+        epoch=identity.epoch,
+        controller=identity.controller,
+        settings=plan.settings.core,
+        nodes=nodes,
+        policy=plan.policy,
+        shadow=plan.shadow,
+    )
+
+
 def remembered(ledger: Ledger) -> tuple[State, int]:
     """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
 
@@ -198,13 +223,13 @@ class Controller:
         site, stack = self._plan.site, self._stack
         if not (site.state_dir / LEDGER_FILE).exists():
             # Before anything is made: a refused start leaves no empty ledger behind.
-            with closing(self._fleet(self._plan.inventory.nodes)) as first:
+            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, self._plan.settings.ssh)) as first:
                 self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes))
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
         known = self._known_nodes(state)
-        fleet = self._fleet(known)
+        fleet = fleet_of(self._plan.inventory, known, self._plan.settings.ssh)
         stack.callback(fleet.close)
         verdict = self._judge(ledger, state, ruling.look(fleet, known))
         identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
@@ -238,7 +263,8 @@ class Controller:
         stack.callback(control.close)
         now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
         steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
-        return engine, world, replace(self._started(identity, now.at_us), steady_us=steady_us, stepped_us=stepped_us)
+        started = first_event(self._plan, identity, now.at_us)
+        return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
@@ -330,39 +356,6 @@ class Controller:
             if name not in listed and node.life in HELD and node.node.details
         ]
         return (*self._plan.inventory.nodes, *forgotten)
-
-    def _fleet(self, nodes: Iterable[InventoryNode]) -> Fleet:
-        ssh = self._plan.settings.ssh
-        addresses = {node.name: HostAddress(node.name, node.address, node.user, node.port, node.key) for node in nodes}
-        return Fleet(
-            addresses,
-            self._plan.inventory.known_hosts,
-            connect_s=ssh.connect_timeout_us / SECOND_US,
-            fanout=ssh.fanout,
-        )
-
-    def _started(self, identity: Identity, at_us: int) -> Started:
-        nodes = tuple(
-            Node(
-                id=NodeId(node.name),
-                site=node.site,
-                capacity_milli=round(node.capacity * _CAPACITY_UNIT),
-                may_core=node.may_core,
-                details=node.plain(),
-            )
-            for node in self._plan.inventory.nodes
-        )
-        return Started(
-            at_us=at_us,
-            version=fawkes.__version__,
-            pool=identity.pool,
-            epoch=identity.epoch,
-            controller=identity.controller,
-            settings=self._plan.settings.core,
-            nodes=nodes,
-            policy=self._plan.policy,
-            shadow=self._plan.shadow,
-        )
 
     def _on_signals(self, world: LiveWorld) -> None:
         if threading.current_thread() is not threading.main_thread():

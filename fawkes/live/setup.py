@@ -70,6 +70,20 @@ class Command:
     conf: Mapping[str, str]
 
 
+def addresses_of(ground: Ground, master: NodeId) -> MasterAddresses:
+    """Where the masters on a node answer."""
+    node = ground.nodes[master]
+    at = node.data_address
+    ports = hadoop_conf.Ports()
+    return MasterAddresses(
+        resource_manager=f"http://{at}:{ports.resourcemanager_web}",
+        namenode=f"http://{at}:{ports.namenode_web}",
+        history=f"http://{at}:{ports.history_web}",
+        user=node.user,
+        nodes=ground.names,
+    )
+
+
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
@@ -145,16 +159,7 @@ class Setup:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         """Where the masters answer."""
-        node = self._ground.nodes[cluster.master]
-        at = node.data_address
-        ports = hadoop_conf.Ports()
-        return MasterAddresses(
-            resource_manager=f"http://{at}:{ports.resourcemanager_web}",
-            namenode=f"http://{at}:{ports.namenode_web}",
-            history=f"http://{at}:{ports.history_web}",
-            user=node.user,
-            nodes=self._ground.names,
-        )
+        return addresses_of(self._ground, cluster.master)
 
     def default_fs(self, cluster: LiveCluster) -> str:
         """The URL of its HDFS."""

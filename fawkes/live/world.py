@@ -186,7 +186,10 @@ class LiveWorld:
             case Deploy():
                 return hands.deployer.deploy(effect, lambda: self._wanted(effect))
             case Load():
-                return hands.stages.load(effect, lambda: self._wanted(effect))
+                loaded = hands.stages.load(effect, lambda: self._wanted(effect))
+                if loaded is not None:
+                    hands.membership.keep(effect.cluster)
+                return loaded
             case Save():
                 return hands.stages.save(effect, lambda: self._wanted(effect))
             case Survey():

@@ -57,6 +57,13 @@ def _started(facts: Facts) -> str:
     return f"The controller started: Fawkes {{version}}, epoch {{epoch}}, policy {{policy}}{shadow}"
 
 
+def _adopted(facts: Facts) -> str:
+    clusters = ", ".join(cast(Sequence[str], facts["clusters"])) or "no MR-cluster"
+    nodes, jobs = cast(Sequence[str], facts["nodes"]), cast(Sequence[str], facts["jobs"])
+    who = f"{facts['by']} adopted the pool" if facts.get("by") else "The pool was adopted"
+    return literal(f"{who}: {clusters} with {len(nodes)} nodes and {len(jobs)} known jobs")
+
+
 def _clock_jumped(facts: Facts) -> str:
     way = "ahead" if facts["ahead"] else "back"
     put_off = "; all deadlines and idle times are put off by {uncounted_us}" if facts["uncounted_us"] else ""
@@ -150,6 +157,8 @@ VERDICTS: Mapping[str, Template] = {
 
 OPERATORS: Mapping[str, Template] = {
     "started": _started,
+    "adopted": _adopted,
+    "not-adopted": "{cluster} is not adopted: {error}; its nodes keep running, out of service",
     "clock-jumped": _clock_jumped,
     "away": "No controller ran for {away_us}; {counted_us} of that count for deadlines and idle times",
     "paused": because("Voluntary moves are stopped", "reason"),

@@ -45,10 +45,9 @@ class LocalFleet:
         if node in self.off:
             raise HostError("it does not answer", host=node)
         text = "{\n" + script.text + "\n} </dev/null\n"
-        done = subprocess.run(
-            ["/bin/sh", "-s"], input=text, capture_output=True, text=True, check=False, timeout=deadline_s
-        )
-        return Result(node, done.returncode, done.stdout, done.stderr, 0.0)
+        done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
+        printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
+        return Result(node, done.returncode, printed, wrong, 0.0)
 
     def run_many(
         self, nodes: Iterable[str], work: Callable[[str], Script], deadline_s: float
