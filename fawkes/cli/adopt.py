@@ -69,8 +69,8 @@ def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]
         silent = [node.node for node in findings.adopted.nodes if node.unknown and node.node in nodes]
         if silent:
             yield f"  {fold(silent)} do not answer; the kept copy names them, so they stay its nodes"
-    for name, why in sorted(result.left.items()):
-        yield f"{name}: NOT adopted: {why}. What runs there goes on, and its nodes are held out of service"
+    for left, why in sorted(result.left.items()):
+        yield f"{left}: NOT adopted: {why}. What runs there goes on, and its nodes are held out of service"
     for job in result.nameless:
         yield f"{job.cluster}: the declaration of job {job.job} is not known; its id stays taken"
     for node, why in sorted(result.out.items()):

@@ -375,7 +375,8 @@ class Controller:
 
     def _give_back(self, ground: Ground, view: View) -> None:
         """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""
-        free = [n for n in ground.nodes if view.nodes[n].owner is None and view.nodes[n].generation]
+        had = {n for n in ground.nodes if view.nodes[n].generation or n in self._claimed}
+        free = [n for n in ground.nodes if view.nodes[n].owner is None and n in had]
         scripts = {node: lease.forget(ground.lease(node, ClusterId(""), 0)) for node in free}
         for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
             if isinstance(outcome, FawkesError):

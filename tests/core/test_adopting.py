@@ -78,7 +78,8 @@ def test_an_mr_cluster_goes_on_with_its_members_and_all_else_is_held_out_or_free
     assert "held by b" in desk.node(N[5]).keep_out
     (document,) = desk.members()
     assert (document.cluster, document.version, set(document.members)) == (A, 10, set(N[:3]))
-    assert document.members == KEPT.members | {N[2]: document.members[N[2]]}
+    assert {n: m for n, m in document.members.items() if n != N[2]} == {n: KEPT.members[n] for n in N[:2]}
+    assert document.members[N[2]].goal is Goal.EVACUATING
 
 
 def test_nothing_is_begun_stopped_or_wiped_by_it() -> None:

@@ -29,6 +29,7 @@ from fawkes.live.membership import kept_cluster
 from fawkes.live.playbooks import job as book
 from fawkes.live.playbooks import lease, node
 from fawkes.live.ruling import Reign
+from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from tests.support.local_nodes import LocalFleet, node_of
@@ -231,7 +232,7 @@ def test_a_job_that_ran_is_watched_again(lost: Lost) -> None:
         ground.run(NodeId(NAMES[0]), book.cancel(lost_right(lost, right), "long", 1, grace_s=0), "cancelling")
 
 
-def lost_right(lost: Lost, right: lease.Lease) -> lease.Lease:
+def lost_right(lost: Lost, right: Lease) -> Lease:
     """The same right, of whoever rules now."""
     epoch, controller = 9, "cleaner"
     return lost.fleet.ground(epoch, controller, lost.pool).lease(NodeId(right.node), A, right.generation)
