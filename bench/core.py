@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.figures import Figure, Say
-from fawkes.core.decision import Decision
-from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Woke
+from fawkes.admission import compile_admission
+from fawkes.core.admitting import Admission, Done
+from fawkes.core.decision import Decision, PutLearned
+from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Submitted, Woke
 from fawkes.core.invariants import unsound
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, Node, NodeId, Reading
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobSpec, Node, NodeId, Plain, Reading
 from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, evolve
@@ -40,6 +43,10 @@ _LARGE = (1_000, 100_000)
 _SMALL = (10, 100)
 _SMALL_EVENTS = 2_000
 _LEDGER_STEPS = 2_000
+_QUEUE = 1_000
+_QUEUE_EVENTS = 50
+_LEARNED = 2
+_JUSTICE = Path(__file__).parents[1] / "policies" / "admission" / "justice.py"
 
 
 def figures(rounds: int, say: Say) -> list[Figure]:
@@ -47,6 +54,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     large = [_fresh("large", say) for _ in range(rounds)]
     small = [_fresh("small", say) for _ in range(rounds)]
     ledger = [_fresh("ledger", say) for _ in range(rounds)]
+    queue = [_fresh("queue", say) for _ in range(rounds)]
 
     def values(found: list[dict[str, float]], key: str) -> list[float]:
         return [one[key] for one in found]
@@ -80,6 +88,20 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         ),
         Figure(group=GROUP, what=f"{of_small}: the slowest of 100", unit="ms", ours=values(small, "event_p99_ms")),
         Figure(group=GROUP, what=f"{of_small}: a tick", unit="ms", ours=values(small, "tick_ms"), at_most=2),
+        Figure(
+            group=GROUP,
+            what="1,000 jobs wait under JUSTICE: a job is handed in",
+            unit="ms",
+            ours=values(queue, "submit_ms"),
+            at_most=10,
+        ),
+        Figure(
+            group=GROUP,
+            what="1,000 jobs wait under JUSTICE: a reading",
+            unit="ms",
+            ours=values(queue, "read_ms"),
+            at_most=10,
+        ),
         Figure(group=GROUP, what="ledger: steps stored, each durably", unit="1/s", ours=values(ledger, "append")),
         Figure(group=GROUP, what="ledger: steps read and applied", unit="1/s", ours=values(ledger, "rebuild")),
         Figure(group=GROUP, what="ledger: steps decided anew (`verify`)", unit="1/s", ours=values(ledger, "replay")),
@@ -156,6 +178,7 @@ class Bench:
         world = SimWorld(until_us=_NEVER_US, delays=Delays(sample_us=_NEVER_US))
         self.world = world
         self.engine = Engine(world, self.steps, compile_policy, self.state)
+        self.admission: Admission | None = None
         self.engine.step(_started(pool, text, how))
         for c in self.ids:
             spec = ClusterSpec(id=c, min_nodes=minimum, replication=1)
@@ -204,7 +227,7 @@ class Bench:
         In seconds of the processor, so that others on the machine count less: it waits for nothing.
         """
         began = time.thread_time()
-        decision = decide(self.state, event, self.measure)
+        decision = decide(self.state, event, self.measure, self.admission)
         assert not unsound(self.state, decision)
         evolve(self.state, event.at_us, decision.changes)
         seconds = time.thread_time() - began
@@ -313,6 +336,34 @@ def small() -> dict[str, float]:
     }
 
 
+def queue() -> dict[str, float]:
+    """Milliseconds of a job that is handed in, and of a reading, while a thousand jobs with deadlines wait."""
+    bench = Bench(1, 20, settings(admission="JUSTICE"))
+    text = policy_text("JUSTICE", _JUSTICE.name, _JUSTICE.read_text())
+    bench.admission = compile_admission(text, {})
+    bench.step(_sampled(bench, _equal(bench), 0))
+    submits, reads = [], []
+    for number in range(_QUEUE + _QUEUE_EVENTS):
+        if number == _LEARNED:
+            evolve(bench.state, bench.state.now_us, [PutLearned(bench.ids[0], _knows(bench.admission))])
+        spec = JobSpec(
+            id=JobId(f"job-{number}"), cluster=bench.ids[0], tasks=100, tasks_estimated=False, deadline_us=_NEVER_US
+        )
+        _, seconds = bench.step(Submitted(at_us=bench.state.now_us, spec=spec))
+        submits.append(1000 * seconds)
+    for _ in range(_QUEUE_EVENTS):
+        _, seconds = bench.step(_sampled(bench, _equal(bench), bench.state.now_us))
+        reads.append(1000 * seconds)
+    assert bench.state.backlog(bench.ids[0]).waiting.jobs >= _QUEUE
+    return {"submit_ms": median(submits[_QUEUE:]), "read_ms": median(reads)}
+
+
+def _knows(admission: Admission) -> Plain:
+    """Two jobs have ended: from then on the policy computes what each one needs."""
+    done = Done(tasks=100, deadline_s=100.0, work_s=5000.0, granted=100, total=100, met=True)
+    return admission.learn(done, admission.learn(done, None))
+
+
 def ledger() -> dict[str, float]:
     """Steps of ten MR-clusters on a hundred nodes a second: stored, applied, decided anew; bytes of a step."""
     bench, demand = _small_bench(keep=True)
@@ -352,4 +403,4 @@ def _seconds(do: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    json.dump({"large": large, "small": small, "ledger": ledger}[sys.argv[1]](), sys.stdout)
+    json.dump({"large": large, "small": small, "queue": queue, "ledger": ledger}[sys.argv[1]](), sys.stdout)

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     """What can be found; the value is the folder's name."""
 
     POLICY = "policies"
+    ADMISSION = "policies/admission"
     PLAYBOOK = "playbooks"
     WORKLOAD = "workloads"
     INVENTORY = "inventory"
@@ -40,7 +41,13 @@ class Origin(StrEnum):
     BUNDLED = "bundled"
 
 
-_SUFFIX = {Kind.POLICY: ".py", Kind.PLAYBOOK: ".py", Kind.WORKLOAD: ".toml", Kind.INVENTORY: ".toml"}
+_SUFFIX = {
+    Kind.POLICY: ".py",
+    Kind.ADMISSION: ".py",
+    Kind.PLAYBOOK: ".py",
+    Kind.WORKLOAD: ".toml",
+    Kind.INVENTORY: ".toml",
+}
 _OWN_NAME = re.compile(r"""^NAME\s*(?::\s*\w+\s*)?=\s*["'](\w+)["']""", re.MULTILINE)
 _PARTS = {Kind.POLICY: ("", "weighting")}
 
@@ -58,7 +65,7 @@ class Found:
     @property
     def title(self) -> str:
         """The name in the capitals that a policy gives itself (``TD`` for td.py); else the name."""
-        match = _OWN_NAME.search(self.text()) if self.kind is Kind.POLICY else None
+        match = _OWN_NAME.search(self.text()) if self.kind in (Kind.POLICY, Kind.ADMISSION) else None
         return match[1] if match and match[1].casefold() == self.name.casefold() else self.name
 
     def text(self) -> str:
@@ -182,7 +189,8 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
 
 
 def _one(kind: Kind) -> str:
-    return {"policies": "policy"}.get(kind.value, kind.value.removesuffix("s"))
+    names = {Kind.POLICY: "policy", Kind.ADMISSION: "admission policy"}
+    return names.get(kind, kind.value.removesuffix("s"))
 
 
 def _error(what: str, file: str, key: str, hint: str) -> UserError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from fawkes.core.admitting import Admission
 from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Started
 from fawkes.core.invariants import unsound
 from fawkes.core.members import in_full
+from fawkes.core.model import Plain
 from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, View, evolve
@@ -18,6 +20,38 @@ from fawkes.ports import Entry, Store, World
 
 #: makes the policy of a `Started` event callable again, from its stored text
 LoadPolicy = Callable[[PolicyText, Settings], Measure]
+#: makes the admission policy of a `Started` event callable again, with the site's parameters
+LoadAdmission = Callable[[PolicyText, Mapping[str, Plain]], Admission]
+
+
+def no_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
+    """For engines that never meet an admission policy: BrokenError when they do."""
+    raise BrokenError(f"nobody can load the admission policy {policy.name}")
+
+
+class Loads:
+    """The policies in force, from the last `Started` on."""
+
+    def __init__(self, load_policy: LoadPolicy, load_admission: LoadAdmission) -> None:
+        self._load_policy = load_policy
+        self._load_admission = load_admission
+        self._measure: Measure | None = None
+        self._admission: Admission | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there was a start."""
+        return self._measure is not None
+
+    def decide(self, view: View, event: Event) -> Decision:
+        """The decision on an event; BrokenError before the first start."""
+        if isinstance(event, Started):
+            self._measure = self._load_policy(event.policy, event.settings)
+            given = event.settings.admission_parameters
+            self._admission = None if event.admission is None else self._load_admission(event.admission, given)
+        if self._measure is None:
+            raise BrokenError(f"{type(event).__name__} before the engine was started")
+        return decide(view, event, self._measure, self._admission)
 
 
 class Engine:
@@ -33,12 +67,12 @@ class Engine:
         load_policy: LoadPolicy,
         state: State | None = None,
         remember: Callable[[int, State], None] = lambda seq, state: None,
+        load_admission: LoadAdmission = no_admission,
     ) -> None:
         self._world = world
         self._store = store
-        self._load_policy = load_policy
+        self._loads = Loads(load_policy, load_admission)
         self._remember = remember
-        self._measure: Measure | None = None
         self._state = state or State()
 
     @property
@@ -72,11 +106,7 @@ class Engine:
         BrokenError when the decision would break an invariant, FullError when the store has no room: nothing was stored
         and nothing was done.
         """
-        if isinstance(event, Started):
-            self._measure = self._load_policy(event.policy, event.settings)
-        if self._measure is None:
-            raise BrokenError(f"{type(event).__name__} before the engine was started")
-        decision = decide(self._state, event, self._measure)
+        decision = self._loads.decide(self._state, event)
         wrong = unsound(self._state, decision)
         if wrong:
             raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
@@ -105,16 +135,16 @@ def rebuild(entries: Iterable[Entry], state: State | None = None) -> State:
     return state
 
 
-def replay(entries: Iterable[Entry], load_policy: LoadPolicy) -> Iterator[Difference]:
+def replay(
+    entries: Iterable[Entry], load_policy: LoadPolicy, load_admission: LoadAdmission = no_admission
+) -> Iterator[Difference]:
     """Decide every stored event again, from the first; yields where the decision differs from the stored one."""
     state = State()
-    measure: Measure | None = None
+    loads = Loads(load_policy, load_admission)
     for entry in entries:
-        if isinstance(entry.event, Started):
-            measure = load_policy(entry.event.policy, entry.event.settings)
-        if measure is None:
+        if not (loads.ready or isinstance(entry.event, Started)):
             raise BrokenError(f"entry {entry.seq} comes before the first start")
-        decision = decide(state, entry.event, measure)
+        decision = loads.decide(state, entry.event)
         if decision != entry.decision:
             yield Difference(entry.seq, entry.event, entry.decision, decision)
         evolve(state, entry.event.at_us, entry.decision.changes)

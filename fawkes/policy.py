@@ -1,9 +1,10 @@
 """All that a file in `policies/` may import, and how such a file becomes a policy.
 
-A policy file has a docstring, a ``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a
-finite number of at least 0, `MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword
-parameters with defaults can be set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as
-its second parameter, None at first, and returns ``(y, memory)`` with the memory as plain data.
+Files in `policies/admission/` are told of in `fawkes.admission`. A file in `policies/weighting/` has a docstring, a
+``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a finite number of at least 0,
+`MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword parameters with defaults can be
+set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as its second parameter, None at
+first, and returns ``(y, memory)`` with the memory as plain data.
 """
 
 from __future__ import annotations
@@ -18,9 +19,23 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
+from fawkes.core.admitting import (
+    Ask,
+    Done,
+    Job,
+    Memory,
+    Queue,
+    Verdict,
+    by_request,
+    fill,
+    max_cpus,
+    queue_factor,
+    whole_cpus,
+)
 from fawkes.core.events import PolicyText
 from fawkes.core.model import ClusterId, Plain, Sample
 from fawkes.core.settings import Settings
@@ -28,7 +43,28 @@ from fawkes.core.weights import MINIMUM, Measure, Minimum
 from fawkes.core.window import Window
 from fawkes.errors import ConfigError
 
-__all__ = ["MINIMUM", "Minimum", "Sample", "Window", "compile_policy", "policy_text", "probe"]
+__all__ = [
+    "MINIMUM",
+    "Ask",
+    "Done",
+    "Job",
+    "Loaded",
+    "Memory",
+    "Minimum",
+    "Queue",
+    "Sample",
+    "Verdict",
+    "Window",
+    "by_request",
+    "compile_policy",
+    "fill",
+    "load_policy",
+    "max_cpus",
+    "policy_text",
+    "probe",
+    "queue_factor",
+    "whole_cpus",
+]
 
 #: how many steps of the interpreter a policy may take for one answer; more is taken for an endless loop
 MOST_STEPS = 200_000
@@ -43,7 +79,23 @@ _BUILTINS = (
 _GIVEN = {each.__name__: each for each in _BUILTINS}
 #: what a policy may import, and what it finds there
 _MODULES = {
-    "fawkes.policy": SimpleNamespace(MINIMUM=MINIMUM, Minimum=Minimum, Sample=Sample, Window=Window),
+    "fawkes.policy": SimpleNamespace(
+        MINIMUM=MINIMUM,
+        Ask=Ask,
+        Done=Done,
+        Job=Job,
+        Minimum=Minimum,
+        Memory=Memory,
+        Queue=Queue,
+        Sample=Sample,
+        Verdict=Verdict,
+        Window=Window,
+        by_request=by_request,
+        fill=fill,
+        max_cpus=max_cpus,
+        queue_factor=queue_factor,
+        whole_cpus=whole_cpus,
+    ),
     "math": SimpleNamespace(**{name: each for name, each in vars(math).items() if not name.startswith("_")}),
     "statistics": SimpleNamespace(
         **{name: getattr(statistics, name) for name in statistics.__all__ if name != "NormalDist"}
@@ -68,6 +120,37 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
     ConfigError names the file and the line for a syntax error, an import or a name that is not allowed, a missing
     ``NAME`` or ``measure``, and an unknown parameter.
     """
+    loaded = load_policy(policy, ("measure",), 'A policy has NAME = "..." and def measure(window): ...')
+    measure = loaded.functions["measure"]
+    return _call(loaded, measure, _parameters(policy, measure, settings.policy_parameters))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The checked text of a policy file. ``values`` and ``functions`` are what it defines, to be looked at alone."""
+
+    policy: PolicyText
+    code: CodeType
+    values: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]]
+
+    def call(self, function: str, given: tuple[Any, ...], named: Mapping[str, Any], more_steps: int = 0) -> Any:
+        """What a function of the file answers, asked in a fresh module.
+
+        Whatever it raises has a note with its line; TimeoutError when it takes more than `MOST_STEPS` steps and those.
+        """
+        try:
+            with _bounded(self.policy.origin, MOST_STEPS + more_steps):
+                return _module(self.policy, self.code)[function](*given, **named)
+        except Exception as error:
+            line = _line_of(error, self.policy.origin)
+            if line:
+                error.add_note(f"line {line}")
+            raise
+
+
+def load_policy(policy: PolicyText, functions: tuple[str, ...], example: str) -> Loaded:
+    """The file behind a text, checked; ConfigError names the line, or what it lacks, with an ``example``."""
     tree = _parse(policy)
     _check(policy, tree)
     code = compile(tree, policy.origin, "exec")
@@ -78,14 +161,10 @@ def compile_policy(policy: PolicyText, settings: Settings) -> Measure:
         raise ConfigError(
             f"the policy cannot be loaded: {type(error).__name__}: {error}", file=policy.origin
         ) from error
-    measure = module.get("measure")
-    if not callable(measure) or not isinstance(module.get("NAME"), str):
-        raise ConfigError(
-            "this file is not a policy",
-            file=policy.origin,
-            hint='A policy has NAME = "..." and def measure(window): ...',
-        )
-    return _call(policy, code, measure, _parameters(policy, measure, settings.policy_parameters))
+    found = {name: module[name] for name in functions if callable(module.get(name))}
+    if len(found) < len(functions) or not isinstance(module.get("NAME"), str):
+        raise ConfigError("this file is not a policy", file=policy.origin, hint=example)
+    return Loaded(policy, code, module, found)
 
 
 def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
@@ -156,22 +235,14 @@ def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[
     return dict(given)
 
 
-def _call(policy: PolicyText, code: CodeType, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
+def _call(loaded: Loaded, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
     remembers = "memory" in inspect.signature(measure).parameters
 
     def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:
-        try:
-            with _bounded(policy.origin):
-                fresh = _module(policy, code)["measure"]
-                if remembers:
-                    answer, kept = fresh(window, memory, **parameters)
-                    return answer, kept
-                return fresh(window, **parameters), None
-        except Exception as error:
-            line = _line_of(error, policy.origin)
-            if line:
-                error.add_note(f"line {line}")
-            raise
+        if remembers:
+            answer, kept = loaded.call("measure", (window, memory), parameters)
+            return answer, kept
+        return loaded.call("measure", (window,), parameters), None
 
     return ask
 
@@ -183,12 +254,12 @@ def _line_of(error: Exception, origin: str) -> int:
 
 
 @contextmanager
-def _bounded(origin: str) -> Iterator[None]:
+def _bounded(origin: str, most_steps: int = MOST_STEPS) -> Iterator[None]:
     """Stop a policy that takes too many steps: counted, not timed, so that a replay stops at the same step.
 
     TimeoutError then. Steps, because ``while True: pass`` executes no second line.
     """
-    left = MOST_STEPS
+    left = most_steps
 
     def count(frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
         nonlocal left
@@ -206,7 +277,7 @@ def _bounded(origin: str) -> Iterator[None]:
     try:
         yield
     except _Endless:
-        raise TimeoutError(f"more than {MOST_STEPS} steps for one answer") from None
+        raise TimeoutError(f"more than {most_steps} steps for one answer") from None
     finally:
         sys.settrace(before)
 

@@ -25,6 +25,9 @@ READINGS = {
     "hdfs_ops": "Operations of HDFS since its NameNode started.",
     "job_slowdown": "Mean of elapsed time over reference time, over running and waiting jobs with a reference time.",
     "without_reference": "Jobs without a reference time. `job_slowdown` leaves them out.",
+    "master_slots": "Containers that each ApplicationMaster takes. 0 where they take none.",
+    "cpus_wanted": "CPUs that an admission policy granted to running jobs, and those that waiting jobs ask for which "
+    "can still meet their deadlines. Unknown without such a policy.",
 }
 
 

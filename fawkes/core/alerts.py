@@ -25,6 +25,8 @@ class Kind(StrEnum):
     """Nothing was heard of its masters for too long; the alert ends when they answer."""
     MEMBERS = "its masters do not have its new member list"
     """A member list did not get to its masters; the alert ends with the next list that does."""
+    ADMISSION = "its admission policy fails"
+    """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
 
 
 #: how texts began that earlier versions have stored in a ledger

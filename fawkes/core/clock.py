@@ -19,7 +19,10 @@ def clock_seen(draft: Draft, event: ClockSeen) -> None:
     # The world's timer waits for a time of that clock.
     draft.new_timer = True
     if _jumped(draft.settings, event.by_us):
-        _set(draft, event.by_us, event.moved_us if _jumped(draft.settings, event.moved_us) else 0)
+        moved_us = event.moved_us if _jumped(draft.settings, event.moved_us) else 0
+        draft.say("clock-jumped", by_us=abs(event.by_us), ahead=event.by_us > 0, uncounted_us=moved_us)
+        _put_off(draft, event.by_us, moved_us)
+        _jobs_later(draft, moved_us)
 
 
 def after_stop(draft: Draft, event: Started) -> None:
@@ -29,10 +32,14 @@ def after_stop(draft: Draft, event: Started) -> None:
         return
     uncounted_us = uncounted(settings, passed_us, event.steady_us)
     if _jumped(settings, event.stepped_us):
-        _set(draft, event.stepped_us, uncounted_us)
+        by_us = event.stepped_us
+        draft.say("clock-jumped", by_us=abs(by_us), ahead=by_us > 0, uncounted_us=uncounted_us)
+        _put_off(draft, by_us, uncounted_us)
     elif uncounted_us:
         draft.say("away", away_us=passed_us, counted_us=passed_us - uncounted_us)
         _put_off(draft, 0, uncounted_us)
+    # Jobs have run on while no controller did: of their own times only what nobody can call time is taken away.
+    _jobs_later(draft, uncounted_us if event.steady_us is None else min(uncounted_us, max(0, event.stepped_us)))
 
 
 def uncounted(settings: Settings, passed_us: int, steady_us: int | None) -> int:
@@ -50,13 +57,8 @@ def _jumped(settings: Settings, by_us: int) -> bool:
     return bool(settings.clock_jump_us) and abs(by_us) > settings.clock_jump_us
 
 
-def _set(draft: Draft, by_us: int, uncounted_us: int) -> None:
-    draft.say("clock-jumped", by_us=abs(by_us), ahead=by_us > 0, uncounted_us=uncounted_us)
-    _put_off(draft, by_us, uncounted_us)
-
-
 def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
-    """Everything that a duration is measured from moves along with the time."""
+    """Everything that patience is measured from moves along with the time."""
     draft.change(PutClock(draft.at_us, by_us, uncounted_us))
     if not uncounted_us:
         return
@@ -71,3 +73,10 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     moved_us = tuple(at_us + uncounted_us for at_us in draft.tick.moved_us)
     if moved_us:
         draft.change(replace(draft.tick, moved_us=moved_us, measured=False))
+
+
+def _jobs_later(draft: Draft, by_us: int) -> None:
+    """Jobs have waited and run for as long as before: by their deadlines, and by what policies measure."""
+    for job in draft.view.jobs.values() if by_us else ():
+        started_us = None if job.started_us is None else job.started_us + by_us
+        draft.put_job(replace(job, submitted_us=job.submitted_us + by_us, started_us=started_us))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, backoff, jobs, release
+from fawkes.core import alerts, backoff, deadlines, jobs, release
 from fawkes.core.admission import admit, deploy_without
 from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
@@ -38,6 +38,9 @@ def answered(draft: Draft, event: Done | Failed) -> None:
     """An effect of an MR-cluster ended; answers about older versions are history."""
     pending = draft.pending(event.effect)
     kind, name = split(event.effect)
+    if kind is Key.WORK:
+        deadlines.work_counted(draft, event)
+        return
     cluster = draft.cluster(ClusterId(name))
     if pending is None or pending.version != event.version or cluster is None:
         draft.say("late-answer", effect=event.effect, version=event.version)

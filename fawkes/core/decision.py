@@ -83,6 +83,14 @@ class PutTick:
 
 
 @dataclass(frozen=True, slots=True)
+class PutLearned:
+    """What the admission policy remembers from now on of the jobs of an MR-cluster; of those of all: an empty name."""
+
+    cluster: str
+    memory: Plain
+
+
+@dataclass(frozen=True, slots=True)
 class PutPause:
     """Voluntary moves are stopped (a reason) or allowed (empty)."""
 
@@ -98,7 +106,10 @@ class PutClosing:
 
 @dataclass(frozen=True, slots=True)
 class PutRules:
-    """Which engine is in charge, and by which settings; from the last `Started`."""
+    """Which engine is in charge, and by which settings; from the last `Started`.
+
+    ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one.
+    """
 
     version: str
     pool: str
@@ -106,6 +117,7 @@ class PutRules:
     controller: str
     settings: Settings
     shadow: bool
+    admission: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,7 @@ Change = (
     | DropPending
     | AddSample
     | PutTick
+    | PutLearned
     | PutPause
     | PutClosing
     | PutRules
@@ -146,6 +159,7 @@ CHANGES: tuple[type[Change], ...] = (
     DropPending,
     AddSample,
     PutTick,
+    PutLearned,
     PutPause,
     PutClosing,
     PutRules,

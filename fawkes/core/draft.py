@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
+from fawkes.core.admitting import Admission
 from fawkes.core.backlog import Waiting
 from fawkes.core.counts import Held
 from fawkes.core.decision import (
@@ -16,6 +17,7 @@ from fawkes.core.decision import (
     PutClosing,
     PutCluster,
     PutJob,
+    PutLearned,
     PutNode,
     PutPause,
     PutPending,
@@ -36,6 +38,7 @@ from fawkes.core.model import (
     NodeId,
     NodeLife,
     NodeState,
+    Plain,
     Reason,
     Role,
 )
@@ -49,8 +52,9 @@ _WATCHING = (AddSample, PutTick, PutRules, PutWake, PutClock)
 class Draft:
     """Collects the changes, effects and reasons of one event; `finish` makes the Decision."""
 
-    def __init__(self, view: View, at_us: int, rules: PutRules) -> None:
+    def __init__(self, view: View, at_us: int, rules: PutRules, admission: Admission | None = None) -> None:
         self.view = view
+        self.admission = admission
         self.at_us = at_us
         self.rules = rules
         self.reasons: list[Reason] = []
@@ -71,6 +75,7 @@ class Draft:
         self._touched: dict[ClusterId, bool] = {}
         self._put_off: set[str] = set()
         self._smaller: dict[ClusterId, None] = {}
+        self._learned: dict[str, Plain] = {}
 
     @property
     def settings(self) -> Settings:
@@ -135,6 +140,11 @@ class Draft:
         ids += mine
         return [changed.get(n) or stored[n] for n in sorted(ids)]
 
+    def job(self, job: JobId) -> JobState | None:
+        """A job as this decision has it so far; None when it has ended or there never was one."""
+        found = self._jobs.get(job) or self.view.jobs.get(job)
+        return None if found is None or found.life in ENDED_JOBS else found
+
     def jobs_of(self, cluster: ClusterId) -> list[JobState]:
         """The jobs of an MR-cluster that have not ended, in the order of their submission."""
         stored = self.view.jobs_of(cluster)
@@ -182,6 +192,10 @@ class Draft:
     def _changed_jobs(self, cluster: ClusterId) -> list[JobState]:
         return [job for job in self._jobs.values() if job.cluster == cluster and job.life not in ENDED_JOBS]
 
+    def learned(self, cluster: str) -> Plain:
+        """What the admission policy remembers; None before it has learned anything."""
+        return self._learned[cluster] if cluster in self._learned else self.view.learned.get(cluster)
+
     def pending(self, key: str) -> PutPending | None:
         """What is under way for this key."""
         return self._pending[key] if key in self._pending else self.view.pending.get(key)
@@ -200,6 +214,8 @@ class Draft:
             self.paused = change.reason
         elif isinstance(change, PutClosing):
             self.closing = change.closing
+        elif isinstance(change, PutLearned):
+            self._learned[change.cluster] = change.memory
         self._changes.append(change)
 
     def put_node(self, state: NodeState) -> None:

@@ -162,12 +162,16 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class StartJob:
-    """Run a job exactly once for each attempt; ends as `JobObserved`."""
+    """Run a job exactly once for each attempt; ends as `JobObserved`.
+
+    At no time may more than ``granted`` of its tasks run, its ApplicationMaster apart; 0: as many as there is room for.
+    """
 
     job: JobId
     cluster: ClusterId
     attempt: int
     spec: JobSpec
+    granted: int = 0
 
     @property
     def key(self) -> str:
@@ -187,6 +191,26 @@ class CancelJob:
     def key(self) -> str:
         """What a newer goal of the same key replaces."""
         return f"job:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class CountWork:
+    """The time of all tasks of an attempt that has succeeded, by Hadoop's own counters.
+
+    Ends as `Done` with the fact ``work_us``, or `Failed` while nobody can tell. ``done`` is what else the admission
+    policy learns of the job: the core's own words, which it needs when the answer comes.
+    """
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    application: str
+    done: Facts
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"work:{self.job}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +251,21 @@ class Reply:
         return f"reply:{self.to}"
 
 
-Effect = Membership | Host | Deploy | Load | Save | Retire | Survey | StartJob | CancelJob | WakeAt | EndControl | Reply
+Effect = (
+    Membership
+    | Host
+    | Deploy
+    | Load
+    | Save
+    | Retire
+    | Survey
+    | StartJob
+    | CancelJob
+    | CountWork
+    | WakeAt
+    | EndControl
+    | Reply
+)
 EFFECTS: tuple[type[Effect], ...] = (
     Membership,
     Host,
@@ -238,6 +276,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     Survey,
     StartJob,
     CancelJob,
+    CountWork,
     WakeAt,
     EndControl,
     Reply,

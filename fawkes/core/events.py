@@ -55,6 +55,7 @@ class PolicyText:
 class Started:
     """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
 
+    ``admission`` is the policy that lets jobs in; None: first come, first served.
     ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
     machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back). ``adopted`` is
     what was found of a pool whose ledger is lost; the event is the first of its ledger then.
@@ -69,6 +70,7 @@ class Started:
     nodes: tuple[Node, ...]
     policy: PolicyText
     shadow: bool = False
+    admission: PolicyText | None = None
     steady_us: int | None = None
     stepped_us: int = 0
     adopted: Adopted | None = None

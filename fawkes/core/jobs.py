@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, attempts, backoff
+from fawkes.core import alerts, attempts, backoff, deadlines
 from fawkes.core.draft import Draft
 from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, Reason
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Facts, JobId, JobLife, JobState, Reason
 from fawkes.core.sight import Attempt, Launcher
 
 _ENDS = {
@@ -21,8 +21,9 @@ _ENDS = {
 }
 #: a running job has no deadline of its own; its effect is started again after a restart, to be watched
 _FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
-#: why a job is stopped that then counts as failed; any other stop is a cancellation
-_TOO_LONG = "its time limit has passed"
+#: why a job is stopped that then counts as failed, or as killed; any other stop is a cancellation
+_TOO_LONG, _TOO_LATE = "its time limit has passed", "its deadline has passed"
+_HOPELESS = "its deadline cannot be met"
 
 
 def submitted(draft: Draft, event: Submitted) -> None:
@@ -38,37 +39,107 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if spec.id in draft.view.jobs or draft.view.had_job(spec.cluster, spec.id):
         draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))
         return
+    if draft.admission is not None and spec.unkept and not draft.settings.admit_unkept:
+        draft.reply(event.ask, Reason("no-promise", {"job": spec.id, "error": spec.unkept}))
+        return
     order = draft.view.backlog(spec.cluster).last_order + 1
-    draft.put_job(JobState(spec=spec, submitted_us=event.at_us, order=order))
+    job = JobState(spec=spec, submitted_us=event.at_us, order=order)
+    draft.put_job(job)
     draft.say("job-queued", job=spec.id, cluster=spec.cluster, by=event.by)
+    _watch_deadline(draft, job)
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
     elif cluster.idle_us is not None:
         draft.put_cluster(replace(alerts.ended(cluster, alerts.Kind.IDLE), idle_us=None))
     draft.reply(event.ask, job=spec.id)
-    release(draft, spec.cluster)
+    release(draft, spec.cluster, asks=spec.id)
 
 
-def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = None) -> None:
-    """Hand the head of the queue to YARN when nothing of an earlier job is pending and few enough jobs run.
+def _watch_deadline(draft: Draft, job: JobState) -> None:
+    if draft.admission is not None and job.due_us is not None:
+        draft.expect(Key.DEADLINE.of(job.id), max(0, job.due_us - draft.at_us))
 
-    Whether something is pending is known from a reading that is younger than the latest start: ``seen`` is the time of
-    a reading that this decision adds, and how many tasks wait by it.
-    """
+
+def watch_deadlines(draft: Draft) -> None:
+    """An engine takes over, perhaps with an admission policy where there was none."""
+    for job in draft.view.jobs.values():
+        if draft.pending(Key.DEADLINE.of(job.id)) is None:
+            _watch_deadline(draft, job)
+
+
+def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None:
+    """Hand jobs to YARN that may begin now; the job that ``asks`` is told why it waits."""
     state = draft.cluster(cluster)
     if state is None or not state.active:
         return
+    latest = draft.view.latest(cluster)
+    if draft.admission is None:
+        _next_in_line(draft, state, None if latest is None else (latest.sample.at_us, latest.waiting_in_yarn))
+        return
+    slots, master = (None, 0) if latest is None else (latest.sample.slots_total, latest.sample.master_slots)
+    let_in(draft, state, deadlines.look(draft, state, slots, master), asks)
+
+
+def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlines.Pass | None) -> None:
+    """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
+    state = draft.cluster(cluster)
+    if state is None or not state.active:
+        return
+    if draft.admission is None:
+        _next_in_line(draft, state, seen)
+    else:
+        let_in(draft, state, found, None)
+
+
+def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, asks: JobId | None) -> None:
+    """Carry out what an admission policy says: drop, or begin while there is room for tasks and ApplicationMaster."""
+    verdicts = () if found is None else found.verdicts
+    room, running = 0 if found is None else found.room, len(draft.busy_of(cluster.id))
+    for verdict in verdicts:
+        if not (verdict.cpus or verdict.drop or verdict.job == asks):
+            continue
+        job = draft.job(JobId(verdict.job))
+        if found is None or job is None or job.life is not JobLife.QUEUED:
+            continue
+        numbers = {"asked": verdict.asked, "free": found.free, "total": found.total, **verdict.why}
+        if verdict.drop:
+            _dropped(draft, job, numbers)
+        elif verdict.cpus and verdict.cpus + found.master <= room and running < cluster.spec.max_running_jobs:
+            room, running = room - verdict.cpus - found.master, running + 1
+            granted = replace(job, granted=verdict.cpus, granted_of=found.total, granted_why=dict(verdict.why))
+            draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
+            _start(draft, granted)
+        elif job.id == asks:
+            full = running >= cluster.spec.max_running_jobs
+            limit = {"max_running_jobs": cluster.spec.max_running_jobs} if full else {}
+            draft.say("job-waits", job=job.id, cluster=job.cluster, **numbers, **limit)
+    if asks is not None and found is None:
+        draft.say("job-waits", job=asks, cluster=cluster.id)
+
+
+def _dropped(draft: Draft, job: JobState, numbers: Facts) -> None:
+    """A job that waits is not let in any more."""
+    _settle(draft, job)
+    now_us = draft.at_us
+    why = _TOO_LATE if job.due_us is not None and job.due_us <= now_us else _HOPELESS
+    draft.put_job(replace(job, life=JobLife.DROPPED, started_us=now_us, finished_us=now_us, why=why))
+    draft.say("job-dropped", job=job.id, cluster=job.cluster, error=why, **numbers)
+
+
+def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | None) -> None:
+    """Hand the head of the queue to YARN when nothing of an earlier job is pending and few enough jobs run.
+
+    Whether something is pending is known from a reading that is younger than the latest start: ``seen`` is its time,
+    and how many tasks wait by it.
+    """
+    cluster = state.id
     running = draft.busy_of(cluster)
     if len(running) >= state.spec.max_running_jobs:
         return
     if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
         return
-    if running:
-        latest = draft.view.latest(cluster)
-        if seen is None and latest is not None:
-            seen = latest.sample.at_us, latest.waiting_in_yarn
-        if seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0:
-            return
+    if running and (seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0):
+        return
     head = draft.head_of(cluster)
     if head is not None:
         _start(draft, head)
@@ -77,7 +148,7 @@ def release(draft: Draft, cluster: ClusterId, seen: tuple[int, int] | None = Non
 def _start(draft: Draft, job: JobState) -> None:
     draft.put_job(replace(job, life=JobLife.STARTING, started_us=None))
     draft.say("job-released", job=job.id, cluster=job.cluster, attempt=job.attempt)
-    effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
     draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
 
 
@@ -173,15 +244,18 @@ def observed(draft: Draft, event: JobObserved) -> None:
         job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt <= job.spec.retries:
-        draft.put_job(replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None))
+        again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None)
+        again = replace(again, granted=0, granted_of=0, granted_why={})
+        draft.put_job(again)
         draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
+        _watch_deadline(draft, again)
     else:
         _end(draft, job, event)
     release(draft, job.cluster)
 
 
 def _settle(draft: Draft, job: JobState) -> None:
-    for key in (Key.JOB, Key.LIMIT, Key.QUIET):
+    for key in (Key.JOB, Key.LIMIT, Key.QUIET, Key.DEADLINE):
         draft.settle(key.of(job.id))
 
 
@@ -194,7 +268,7 @@ def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
     started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
     job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application, seen=None)
     draft.put_job(job)
-    effect = StartJob(job.id, job.cluster, job.attempt, job.spec)
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
     draft.settle(Key.QUIET.of(job.id))
     draft.expect(Key.JOB.of(job.id), _FOR_EVER_US, effect=effect, version=job.attempt)
     if job.spec.time_limit_us is not None:
@@ -211,15 +285,21 @@ def _runs_on(draft: Draft, job: JobState, event: JobObserved) -> None:
 
 def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
     life = _ENDS[event.progress]
-    if life is JobLife.CANCELLED and job.why == _TOO_LONG:
-        life = JobLife.FAILED
+    if life is JobLife.CANCELLED:
+        life = {_TOO_LONG: JobLife.FAILED, _TOO_LATE: JobLife.KILLED}.get(job.why, life)
     why = "" if life is JobLife.SUCCEEDED else job.why or event.error
     said_us = job.started_us if event.started_us is None else event.started_us
     started_us = _seen_us(said_us, job.submitted_us, event.at_us)
     finished_us = _seen_us(event.finished_us, started_us, event.at_us)
-    draft.put_job(replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why))
-    code = {JobLife.SUCCEEDED: "job-succeeded", JobLife.FAILED: "job-failed"}.get(life, "job-cancelled")
+    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why)
+    draft.put_job(job)
+    code = {
+        JobLife.SUCCEEDED: "job-succeeded",
+        JobLife.FAILED: "job-failed",
+        JobLife.KILLED: "job-killed",
+    }.get(life, "job-cancelled")
     draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+    deadlines.ended(draft, job)
 
 
 def cancel_asked(draft: Draft, event: CancelAsked) -> None:
@@ -237,6 +317,7 @@ def cancel_asked(draft: Draft, event: CancelAsked) -> None:
 def cancel(draft: Draft, job: JobState, why: str) -> None:
     """Stop a job, ``why`` it is (empty: somebody takes it back); one that waits ends at once."""
     if job.life is JobLife.QUEUED:
+        draft.settle(Key.DEADLINE.of(job.id))
         _cancelled(draft, job, why)
     elif job.life is not JobLife.CANCELLING:
         draft.settle(Key.LIMIT.of(job.id))
@@ -259,6 +340,17 @@ def _cancelled(draft: Draft, job: JobState, why: str) -> None:
     draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
 
 
+def _deadline_passes(draft: Draft, job: JobState) -> None:
+    """The admission policy may end a job now; any other runs, or waits, on."""
+    if job.life is not JobLife.CANCELLING and deadlines.is_late(draft, job):
+        if job.life is JobLife.QUEUED:
+            _dropped(draft, job, {})
+        else:
+            draft.say("deadline", job=job.id, cluster=job.cluster, deadline_us=job.spec.deadline_us)
+            cancel(draft, job, _TOO_LATE)
+    release(draft, job.cluster)
+
+
 def over_time(draft: Draft, key: str) -> None:
     """A deadline of a job has passed: its time limit, or an answer about its start or its cancellation."""
     kind, name = split(key)
@@ -272,6 +364,9 @@ def over_time(draft: Draft, key: str) -> None:
     elif kind is Key.LIMIT:
         draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
         cancel(draft, job, _TOO_LONG)
+    elif kind is Key.DEADLINE:
+        draft.settle(key)
+        _deadline_passes(draft, job)
     elif pending.effect is not None:
         draft.say("asked-again", effect=key, tries=pending.tries + 1)
         within_us = max(draft.settings.start_job_us, backoff.wait_us(draft.settings, pending.tries + 1))

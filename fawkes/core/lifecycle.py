@@ -93,7 +93,7 @@ CLUSTER_EDGES: Mapping[ClusterLife, frozenset[ClusterLife]] = {
 }
 
 JOB_EDGES: Mapping[JobLife, frozenset[JobLife]] = {
-    JobLife.QUEUED: frozenset({JobLife.STARTING, JobLife.CANCELLED}),
+    JobLife.QUEUED: frozenset({JobLife.STARTING, JobLife.CANCELLED, JobLife.DROPPED}),
     JobLife.STARTING: frozenset(
         {
             JobLife.RUNNING,
@@ -112,14 +112,17 @@ JOB_EDGES: Mapping[JobLife, frozenset[JobLife]] = {
             JobLife.CANCELLED,
             JobLife.SUCCEEDED,  # it ended by itself before the cancel arrived
             JobLife.FAILED,  # its time limit was passed
+            JobLife.KILLED,  # its deadline was passed
         }
     ),
     JobLife.SUCCEEDED: frozenset(),
     JobLife.FAILED: frozenset(),
     JobLife.CANCELLED: frozenset(),
+    JobLife.DROPPED: frozenset(),
+    JobLife.KILLED: frozenset(),
 }
 
-ENDED_JOBS = frozenset({JobLife.SUCCEEDED, JobLife.FAILED, JobLife.CANCELLED})
+ENDED_JOBS = frozenset(life for life, after in JOB_EDGES.items() if not after)
 #: lives in which a node is physically held by its MR-cluster
 HELD = frozenset(
     {

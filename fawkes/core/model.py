@@ -82,6 +82,10 @@ class JobLife(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    DROPPED = "dropped"
+    """It was not let in: its deadline could not be met, or had passed while it waited."""
+    KILLED = "killed"
+    """It was ended because its deadline had passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,8 @@ class JobSpec:
     """An MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
 
     ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
+    ``deadline_us`` counts from the submission. ``unkept`` says why no grant of CPUs can be kept; empty when it can.
+    ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle.
     """
 
     id: JobId
@@ -218,13 +224,17 @@ class JobSpec:
     tasks_estimated: bool = True
     input_bytes: int | None = None
     details: Facts = field(default_factory=dict)
+    deadline_us: int | None = None
+    unkept: str = ""
+    work_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
     """An MR-job and what the ledger says about it; attempts count from 1.
 
-    ``seen`` is how its attempt stood when that was not enough to judge it.
+    ``seen`` is how its attempt stood when that was not enough to judge it. An admission policy let it in with
+    ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did.
     """
 
     spec: JobSpec
@@ -238,6 +248,9 @@ class JobState:
     why: str = ""
     log: str = ""
     seen: Attempt | None = None
+    granted: int = 0
+    granted_of: int = 0
+    granted_why: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> JobId:
@@ -262,6 +275,18 @@ class JobState:
         return self.finished_us - self.started_us
 
     @property
+    def due_us(self) -> int | None:
+        """When its deadline is; None without one. A retry has that of the first attempt."""
+        return None if self.spec.deadline_us is None else self.submitted_us + self.spec.deadline_us
+
+    @property
+    def met(self) -> bool | None:
+        """Whether it succeeded by its deadline, to the microsecond; None while it runs and for one without."""
+        if self.due_us is None or self.finished_us is None:
+            return None
+        return self.life is JobLife.SUCCEEDED and self.finished_us <= self.due_us
+
+    @property
     def slowdown(self) -> float | None:
         """Response time over the reference time (facts, section 7); None without a reference."""
         if self.finished_us is None or not self.spec.reference_us:
@@ -279,7 +304,8 @@ class Reading:
     since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
     nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
     NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
-    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing.
+    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing. ``master_slots`` of the slots go
+    to each ApplicationMaster.
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -300,6 +326,7 @@ class Reading:
     hdfs_ops: int | None = None
     jobs_foreign: int | None = None
     missing_blocks: int | None = None
+    master_slots: int = 0
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
     node_masters: Mapping[NodeId, int] = field(default_factory=dict)
 
@@ -309,7 +336,8 @@ class Sample:
     """A reading together with Fawkes's own queue: what policies see of one moment.
 
     ``job_slowdown`` is the mean over running and waiting jobs of elapsed over reference time; ``without_reference``
-    counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs.
+    counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs. ``cpus_wanted`` is what an admission
+    policy granted the jobs that run, and what the waiting ones ask for that can meet their deadlines; None without one.
     """
 
     at_us: int
@@ -327,6 +355,8 @@ class Sample:
     hdfs_ops: int | None = None
     job_slowdown: float | None = None
     without_reference: int = 0
+    master_slots: int = 0
+    cpus_wanted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

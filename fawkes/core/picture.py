@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutWake
+from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutLearned, PutNode, PutPause, PutWake
 from fawkes.core.model import ClusterId, NodeLife
 from fawkes.core.state import State, evolve
 
@@ -49,6 +49,7 @@ def picture(state: State) -> Picture:
     changes += state.pending.values()
     changes += state.samples()
     changes += [state.last_tick, PutPause(state.paused)]
+    changes += [PutLearned(name, memory) for name, memory in state.learned.items()]
     if state.closing is not None:
         changes.append(PutClosing(state.closing))
     if state.wake_us is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import adopting, clock, closing, jobs, node_work, release, requests, watching
+from fawkes.core import adopting, clock, closing, deadlines, jobs, node_work, release, requests, watching
 from fawkes.core.admission import admit
+from fawkes.core.admitting import Admission
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
 from fawkes.core.decision import Decision, PutPending, PutRules
 from fawkes.core.draft import Draft
@@ -45,16 +46,17 @@ from fawkes.core.view import View
 from fawkes.core.weights import Measure
 
 
-def decide(view: View, event: Event, measure: Measure) -> Decision:
-    """The decision that follows from ``event``; ``measure`` is the weighting policy, asked on ticks alone.
+def decide(view: View, event: Event, measure: Measure, admission: Admission | None = None) -> Decision:
+    """The decision that follows from ``event``.
 
-    ValueError when the first event is no `Started`.
+    ``measure`` is the weighting policy, asked on ticks alone; ``admission`` lets jobs in, None: first come, first
+    served. ValueError when the first event is no `Started`.
     """
     if isinstance(event, Started):
-        return _started(view, event)
+        return _started(view, event, admission)
     if view.rules is None:
         raise ValueError(f"{type(event).__name__} before Started")
-    draft = Draft(view, event.at_us, view.rules)
+    draft = Draft(view, event.at_us, view.rules, admission)
     if isinstance(event, Woke):
         _woke(draft, measure)
     elif isinstance(event, Sampled):
@@ -74,10 +76,11 @@ def decide(view: View, event: Event, measure: Measure) -> Decision:
     return draft.finish()
 
 
-def _started(view: View, event: Started) -> Decision:
+def _started(view: View, event: Started, admission: Admission | None) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
-    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow)
-    draft = Draft(view, event.at_us, rules)
+    by = "" if event.admission is None else event.admission.sha256
+    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
+    draft = Draft(view, event.at_us, rules, admission)
     draft.new_timer = True
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
@@ -93,6 +96,9 @@ def _started(view: View, event: Started) -> Decision:
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
+    if view.rules is not None and view.rules.admission != by:
+        deadlines.forget(draft)
+    jobs.watch_deadlines(draft)
     replace_core(draft)
     hand_out(draft, admit(draft))
     return draft.finish()
@@ -152,8 +158,10 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             watching.doubted_for_long(draft, name)
         case Key.SILENT:
             watching.silent_for_long(draft, name)
-        case Key.JOB | Key.LIMIT | Key.QUIET:
+        case Key.JOB | Key.LIMIT | Key.QUIET | Key.DEADLINE:
             jobs.over_time(draft, pending.key)
+        case Key.WORK:
+            deadlines.work_not_counted(draft, pending.key)
         case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY:
             cluster_over_time(draft, pending)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
-from fawkes.core import alerts, jobs
+from fawkes.core import alerts, deadlines, jobs
 from fawkes.core.alerts import Kind
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
@@ -42,7 +42,9 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     busy, waiting_here = draft.busy_of(cluster.id), draft.waiting_of(cluster.id)
     has_jobs = bool(busy or waiting_here.jobs)
     idle_us = _idle_us(draft, cluster, reading, has_jobs)
-    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here))
+    found = deadlines.look(draft, cluster, reading.slots_total, reading.master_slots)
+    cluster = draft.cluster(cluster.id) or cluster
+    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here), found)
     ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
     waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
@@ -53,7 +55,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     if new != cluster:
         draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
-        jobs.release(draft, cluster.id, (sample.at_us, waiting))
+        jobs.read(draft, cluster.id, (sample.at_us, waiting), found)
 
 
 def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None) -> str:
@@ -90,7 +92,7 @@ def _differ(before: int | None, now: int | None) -> bool:
     return before is not None and now is not None and before != now
 
 
-def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
+def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass | None) -> Sample:
     """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
     return Sample(
         at_us=draft.at_us,
@@ -108,6 +110,8 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand) -> Sample:
         hdfs_ops=reading.hdfs_ops,
         job_slowdown=ours.slowdown,
         without_reference=ours.without_reference,
+        master_slots=reading.master_slots,
+        cpus_wanted=None if found is None else found.wanted,
     )
 
 

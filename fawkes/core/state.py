@@ -21,6 +21,7 @@ from fawkes.core.decision import (
     PutClosing,
     PutCluster,
     PutJob,
+    PutLearned,
     PutNode,
     PutPause,
     PutPending,
@@ -39,6 +40,7 @@ from fawkes.core.model import (
     NodeId,
     NodeLife,
     NodeState,
+    Plain,
     Role,
 )
 from fawkes.core.view import View
@@ -123,6 +125,7 @@ class State:
         self.closing: Closing | None = None
         self.clock: PutClock | None = None
         self.wake_us: int | None = None
+        self.learned: dict[str, Plain] = {}
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
@@ -284,6 +287,7 @@ class State:
     def _forget(self, cluster: ClusterId) -> None:
         """A later MR-cluster of the same name must not find targets or a memory of this one."""
         self.clusters.pop(cluster, None)
+        self.learned.pop(cluster, None)
         for kept in (self._holdings, self._backlogs, self._job_ids, self._windows, self._latest):
             kept.pop(cluster, None)
         last = self.last_tick
@@ -412,11 +416,13 @@ class State:
             case _:
                 self.apply_rest(change)
 
-    def apply_rest(self, change: PutTick | PutPause | PutClosing | PutRules | PutWake | PutClock) -> None:
+    def apply_rest(self, change: PutTick | PutLearned | PutPause | PutClosing | PutRules | PutWake | PutClock) -> None:
         """Apply a change of which there is one in the whole state."""
         match change:
             case PutTick():
                 self.put_tick(change)
+            case PutLearned():
+                self.learned[change.cluster] = change.memory
             case PutPause():
                 self.paused = change.reason
             case PutClosing():

@@ -8,7 +8,7 @@ from typing import Protocol
 from fawkes.core.backlog import Backlog
 from fawkes.core.counts import Counts, FreeIds, Held, Place
 from fawkes.core.decision import AddSample, PutPending, PutRules, PutTick
-from fawkes.core.model import Closing, ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState
+from fawkes.core.model import Closing, ClusterId, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Plain
 from fawkes.core.window import Window
 
 
@@ -88,6 +88,11 @@ class View(Protocol):
     @property
     def closing(self) -> Closing | None:
         """Who wants the whole pool to be given back, and how far that is; None when nobody does."""
+        ...
+
+    @property
+    def learned(self) -> Mapping[str, Plain]:
+        """What the admission policy remembers of each MR-cluster's jobs; of those of all under an empty name."""
         ...
 
     @property

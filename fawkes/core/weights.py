@@ -52,12 +52,12 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
             continue
         try:
             # A copy: a policy that changed its memory in place would change what is stored of earlier ticks.
-            answer, kept = measure(window, _plain(memory.get(cluster)))
+            answer, kept = measure(window, plain_copy(memory.get(cluster)))
             if kept is not None:
-                remembered[cluster] = _plain(kept)
+                remembered[cluster] = plain_copy(kept)
             value = answer if answer is None or isinstance(answer, Minimum) else _demand(answer)
         except Exception as error:
-            return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {_in_words(error)}")
+            return Measured({}, frozenset(), frozenset(), {}, failed=f"{cluster}: {in_words(error)}")
         if value is None:
             unreadable.add(cluster)
         elif isinstance(value, Minimum):
@@ -67,7 +67,7 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
     return Measured(values, frozenset(pinned), frozenset(unreadable), remembered)
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """What a policy raised, and the notes that were added on its way, such as its line."""
     return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
@@ -81,14 +81,14 @@ def _demand(answer: object) -> float:
     return value
 
 
-def _plain(value: Plain, depth: int = 0) -> Plain:
+def plain_copy(value: Plain, depth: int = 0) -> Plain:
     """A copy of a policy's memory as the ledger gives it back: lists, mappings with string keys, finite numbers."""
     if depth > DEEPEST:
         raise ValueError("the memory is nested too deeply")
     if isinstance(value, (list, tuple)):
-        return [_plain(each, depth + 1) for each in value]
+        return [plain_copy(each, depth + 1) for each in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(each, depth + 1) for key, each in value.items()}
+        return {key: plain_copy(each, depth + 1) for key, each in value.items()}
     if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
         return value
     raise ValueError(f"the memory holds {value!r}; it may hold only numbers, strings, lists and mappings")

@@ -11,6 +11,7 @@ from enum import Enum
 
 from fawkes.core.effects import (
     CancelJob,
+    CountWork,
     Deploy,
     Effect,
     EndControl,
@@ -42,6 +43,8 @@ class Work(Enum):
     """Nodes to be brought up until their masters know them; one that never comes keeps its hand to its deadline."""
     STARTS = "starts"
     """Jobs to be begun."""
+    COUNTS = "counts"
+    """The work of ended jobs to be asked for: a history server may take its time."""
     STAGES = "stages"
     """An MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
 
@@ -58,6 +61,8 @@ def place_of(effect: Effect) -> Place:
             return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
         case StartJob():
             return Work.STARTS, effect.cluster
+        case CountWork():
+            return Work.COUNTS, effect.cluster
         case Deploy() | Load() | Save():
             return Work.STAGES, effect.cluster
         case WakeAt() | EndControl() | Reply():

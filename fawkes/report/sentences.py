@@ -2,7 +2,8 @@
 
 A template is a text with the facts' names in braces, or a function of the facts. ``{node}`` may be several nodes; then
 ``{s}``, the ending of the verb, is empty. Names ending in ``_us`` and ``_bytes`` are shown with their units.
-`cluster_sentences` and `node_sentences` have the templates about MR-clusters and nodes, this module has all others.
+`cluster_sentences`, `node_sentences` and `job_sentences` have the templates about MR-clusters, nodes and jobs, this
+module has all others.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import cast
 from fawkes.core.model import ClusterLife, Facts, Reason
 from fawkes.report.cluster_sentences import BALANCE, CLUSTERS
 from fawkes.report.facts import Template, because, by, fold, listed, literal, operator, show_fact, undeclared_in_words
+from fawkes.report.job_sentences import JOBS
 from fawkes.report.node_sentences import NODES
 
 _COMING_UP = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING})
@@ -117,14 +119,6 @@ def _master_node(facts: Facts) -> str:
     )
 
 
-def _job_ended(text: str) -> Template:
-    def ended(facts: Facts) -> str:
-        why = ": {error}" if facts.get("error") else ""
-        return text + why + ("; its log is {log}" if facts.get("log") else "")
-
-    return ended
-
-
 def _tick(facts: Facts) -> str:
     template = VERDICTS[str(facts["verdict"])]
     return template if isinstance(template, str) else template(facts)
@@ -170,17 +164,6 @@ OPERATORS: Mapping[str, Template] = {
     "retry-asked": operator(" asks for an immediate retry of {subject}"),
 }
 
-JOBS: Mapping[str, Template] = {
-    "job-queued": "Job {job} waits in the queue of {cluster}",
-    "job-released": "Job {job} is submitted to YARN on {cluster} (attempt {attempt})",
-    "job-succeeded": "Job {job} succeeded",
-    "job-failed": _job_ended("Job {job} failed"),
-    "job-cancelled": _job_ended("Job {job} is cancelled"),
-    "retry": "Job {job} failed ({error}); attempt {attempt} follows",
-    "cancel-asked": by("Job {job} was cancelled"),
-    "time-limit": "Job {job} has exceeded its time limit of {limit_us} and is stopped",
-}
-
 REFUSALS: Mapping[str, Template] = {
     "cluster-exists": "There is already an MR-cluster {cluster}",
     "no-minimum": "{cluster} needs at least one node, not {minimum}",
@@ -205,6 +188,8 @@ REFUSALS: Mapping[str, Template] = {
     "{cluster}` shows its state",
     "no-such-node": "There is no node {node} in the pool",
     "no-such-job": "There is no queued or running job {job}",
+    "no-promise": "Job {job} is not taken: no number of CPUs can be kept for it ({error}). Set admit_unkept = true in "
+    "fawkes.toml to let such jobs in without a promise",
     "job-exists": "There is already a job {job}",
     "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them (`fawkes jobs {cluster}`), or "
     "cancel them all with --force",

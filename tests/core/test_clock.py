@@ -81,6 +81,7 @@ def ages(found: Desk) -> dict[str, object]:
     facts: dict[str, object] = {key: each.deadline_us - now for key, each in state.pending.items()}
     facts |= {n: (s.life, s.owner, s.alert, s.back_us and s.back_us - now) for n, s in state.nodes.items()}
     facts |= {c: (s.life, s.alert, s.idle_us and s.idle_us - now) for c, s in state.clusters.items()}
+    facts |= {j: (s.life, s.submitted_us - now, s.started_us and s.started_us - now) for j, s in state.jobs.items()}
     facts["samples"] = [(each.cluster, each.sample.at_us - now) for each in state.samples()]
     facts["moved"] = [at_us - now for at_us in state.last_tick.moved_us]
     return facts
@@ -188,6 +189,7 @@ ACTS: dict[str, Callable[[Desk], object]] = {
     "a minute": lambda d: d.wait(60),
     "a second": lambda d: d.wait(1),
     "half an hour": lambda d: d.wait(1800),
+    "submit": lambda d: d.submit("a", len(d.state.jobs) + 1),
     "undrain": lambda d: d.tell(UndrainAsked(at_us=d.now_us, node=NodeId("node03"), ask="u")),
     "drain": lambda d: d.drain("node04"),
     "serves": lambda d: [d.see(n, Condition.SERVING) for n in d.lives("a")],

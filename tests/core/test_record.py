@@ -127,7 +127,7 @@ def test_only_empty_defaults_are_left_out() -> None:
     written = to_plain(Settings())
     assert isinstance(written, dict)
     chosen = {
-        each.name for each in dataclasses.fields(Settings) if each.default not in (None, False, dataclasses.MISSING)
+        each.name for each in dataclasses.fields(Settings) if each.default not in (None, False, "", dataclasses.MISSING)
     }
     assert chosen <= written.keys()
     assert "policy_parameters" not in written

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,21 +15,26 @@ from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.config.inventory import Inventory
 from fawkes.config.settings import load_settings
 from fawkes.config.site import Site
-from fawkes.core.effects import Goal, Member, StartJob
+from fawkes.core.adopted import KeptCluster
+from fawkes.core.effects import Deploy, Goal, Member, StartJob
 from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobLife, JobSpec, NodeId, NodeLife, Role
+from fawkes.core.record import from_plain, loads
 from fawkes.core.ruling import Standing
 from fawkes.core.state import State
 from fawkes.engine import rebuild
 from fawkes.errors import ElsewhereError, RefusedError, UserError
 from fawkes.live import ruling
 from fawkes.live.adopt import Adoption
-from fawkes.live.clusters import LiveCluster
+from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.controller import Plan
+from fawkes.live.fleet import FleetShell
 from fawkes.live.jobs import kept_job
-from fawkes.live.membership import kept_cluster
+from fawkes.live.membership import MembershipKeeper, kept_cluster
 from fawkes.live.playbooks import job as book
 from fawkes.live.playbooks import lease, node
+from fawkes.live.releases import Releases
 from fawkes.live.ruling import Reign
+from fawkes.live.setup import Setup
 from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
@@ -236,3 +242,22 @@ def lost_right(lost: Lost, right: Lease) -> Lease:
     """The same right, of whoever rules now."""
     epoch, controller = 9, "cleaner"
     return lost.fleet.ground(epoch, controller, lost.pool).lease(NodeId(right.node), A, right.generation)
+
+
+def test_the_kept_copy_is_written_when_it_is_news(lost: Lost) -> None:
+    ground, clusters = lost.fleet.ground(7, "lost", lost.pool), Clusters()
+    clusters.deploying(Deploy(A, 1, SPEC, MEMBERS, NodeId(NAMES[0])))
+    keeper = MembershipKeeper(ground, clusters, Setup(ground, cast(FleetShell, None), cast(Releases, None)))
+    copy = lost.base / NAMES[0] / "clusters" / "a" / "members" / "kept.json"
+    keeper.keep(A)
+    first = from_plain(KeptCluster, loads(copy.read_text()))
+    assert not first.loaded
+    copy.unlink()
+    keeper.keep(A)
+    assert not copy.exists()
+    clusters.mark(A, working=True)
+    keeper.keep(A)
+    assert from_plain(KeptCluster, loads(copy.read_text())) == KeptCluster(
+        spec=SPEC, master=NodeId(NAMES[0]), loaded=True, members=MEMBERS
+    )
+    keeper.keep(ClusterId("nobody"))

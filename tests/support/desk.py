@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fawkes.admission import compile_admission
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Effect, Host, Membership, Reply, StartJob, Survey
 from fawkes.core.events import (
@@ -78,6 +79,7 @@ class Desk:
         how: Settings | None = None,
         pool: tuple[Node, ...] = (),
         policy: PolicyText | None = None,
+        admission: PolicyText | None = None,
         shadow: bool = False,
         state: State | None = None,
     ) -> None:
@@ -85,10 +87,11 @@ class Desk:
         self.survey: Facts | None = {"undeclared": [], "applications": []}
         self.world = Silence()
         self.store = MemoryStore()
-        self.engine = Engine(self.world, self.store, compile_policy, self.state)
+        self.engine = Engine(self.world, self.store, compile_policy, self.state, load_admission=compile_admission)
         self.now_s = self.state.now_us / SECOND_US
         self.checks = True
         more: dict[str, object] = {} if policy is None else {"policy": policy}
+        more |= {} if admission is None else {"admission": admission}
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from fawkes.catalog import Catalog, Kind
 from fawkes.core.decision import Decision
 from fawkes.core.events import Event, PolicyText, Requested, Started, Submitted
 from fawkes.core.invariants import broken
@@ -64,6 +65,12 @@ def started(count: int = 10, at_s: float = 0, *, how: Settings | None = None, **
         "policy": policy(),
     }
     return Started(**{**values, **facts})  # type: ignore[arg-type]
+
+
+def admission(name: str) -> PolicyText:
+    """The text of an admission policy that came with Fawkes."""
+    found = Catalog().find(Kind.ADMISSION, name)
+    return policy_text(found.title, str(found.path), found.text())
 
 
 def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Requested:
