@@ -422,6 +422,23 @@ SAID = [
         "The whole pool is released, and all data is discarded",
     ),
     (
+        Reason("adopted", {"by": "ann", "clusters": ["a", "b"], "nodes": ["n1", "n2", "n3"], "jobs": ["j"]}),
+        "ann adopted the pool: a, b with 3 nodes and 1 known jobs",
+    ),
+    (
+        Reason("not-adopted", {"cluster": "c", "error": "it was still being deployed or loaded"}),
+        "c is not adopted: it was still being deployed or loaded; its nodes keep running, out of service",
+    ),
+    (
+        Reason("node-adopted", {"node": "n1", "cluster": "c", "role": "core"}),
+        "n1 belongs to c as a core node since the pool was adopted",
+    ),
+    (
+        Reason("held-out", {"node": "n1", "error": "it is held by c, which was not adopted"}),
+        "n1 is held out of service: it is held by c, which was not adopted. Run `fawkes undrain n1` when it is known "
+        "to be clean",
+    ),
+    (
         Reason("clock-jumped", {"by_us": 36_000_000_000, "ahead": True, "uncounted_us": 36_000_000_000}),
         "The clock of the controller's machine was set ahead by 10h00m. This counts as no time; all deadlines and "
         "idle times are put off by 10h00m",
