@@ -28,6 +28,7 @@ from fawkes.core.state import State
 from fawkes.errors import BrokenError, ElsewhereError, HostError, RefusedError, UserError
 from fawkes.live import masters, ruling
 from fawkes.live.controller import Plan, first_event
+from fawkes.live.endpoint import SOCKET
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.playbooks import job as book
@@ -48,7 +49,7 @@ _BEATS_S = 2.4 * ruling.BEAT_US / SECOND_US
 #: a node that answers slowly is asked for longer than at a start: nobody waits for the controller yet
 _LOOK_S = 15.0
 #: what may lie in a state folder that has no ledger
-_NO_LEDGER = frozenset({LOCK_FILE, "logs"})
+_NO_LEDGER = frozenset({LOCK_FILE, SOCKET, "logs"})
 _DRAFT = ".adopting"
 _MASTERS_S = 10.0
 

@@ -27,6 +27,7 @@ from fawkes.live import ruling
 from fawkes.live.adopt import Adoption
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.controller import Plan
+from fawkes.live.endpoint import SOCKET
 from fawkes.live.fleet import FleetShell
 from fawkes.live.jobs import kept_job
 from fawkes.live.membership import MembershipKeeper, kept_cluster
@@ -184,10 +185,12 @@ def test_a_folder_that_has_a_ledger_is_not_overwritten(lost: Lost) -> None:
     assert (folder / LEDGER_FILE).read_text() == "whatever"
 
 
-def test_logs_that_were_kept_are_no_obstacle(lost: Lost) -> None:
+def test_what_a_controller_without_a_ledger_leaves_is_no_obstacle(lost: Lost) -> None:
     folder = lost.base / "site" / "state"
     (folder / "logs").mkdir(parents=True)
     StateLock(folder).close()
+    # What a killed controller leaves.
+    (folder / SOCKET).touch()
     with lost.adoption() as adoption:
         adoption.carry_out(adoption.examine("ann"))
     assert (folder / "logs").is_dir()
