@@ -138,6 +138,8 @@ class Folders:
     YARN_INCLUDE: ClassVar[str] = "yarn.include"
     YARN_EXCLUDE: ClassVar[str] = "yarn.exclude.xml"
     """Files in ``members``; only a name that ends in .xml lets each leaving node have a time limit of its own."""
+    KEPT: ClassVar[str] = "kept.json"
+    """What a lost ledger is made from again: in ``members`` the MR-cluster, beside an attempt its job. For us alone."""
 
     work_dir: PurePosixPath
     cluster: str

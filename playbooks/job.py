@@ -77,11 +77,13 @@ def start(
     *,
     env: Mapping[str, str | Secret] | None = None,
     cwd: PurePosixPath | None = None,
+    kept: str = "",
 ) -> Script:
     """Run ``argv`` once. For an attempt that began already nothing is started: its state is reported as by ``look``.
 
     Fact ``started`` is ``yes`` or ``no``. ``cwd`` is the working folder (default: `files_folder`). The environment is
-    ``env`` and PATH, HOME, USER, LANG, nothing of the login. What must run again gets a new attempt.
+    ``env`` and PATH, HOME, USER, LANG, nothing of the login. What must run again gets a new attempt. ``kept`` is the
+    copy of the job's declaration that `found` reads.
     """
     folder = job_folder(lease.folders, job, attempt)
     files = files_folder(lease.folders, job, attempt)
@@ -96,6 +98,7 @@ umask 077
 mkdir -p {files} || { echo "cannot make $job" >&2; exit 73; }
 if [ ! -d "$job/begun" ]; then
     printf '%s\n' {command} >"$job/command.new" && mv -f "$job/command.new" "$job/command" || exit 73
+    printf '%s\n' {kept} >"$job/kept.json.new" && mv -f "$job/kept.json.new" "$job/kept.json" || exit 73
     printf '%s\n' {env} >"$job/env.new" && mv -f "$job/env.new" "$job/env" || exit 73
     setsid env -i "PATH=$PATH" "HOME=$HOME" "USER=$(id -un)" "LANG=${LANG:-C.UTF-8}" {marks} \
         sh -c {runner} "$job" {argv} </dev/null >"$job/launcher.log" 2>&1 &
@@ -112,6 +115,7 @@ look
         files=files,
         command=Script.of("{argv}", argv=list(argv)).text,
         env=_exports(variables),
+        kept=Secret(kept),
         marks=[f"{key}={value}" for key, value in marks.items()],
         runner=_RUNNER,
         argv=list(argv),
@@ -139,6 +143,52 @@ grep -q '^exit=0$' "$job/result" 2>/dev/null || tail -n 20 "$job/stderr" >&2 2>/
 :
 """,
         job=job_folder(folders, job, attempt),
+    )
+
+
+def keep(lease: Lease, kept: str) -> Script:
+    """Write the copy of the MR-cluster that `found` reads, for the owner alone. Fact ``kept`` is ``yes``."""
+    return changing(
+        lease,
+        r"""
+umask 077
+cd {members} && printf '%s\n' {kept} >kept.json.new && sync kept.json.new && mv -f kept.json.new kept.json ||
+    { echo "cannot write "{members}/kept.json >&2; exit 73; }
+fact kept yes
+""",
+        members=lease.folders.members,
+        kept=Secret(kept),
+    )
+
+
+def found(folders: Folders) -> Script:
+    """What a lost ledger can be made from again; changes nothing.
+
+    Fact ``cluster`` is the kept copy of the MR-cluster (absent: there is none), ``version`` that of its member
+    lists. ``attempt.JOB.NUMBER`` is how the launcher of each attempt stands, as by ``look``, ``exit.JOB.NUMBER`` how
+    its client ended, and ``job.JOB.NUMBER`` the kept copy of its declaration.
+    """
+    return reading(
+        r"""
+root={root}
+kept() { if [ -f "$1/kept.json" ]; then fact "$2" "$(head -c 1000000 "$1/kept.json" | tr -d '\n')"; fi; }
+kept "$root/members" cluster
+if [ -r "$root/members/version" ]; then read -r version <"$root/members/version"; fact version "$version"; fi
+for job in "$root"/jobs/*/; do
+    job=${job%/}; name=${job##*/}
+    [ -d "$job" ] && is_name "$name" || continue
+    if [ -d "$job/begun" ] && [ -f "$job/result" ]; then
+        fact "attempt.$name" finished
+        while IFS='=' read -r key value; do [ "$key" != exit ] || fact "exit.$name" "$value"; done <"$job/result"
+    elif alive "$job/pid"; then fact "attempt.$name" running
+    elif [ -d "$job/begun" ]; then fact "attempt.$name" lost
+    else fact "attempt.$name" unborn
+    fi
+    kept "$job" "job.$name"
+done
+:
+""",
+        root=folders.root,
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Lease, Script, hand_lease, lease_change, play, reading, task
+from fawkes.playbook import Lease, Script, changing, hand_lease, lease_change, play, reading, task
 
 
 def take(lease: Lease) -> Script:
@@ -85,10 +85,43 @@ if [ -n "$damage" ]; then
     done
     [ -z "$left" ] || refuse 79 "the lease does not say who holds the node, and there is something on it:$left"
 fi
-rm -rf "$work/lease" && sync "$work" || { echo "cannot remove $work/lease" >&2; exit 73; }
+rm -rf "$work/lease" "$work/beat" && sync "$work" || { echo "cannot remove $work/lease" >&2; exit 73; }
 fact lease none
 """,
         mends=True,
+    )
+
+
+def claim(lease: Lease) -> Script:
+    """Write the controller of the lease into the node's lease, whoever holds the node. Fact ``lease`` is ``claimed``.
+
+    A newer controller, or another one of the same epoch, is refused as everywhere (exit FENCED).
+    """
+    return changing(lease, "fact lease claimed")
+
+
+def beat(lease: Lease, count: int) -> Script:
+    """Leave a sign of life on a node of the pool: the file ``beat`` with the controller's id and a number.
+
+    Takes no lock, because a long step may hold it. Exit FENCED when a newer controller has taken over; a node without
+    a lease of this pool is left alone.
+    """
+    return reading(
+        r"""
+work={work}
+read_lease "$work"
+[ $leased = yes ] && [ -z "$damage" ] && [ "$pool" = {pool} ] || exit 0
+if [ "$epoch" -gt {epoch} ] || { [ "$epoch" = {epoch} ] && [ "$controller" != {controller} ]; }; then
+    echo "epoch $epoch of controller $controller is newer" >&2; exit 78
+fi
+printf '%s %s\n' {controller} {count} >"$work/.beat.new" && mv -fT "$work/.beat.new" "$work/beat" ||
+    { echo "cannot write $work/beat" >&2; exit 73; }
+""",
+        work=lease.work_dir,
+        pool=lease.pool,
+        epoch=lease.epoch,
+        controller=lease.controller,
+        count=count,
     )
 
 
@@ -116,13 +149,14 @@ def show(work_dir: PurePosixPath) -> Script:
     """The lease as facts ``lease.node``, ``lease.pool``, ``lease.cluster`` ...; nothing for a node without one.
 
     Of a damaged one fact ``lease.damage`` says what is wrong with it. ``folder`` is there for each MR-cluster that has
-    one on the node.
+    one on the node, ``beat`` where a controller has left a sign of life.
     """
     return reading(
         r"""
 work={work}
 read_lease "$work"
 lease_facts
+if [ -f "$work/beat" ]; then fact beat "$(head -c 200 "$work/beat" | tr -cd 'A-Za-z0-9 ._-')"; fi
 for folder in "$work"/clusters/*; do [ ! -d "$folder" ] || fact folder "${folder##*/}"; done
 """,
         work=work_dir,

@@ -44,6 +44,7 @@ VERBS = {
     "dist": Verb("fawkes.cli.dist:dist", "Get, list and check Hadoop releases."),
     "check": Verb("fawkes.cli.check:check", "Check that nodes are ready: SSH, names, Java, clock, disk, ports."),
     "run": Verb("fawkes.cli.run:run", "Run the controller: deploy MR-clusters and keep them balanced."),
+    "adopt": Verb("fawkes.cli.adopt:adopt", "Make a new ledger for a pool whose state folder is lost."),
     "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),
     "release": Verb("fawkes.cli.release:release", "Release an MR-cluster: save its outputs, then free its nodes."),
     "submit": Verb("fawkes.cli.submit:submit", "Put a job into the queue of an MR-cluster."),

@@ -24,9 +24,13 @@ from fawkes.config.site import Site
     help="Weighting policy, by name or path, instead of the one in fawkes.toml.",
     shell_complete=completion.policies,
 )
+@click.option("--take-over", is_flag=True, help="Take the pool over with a copied or moved state folder.")
+@click.option("--yes", is_flag=True, help="With --take-over: skip the question that asks to type the pool's name.")
 @click.option("-v", "--verbose", count=True, help="Log more to standard error; twice for everything.")
 @click.pass_obj
-def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbose: int) -> None:
+def run(
+    site: Site, shadow: bool, preset: str | None, policy: str | None, take_over: bool, yes: bool, verbose: int
+) -> None:
     """Control the pool: deploy MR-clusters, run their jobs, keep them balanced.
 
     Stays in the foreground. When the controller stops (Ctrl-C, or `fawkes down --keep`), MR-clusters and jobs go on.
@@ -34,7 +38,12 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
 
     In shadow mode (--shadow) the controller decides as usual and writes what it would do into the ledger, where
     `fawkes explain` shows it. It refuses `fawkes request` and all other commands that change something.
+
+    A state folder that was copied or moved is refused, because the original may be in use. --take-over shuts the
+    original out, after the name of the pool was typed. If the nodes know more than the ledger, use `fawkes adopt`.
     """
+    if shadow and take_over:
+        raise click.UsageError("--take-over changes nodes, and --shadow changes nothing. Use one of them.")
     import logging
 
     from fawkes.live.controller import Controller, plan
@@ -55,7 +64,14 @@ def run(site: Site, shadow: bool, preset: str | None, policy: str | None, verbos
     if shadow:
         tell_shadow(site)
     ready = plan(site, shadow=shadow, preset=preset, policy=policy)
-    Controller(ready, listener()).run()
+    Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
+
+
+def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
+    """What asks for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
+    from fawkes.cli.acting import confirm
+
+    return lambda what: confirm(pool, what=what, yes=yes)
 
 
 def listener() -> Callable[[str], None]:

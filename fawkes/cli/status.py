@@ -93,6 +93,10 @@ def headlines(pool: Row) -> list[str]:
         lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
     if pool["given_back_by"]:
         lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
+    if pool["clock"]:
+        lines.append(
+            f"THE CLOCK JUMPED: {pool['clock']}. Nothing expires by it; check the time service of this machine"
+        )
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["deadlines"] is not None:

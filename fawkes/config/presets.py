@@ -57,6 +57,8 @@ STEADY: Preset = {
     "patience.heard": Value("10s", "three heartbeats of 3 s: one that is late does not count against a replica"),
     "patience.quiet": Value("60s", "a client that splits a large input takes a minute before YARN knows its job"),
     "patience.stuck": Value("3m", "a job shows its first task within a minute; a busy machine takes longer"),
+    "patience.clock_jump": Value("1m", "NTP steps a clock by less while it runs; nothing waits for so short a time"),
+    "patience.away": Value("10m", "a restart takes seconds, an upgrade minutes; nobody saw the rest pass"),
     "retries.first": Value("2s", "a daemon that was just restarted answers after that"),
     "retries.longest": Value("30s", "whoever repaired something need not wait longer; `fawkes retry` does not wait"),
     "ssh.fanout": Value(32, "class of pdsh"),

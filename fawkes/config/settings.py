@@ -119,6 +119,10 @@ class Patience(Strict):
     heard_us: PositiveDurationUs = Field(alias="heard", description="how recent a heartbeat makes a replica count")
     quiet_us: PositiveDurationUs = Field(alias="quiet", description="when a job without an application is running")
     stuck_us: PositiveDurationUs = Field(alias="stuck", description="how long tasks may wait while none runs")
+    clock_jump_us: DurationUs = Field(
+        alias="clock_jump", description="a clock that was set by more than this has jumped; 0s: never"
+    )
+    away_us: DurationUs = Field(alias="away", description="how much of the time between two runs counts; 0s: all")
 
 
 class Retries(Strict):
@@ -394,6 +398,8 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         heard_us=table.patience.heard_us,
         quiet_us=table.patience.quiet_us,
         stuck_us=table.patience.stuck_us,
+        clock_jump_us=table.patience.clock_jump_us,
+        away_us=table.patience.away_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

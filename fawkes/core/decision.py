@@ -127,6 +127,15 @@ class PutWake:
     at_us: int
 
 
+@dataclass(frozen=True, slots=True)
+class PutClock:
+    """The machine's clock was set by ``by_us``, or nobody looked; ``uncounted_us`` have passed that do not count."""
+
+    at_us: int
+    by_us: int
+    uncounted_us: int
+
+
 Change = (
     PutNode
     | PutCluster
@@ -140,6 +149,7 @@ Change = (
     | PutClosing
     | PutRules
     | PutWake
+    | PutClock
 )
 CHANGES: tuple[type[Change], ...] = (
     PutNode,
@@ -154,6 +164,7 @@ CHANGES: tuple[type[Change], ...] = (
     PutClosing,
     PutRules,
     PutWake,
+    PutClock,
 )
 
 

@@ -13,6 +13,7 @@ from fawkes.core.decision import (
     Change,
     Decision,
     DropPending,
+    PutClock,
     PutClosing,
     PutCluster,
     PutJob,
@@ -45,7 +46,7 @@ from fawkes.core.proof import Proof
 from fawkes.core.settings import Settings
 from fawkes.core.view import View
 
-_WATCHING = (AddSample, PutTick, PutRules, PutWake)
+_WATCHING = (AddSample, PutTick, PutRules, PutWake, PutClock)
 
 
 class Draft:
@@ -72,6 +73,7 @@ class Draft:
         self._pending: dict[str, PutPending | None] = {}
         self._tick: PutTick | None = None
         self._touched: dict[ClusterId, bool] = {}
+        self._put_off: set[str] = set()
         self._smaller: dict[ClusterId, None] = {}
         self._learned: dict[str, Plain] = {}
 
@@ -270,6 +272,12 @@ class Draft:
         self._pending[key] = pending
         self._changes.append(pending)
 
+    def put_off(self, pending: PutPending, by_us: int) -> None:
+        """Move a deadline away: time has passed that does not count."""
+        self._pending[pending.key] = later = replace(pending, deadline_us=pending.deadline_us + by_us)
+        self._put_off.add(pending.key)
+        self._changes.append(later)
+
     def effect(self, effect: Effect) -> None:
         """An effect that nothing is expected of."""
         self._effects.append(effect)
@@ -339,7 +347,9 @@ class Draft:
     def _is_watching(self, change: Change) -> bool:
         if isinstance(change, PutNode):
             return change.state.node.id not in self.view.nodes and change.state.life is NodeLife.FREE
-        return isinstance(change, _WATCHING) or (isinstance(change, PutPending) and change.key == "tick")
+        return isinstance(change, _WATCHING) or (
+            isinstance(change, PutPending) and change.key in {"tick", *self._put_off}
+        )
 
     def _write_membership(self, cluster: ClusterId, afresh: bool) -> None:
         state = self.cluster(cluster)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fawkes.core.adopted import Adopted
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
 from fawkes.core.settings import Settings
 from fawkes.core.sight import Attempt, Sight
@@ -55,6 +56,9 @@ class Started:
     """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
 
     ``admission`` is the policy that lets jobs in; None: first come, first served.
+    ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
+    machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back). ``adopted`` is
+    what was found of a pool whose ledger is lost; the event is the first of its ledger then.
     """
 
     at_us: int
@@ -67,6 +71,9 @@ class Started:
     policy: PolicyText
     shadow: bool = False
     admission: PolicyText | None = None
+    steady_us: int | None = None
+    stepped_us: int = 0
+    adopted: Adopted | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,15 @@ class Woke:
     """The timer of `WakeAt`."""
 
     at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSeen:
+    """The machine's clock was set by ``by_us`` (below zero: back); the times of events follow it by ``moved_us``."""
+
+    at_us: int
+    by_us: int
+    moved_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +294,7 @@ class Failed:
 Event = (
     Started
     | Woke
+    | ClockSeen
     | Sampled
     | Requested
     | ReleaseAsked
@@ -302,6 +319,7 @@ Seen = NodeSeen | MastersSeen | NodeObserved | AttemptSeen | JobObserved | Done 
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
+    ClockSeen,
     Sampled,
     Requested,
     ReleaseAsked,

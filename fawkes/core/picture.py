@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutLearned, PutNode, PutPause, PutWake
 from fawkes.core.model import ClusterId, NodeLife
@@ -54,6 +54,9 @@ def picture(state: State) -> Picture:
         changes.append(PutClosing(state.closing))
     if state.wake_us is not None:
         changes.append(PutWake(state.wake_us))
+    if state.clock is not None:
+        # What it moved has been moved already.
+        changes.append(replace(state.clock, uncounted_us=0))
     return Picture(
         at_us=state.now_us,
         changes=tuple(changes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import closing, deadlines, jobs, node_work, release, requests, watching
+from fawkes.core import adopting, clock, closing, deadlines, jobs, node_work, release, requests, watching
 from fawkes.core.admission import admit
 from fawkes.core.admitting import Admission
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
@@ -13,6 +13,7 @@ from fawkes.core.draft import Draft
 from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
+    ClockSeen,
     Done,
     DownAsked,
     DrainAsked,
@@ -60,6 +61,8 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         _woke(draft, measure)
     elif isinstance(event, Sampled):
         sampled(draft, event)
+    elif isinstance(event, ClockSeen):
+        clock.clock_seen(draft, event)
     elif view.rules.shadow:
         _only_answer(draft, event)
     elif isinstance(event, Seen):
@@ -81,11 +84,15 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
     draft.new_timer = True
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
+    clock.after_stop(draft, event)
     _read_inventory(draft, event)
     closing.forget_question(draft)
-    for pending in list(view.pending.values()):
-        _take_over(draft, pending)
-    for cluster in view.clusters.values():
+    for key in list(view.pending):
+        if (pending := draft.pending(key)) is not None:
+            _take_over(draft, pending)
+    if event.adopted is not None:
+        adopting.adopt(draft, event.adopted)
+    for cluster in draft.clusters():
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
@@ -110,10 +117,11 @@ def _take_over(draft: Draft, pending: PutPending) -> None:
 def _read_inventory(draft: Draft, event: Started) -> None:
     view = draft.view
     listed = {node.id for node in event.nodes}
+    adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
     for node in event.nodes:
         old = view.nodes.get(node.id)
         if old is None:
-            draft.put_node(NodeState(node=node, since_us=event.at_us))
+            draft.put_node(adopted.get(node.id) or NodeState(node=node, since_us=event.at_us))
         elif old.unlisted:
             requests.listed(draft, replace(old, node=node))
         elif old.node != node:

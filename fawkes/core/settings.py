@@ -33,7 +33,8 @@ class Settings:
     within ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves
     more than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
-    for ``stale_us`` is frozen.
+    for ``stale_us`` is frozen. A clock that was set by more than ``clock_jump_us`` has jumped, and what moved is no
+    time; 0: no jump is noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
@@ -83,6 +84,8 @@ class Settings:
     moves_must_pay: bool = False
     shared_cores: float = 0.0
     site_link_bytes_s: int = 0
+    clock_jump_us: int = 0
+    away_us: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

@@ -17,6 +17,7 @@ from fawkes.core.decision import (
     AddSample,
     Change,
     DropPending,
+    PutClock,
     PutClosing,
     PutCluster,
     PutJob,
@@ -122,6 +123,7 @@ class State:
         self.short: dict[ClusterId, None] = {}
         self.paused = ""
         self.closing: Closing | None = None
+        self.clock: PutClock | None = None
         self.wake_us: int | None = None
         self.learned: dict[str, Plain] = {}
         self._holdings: dict[ClusterId, Holding] = {}
@@ -333,6 +335,20 @@ class State:
             for holding in self._holdings.values():
                 holding.restart(self.now_us)
 
+    def put_clock(self, change: PutClock) -> None:
+        """Move along what durations are measured from and no other change says: samples, rests, intervals of eq. 2."""
+        self.clock = change
+        by_us = change.uncounted_us
+        if not by_us:
+            return
+        self._latest = {c: _later(sample, by_us) for c, sample in self._latest.items()}
+        self._windows = {c: deque(_later(one, by_us) for one in kept) for c, kept in self._windows.items()}
+        self.grown_us += by_us
+        self.shrunk_us += by_us
+        for holding in self._holdings.values():
+            holding.since_us += by_us
+            holding.at_us += by_us
+
     def rank(self) -> None:
         """Put the MR-clusters that were touched at their places among the others."""
         for name in self._unranked:
@@ -400,7 +416,7 @@ class State:
             case _:
                 self.apply_rest(change)
 
-    def apply_rest(self, change: PutTick | PutLearned | PutPause | PutClosing | PutRules | PutWake) -> None:
+    def apply_rest(self, change: PutTick | PutLearned | PutPause | PutClosing | PutRules | PutWake | PutClock) -> None:
         """Apply a change of which there is one in the whole state."""
         match change:
             case PutTick():
@@ -415,6 +431,14 @@ class State:
                 self.rules = change
             case PutWake():
                 self.wake_us = change.at_us
+            case PutClock():
+                self.put_clock(change)
+
+
+def _later(sample: AddSample, by_us: int) -> AddSample:
+    """The same sample, by so much later."""
+    moved = replace(sample.sample, at_us=sample.sample.at_us + by_us)
+    return replace(sample, sample=moved, keep_from_us=sample.keep_from_us + by_us)
 
 
 def _promise(cluster: ClusterState) -> int:

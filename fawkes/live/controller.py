@@ -6,9 +6,9 @@ import logging
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 
 import fawkes
@@ -23,14 +23,17 @@ from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.record import RecordError, from_plain, to_plain
+from fawkes.core.ruling import Standing, Verdict
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.dist.compiled import DOORS, jar_of
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import FawkesError, FullError
+from fawkes.errors import ElsewhereError, FawkesError, FullError
+from fawkes.live import ruling
 from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
 from fawkes.live.answers import answers
+from fawkes.live.check import fleet_of
 from fawkes.live.clusters import Clusters
 from fawkes.live.control import ControlServer
 from fawkes.live.data_answers import DataAnswers
@@ -49,21 +52,24 @@ from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
+from fawkes.live.ruling import Reign
 from fawkes.live.sampling import Sampling
 from fawkes.live.secrets import FOLDER as SECRETS
 from fawkes.live.secrets import Secrets
 from fawkes.live.setup import Setup
-from fawkes.live.ssh import HostAddress
 from fawkes.live.stages import Stages
 from fawkes.live.survey import survey
-from fawkes.live.timers import Clock
+from fawkes.live.timers import Clock, Mark
 from fawkes.live.upload import Upload
 from fawkes.live.watch import Watch
 from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.ports import Entry
+from fawkes.store.health import boot
+from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
-from fawkes.store.sqlite import Ledger, LedgerReader
+from fawkes.store.schema import CLAIM, CLOCK, SEAL
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.units import SECOND_US
 from fawkes.worker.policies import load_admission, load_weighting
 
@@ -106,6 +112,32 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     return Plan(site, inventory, settings, text, shadow, access, books, notes, admission)
 
 
+def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
+    """The event with which a controller starts: its identity, the inventory, settings and policy."""
+    nodes = tuple(
+        Node(
+            id=NodeId(node.name),
+            site=node.site,
+            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+            may_core=node.may_core,
+            details=node.plain(),
+        )
+        for node in plan.inventory.nodes
+    )
+    return Started(
+        at_us=at_us,
+        version=fawkes.__version__,
+        pool=identity.pool,
+        epoch=identity.epoch,
+        controller=identity.controller,
+        settings=plan.settings.core,
+        nodes=nodes,
+        policy=plan.policy,
+        shadow=plan.shadow,
+        admission=plan.admission,
+    )
+
+
 def remembered(ledger: Ledger) -> tuple[State, int]:
     """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
 
@@ -120,14 +152,21 @@ def remembered(ledger: Ledger) -> tuple[State, int]:
     return rebuild(ledger.entries(after=seq), state), seq
 
 
-def _keep_pictures(ledger: Ledger, last: int) -> Callable[[int, State], None]:
-    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these."""
+def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:
+    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these.
+
+    With each picture, at first and when the clock was set, the ledger gets a note of how the clocks stand.
+    """
+    noted: object = ledger
 
     def keep(seq: int, state: State) -> None:
-        nonlocal last
-        if seq - last >= PICTURE_EVERY:
-            # The step is stored and done. A picture that finds no room is taken after the next one.
-            with suppress(FullError):
+        nonlocal last, noted
+        # The step is stored and done. What finds no room now is stored after the next one.
+        with suppress(FullError):
+            if noted is not state.clock or seq - last >= PICTURE_EVERY:
+                ledger.put_note(CLOCK, clock.mark(boot()).text())
+                noted = state.clock
+            if seq - last >= PICTURE_EVERY:
                 ledger.snapshot(seq, to_plain(picture(state)))
                 last = seq
 
@@ -137,9 +176,11 @@ def _keep_pictures(ledger: Ledger, last: int) -> Callable[[int, State], None]:
 class Controller:
     """One controller of one site, from `run` to its end."""
 
-    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(self, plan: Plan, say: Callable[[str], None], take_over: Callable[[str], None] | None = None) -> None:
+        """``take_over`` asks the user about a copied or moved state folder; RefusedError when the user says no."""
         self._plan = plan
         self._say = say
+        self._take_over = take_over
         self._stack = ExitStack()
         self._problem: FawkesError | None = None
         self._for_good = False
@@ -158,6 +199,9 @@ class Controller:
             self._on_signals(world)
             if not engine.offer(started):
                 return
+            self._accepted(world)
+            if self._membership is not None and not self._plan.shadow:
+                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             if self._membership is not None and not self._plan.shadow:
                 threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
@@ -169,16 +213,21 @@ class Controller:
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
         site, stack = self._plan.site, self._stack
+        if not (site.state_dir / LEDGER_FILE).exists():
+            # Before anything is made: a refused start leaves no empty ledger behind.
+            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, self._plan.settings.ssh)) as first:
+                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes))
         reachable = make_private(site.state_dir)
         if reachable:
             self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
-        identity = Identity(self._plan.inventory.pool, ledger.identity().last_epoch + 1, uuid.uuid4().hex)
         known = self._known_nodes(state)
-        fleet = self._fleet(known)
+        fleet = fleet_of(self._plan.inventory, known, self._plan.settings.ssh)
         stack.callback(fleet.close)
+        verdict = self._judge(ledger, state, ruling.look(fleet, known))
+        identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
@@ -197,13 +246,44 @@ class Controller:
             held_up=self._held_up,
         )
         stack.callback(world.close)
+        self._reign = Reign(ground, lambda: [one.master for one in clusters.all()], self._refused)
+        self._claimed = [lease.node for lease in verdict.leases]
+        self._ledger = ledger
+        if verdict.standing is not Standing.RULES:
+            self._claim_first(ledger, identity)
         setup, stages = self._equip(world, fleet, state)
-        keep = _keep_pictures(ledger, pictured)
+        keep = _keep_pictures(ledger, pictured, mailbox.clock)
         engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
         control = self._control(world, state, setup, fleet, stages)
         self._control_server = control
         stack.callback(control.close)
-        return engine, world, self._started(identity, mailbox.clock.now_us())
+        now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
+        steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
+        started = first_event(self._plan, identity, now.at_us)
+        return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
+
+    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
+        pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
+        return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+
+    def _claim_first(self, ledger: Ledger, identity: Identity) -> None:
+        """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""
+        ledger.put_note(CLAIM, f"{identity.epoch} {identity.controller}")
+        try:
+            self._reign.claim_in_turn(self._claimed)
+        except ElsewhereError:
+            ledger.put_note(CLAIM, "")
+            raise
+
+    def _accepted(self, world: LiveWorld) -> None:
+        """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
+        with suppress(FullError):
+            if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
+                self._ledger.put_note(SEAL, here)
+            self._ledger.put_note(CLAIM, "")
+        if not self._plan.shadow:
+            threading.Thread(target=self._reign.claim, args=(self._claimed,), name="claim", daemon=True).start()
+            world.every("beat", ruling.BEAT_US, self._reign.beat)
 
     def _fetch(self, wanted: cache.Wanted) -> None:
         cache.provide(wanted, say=self._say)
@@ -286,40 +366,6 @@ class Controller:
         ]
         return (*self._plan.inventory.nodes, *forgotten)
 
-    def _fleet(self, nodes: Iterable[InventoryNode]) -> Fleet:
-        ssh = self._plan.settings.ssh
-        addresses = {node.name: HostAddress(node.name, node.address, node.user, node.port, node.key) for node in nodes}
-        return Fleet(
-            addresses,
-            self._plan.inventory.known_hosts,
-            connect_s=ssh.connect_timeout_us / SECOND_US,
-            fanout=ssh.fanout,
-        )
-
-    def _started(self, identity: Identity, at_us: int) -> Started:
-        nodes = tuple(
-            Node(
-                id=NodeId(node.name),
-                site=node.site,
-                capacity_milli=round(node.capacity * _CAPACITY_UNIT),
-                may_core=node.may_core,
-                details=node.plain(),
-            )
-            for node in self._plan.inventory.nodes
-        )
-        return Started(
-            at_us=at_us,
-            version=fawkes.__version__,
-            pool=identity.pool,
-            epoch=identity.epoch,
-            controller=identity.controller,
-            settings=self._plan.settings.core,
-            nodes=nodes,
-            policy=self._plan.policy,
-            shadow=self._plan.shadow,
-            admission=self._plan.admission,
-        )
-
     def _on_signals(self, world: LiveWorld) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
@@ -338,7 +384,8 @@ class Controller:
 
     def _give_back(self, ground: Ground, view: View) -> None:
         """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""
-        free = [n for n in ground.nodes if view.nodes[n].owner is None and view.nodes[n].generation]
+        had = {n for n in ground.nodes if view.nodes[n].generation or n in self._claimed}
+        free = [n for n in ground.nodes if view.nodes[n].owner is None and n in had]
         scripts = {node: lease.forget(ground.lease(node, ClusterId(""), 0)) for node in free}
         for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
             if isinstance(outcome, FawkesError):

@@ -12,10 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from fawkes.config.details import JobDetails
+from fawkes.core.adopted import KeptJob
 from fawkes.core.attempts import judge, may_begin
 from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, Progress
 from fawkes.core.model import ClusterId, JobId
+from fawkes.core.record import dumps, to_plain
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
 from fawkes.core.tags import tag_of
 from fawkes.errors import ElsewhereError, FawkesError, UserError
@@ -231,7 +233,7 @@ class Jobs:
         right = self._lease(cluster)
         command = self._setup.job_command(cluster, effect, details)
         self._upload.job_files(cluster.master, right, effect, details, command.conf)
-        script = book.start(right, effect.job, effect.attempt, command.argv, env=command.env)
+        script = book.start(right, effect.job, effect.attempt, command.argv, env=command.env, kept=kept_job(effect))
         self._ground.run(cluster.master, script, "starting a job")
 
     def _ask(self, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[Application, ...]:
@@ -250,6 +252,11 @@ class Jobs:
         if known is None:
             raise FawkesError(f"{cluster} is not running")
         return known
+
+
+def kept_job(effect: StartJob) -> str:
+    """The copy of a job's declaration that stays beside its attempt."""
+    return dumps(to_plain(KeptJob(spec=effect.spec, attempt=effect.attempt)))
 
 
 def _launcher(state: str) -> Launcher:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 
-from fawkes.core.events import Event
+from fawkes.core.events import ClockSeen, Event
 from fawkes.errors import FawkesError
 from fawkes.live.timers import Clock
 
@@ -44,6 +44,7 @@ class Mailbox:
         The refusal of `hold` when somebody asks for something while it is held.
         """
         with self._lock:
+            self._see_clock()
             if event.at_us < self._last_us:
                 event = replace(event, at_us=self._last_us)
             self._put(event)
@@ -51,7 +52,19 @@ class Mailbox:
     def tell(self, make: Callable[[int], Event]) -> None:
         """An event that happens now; ``make`` gets the time."""
         with self._lock:
+            self._see_clock()
             self._put(make(max(self._last_us, self.clock.now_us())))
+
+    def look(self) -> None:
+        """See whether the machine's clock was set, if nothing else happens."""
+        with self._lock:
+            self._see_clock()
+
+    def _see_clock(self) -> None:
+        """A clock that was set is told before anything has the new time. While held, our time does not follow it."""
+        if self._refusal is None and (step := self.clock.step()) is not None:
+            at_us = max(self._last_us, self.clock.now_us())
+            self._put(ClockSeen(at_us=at_us, by_us=step.by_us, moved_us=step.moved_us))
 
     def _put(self, event: Event) -> None:
         if self._refusal is None:

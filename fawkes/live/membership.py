@@ -6,14 +6,17 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from fawkes.core.adopted import KeptCluster
 from fawkes.core.effects import Goal, Membership
 from fawkes.core.model import ClusterId, Facts, Role
+from fawkes.core.record import dumps, to_plain
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
+from fawkes.live.playbooks import job as book
 from fawkes.live.setup import Setup
 from fawkes.playbook import Exit, Folders, Lease
 from fawkes.units import SECOND_US
@@ -32,6 +35,7 @@ class MembershipKeeper:
         self._setup = setup
         self._lock = threading.Lock()
         self._told: dict[ClusterId, dict[str, str]] = {}
+        self._kept: dict[ClusterId, str] = {}
 
     def apply(self, effect: Membership) -> Facts | None:
         """Make the masters know the document; None when the MR-cluster is not there any more."""
@@ -40,6 +44,7 @@ class MembershipKeeper:
             return None
         members = self.members(effect)
         documents = self.documents(cluster, members)
+        self.keep(effect.cluster)
         if effect.afresh:
             self.forget(effect.cluster)
         with self._lock:
@@ -81,6 +86,20 @@ class MembershipKeeper:
             for node, outcome in self._ground.run_on(scripts, "configuring").items():
                 if isinstance(outcome, FawkesError):
                     _log.warning("%s keeps its configuration: %s", node, outcome)
+
+    def keep(self, name: ClusterId) -> None:
+        """Leave a copy of the MR-cluster on the node of its masters, if it is news: `fawkes adopt` reads it."""
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.master not in cluster.members:
+            return
+        text = kept_cluster(cluster)
+        with self._lock:
+            if self._kept.get(name) == text:
+                return
+        right = self._ground.lease(cluster.master, cluster.id, cluster.members[cluster.master].generation)
+        self._ground.run(cluster.master, book.keep(right, text), "keeping a copy of the MR-cluster")
+        with self._lock:
+            self._kept[name] = text
 
     def documents(self, cluster: LiveCluster, members: hadoop.Members) -> dict[str, str]:
         """Everything that the daemons are told about the members: lists, and whose connections they take."""
@@ -143,6 +162,18 @@ class MembershipKeeper:
             self._ground.run(cluster.master, script, "refreshing the members")
 
         give(self._ground, cluster, self._setup.order(cluster, which), by_client)
+
+
+def kept_cluster(cluster: LiveCluster) -> str:
+    """The copy of an MR-cluster that stays on the node of its masters."""
+    kept = KeptCluster(
+        spec=cluster.spec,
+        master=cluster.master,
+        version=cluster.version,
+        loaded=cluster.working,
+        members=cluster.members,
+    )
+    return dumps(to_plain(kept))
 
 
 POLICY = "hadoop-policy.xml"

@@ -78,6 +78,21 @@ class Command:
     conf: Mapping[str, str]
 
 
+def addresses_of(ground: Ground, master: NodeId, key: str) -> MasterAddresses:
+    """Where the masters on a node answer to whoever sends their MR-cluster's key."""
+    node = ground.nodes[master]
+    at = node.data_address
+    ports = hadoop_conf.Ports()
+    return MasterAddresses(
+        resource_manager=f"http://{at}:{ports.resourcemanager_web}",
+        namenode=f"http://{at}:{ports.namenode_web}",
+        history=f"http://{at}:{ports.history_web}",
+        user=node.user,
+        nodes=ground.names,
+        key=key,
+    )
+
+
 class Setup:
     """Answers for an MR-cluster and a node; what was found out about releases and Java is remembered."""
 
@@ -162,17 +177,7 @@ class Setup:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         """Where the masters answer."""
-        node = self._ground.nodes[cluster.master]
-        at = node.data_address
-        ports = hadoop_conf.Ports()
-        return MasterAddresses(
-            resource_manager=f"http://{at}:{ports.resourcemanager_web}",
-            namenode=f"http://{at}:{ports.namenode_web}",
-            history=f"http://{at}:{ports.history_web}",
-            user=node.user,
-            nodes=self._ground.names,
-            key=self._doors.keys.of(cluster.id),
-        )
+        return addresses_of(self._ground, cluster.master, self._doors.keys.of(cluster.id))
 
     def default_fs(self, cluster: LiveCluster) -> str:
         """The URL of its HDFS."""

@@ -1,7 +1,7 @@
 """Time for the live world: APScheduler drives the core's timer, the samples and the watches.
 
-Jobs do nothing but hand work on, so that a late one never piles up. Times are the larger of the last event's time and
-the clock, so that live time never runs backwards.
+Jobs do nothing but hand work on, so that a late one never piles up. Live time never runs backwards, and durations are
+those of the monotonic clock: how far the machine's clock was set is told as a fact, and the core judges it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -25,13 +26,55 @@ from fawkes.units import SECOND_US
 _log = logging.getLogger(__name__)
 _CLOCK_CHECK_S = 1.0
 _WAKE = "wake"
+#: a clock is set in steps, or it is off a little and slowly gets right; the second is no news
+STEP_US = SECOND_US
+
+
+class Step(NamedTuple):
+    """The machine's clock was set by ``by_us`` (below zero: back); our time follows it by ``moved_us``."""
+
+    by_us: int
+    moved_us: int
+
+
+class Mark(NamedTuple):
+    """Our time, the monotonic clock and the machine's clock at one moment since one start of the machine."""
+
+    boot: str
+    at_us: int
+    steady_us: int
+    wall_us: int
+
+    def text(self) -> str:
+        """As a note in the ledger."""
+        return f"{self.at_us} {self.steady_us} {self.wall_us} {self.boot}"
+
+    @classmethod
+    def of(cls, text: str) -> Mark | None:
+        """The mark of a note; None for one that cannot be read."""
+        try:
+            at_us, steady_us, wall_us, boot = text.split(" ", 3)
+            return cls(boot, int(at_us), int(steady_us), int(wall_us))
+        except ValueError:
+            return None
+
+    def since(self, now: Mark, last_us: int) -> tuple[int | None, int]:
+        """How long before ``now`` our time was ``last_us``, and how far the machine's clock was set meanwhile.
+
+        (None, 0) when the machine was off: then nobody knows.
+        """
+        if now.boot != self.boot:
+            return None, 0
+        passed_us = now.steady_us - self.steady_us
+        stepped_us = now.wall_us - self.wall_us - passed_us
+        return max(0, self.at_us + passed_us - last_us), stepped_us if abs(stepped_us) > STEP_US else 0
 
 
 class Clock:
     """Microseconds since the epoch that never run backwards, across restarts too when told the last event's time.
 
-    While the machine's clock is behind, because it was set back, time goes on at the pace of the monotonic clock: so
-    deadlines survive. ``wall`` and ``steady`` give nanoseconds.
+    Time goes on at the pace of the monotonic clock. It follows the machine's clock at once where that is a little
+    ahead, and by `step` where that was set ahead. ``wall`` and ``steady`` give nanoseconds.
     """
 
     def __init__(
@@ -44,24 +87,53 @@ class Clock:
         self._steady = steady
         self._base_us = max(not_before_us, wall() // 1000)
         self._base_steady_us = steady() // 1000
+        #: how far the machine's clock is behind our time, as far as that is known already
+        self._behind_us = self._base_us - wall() // 1000
         self._lock = threading.Lock()
 
     def now_us(self) -> int:
-        """The larger of the machine's clock and the time that has passed since the latest known time."""
+        """The time. A machine's clock that was set ahead does not move it before `step` is asked."""
         with self._lock:
-            steady_us, wall_us = self._steady() // 1000, self._wall() // 1000
-            passed_us = self._base_us + steady_us - self._base_steady_us
-            if wall_us > passed_us:
+            return self._now()[0]
+
+    def step(self) -> Step | None:
+        """How far the machine's clock was set since this was asked last, and our time follows; None when it was not."""
+        with self._lock:
+            now_us, wall_us, steady_us = self._now()
+            behind_us = now_us - wall_us
+            by_us = self._behind_us - behind_us
+            if abs(by_us) <= STEP_US:
+                return None
+            if behind_us < 0:
                 self._base_us, self._base_steady_us = wall_us, steady_us
-            return max(wall_us, passed_us)
+            self._behind_us = max(0, behind_us)
+            return Step(by_us, max(0, -behind_us))
+
+    def mark(self, boot: str) -> Mark:
+        """The clocks now; ``boot`` says which start of the machine this is."""
+        with self._lock:
+            now_us, wall_us, steady_us = self._now()
+            return Mark(boot, now_us, steady_us, wall_us)
+
+    def _now(self) -> tuple[int, int, int]:
+        """Our time, the machine's clock, the monotonic clock."""
+        steady_us, wall_us = self._steady() // 1000, self._wall() // 1000
+        now_us = self._base_us + steady_us - self._base_steady_us
+        if 0 < wall_us - now_us <= STEP_US:
+            now_us = self._base_us = wall_us
+            self._base_steady_us = steady_us
+            self._behind_us = 0
+        return now_us, wall_us, steady_us
 
 
 class Timers:
     """One wake-up time and any number of regular rounds."""
 
-    def __init__(self, clock: Clock, wake: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, wake: Callable[[], None], look: Callable[[], None] = lambda: None) -> None:
+        """``wake`` is called when `wake_at` says so, ``look`` every second, so that a clock that was set is seen."""
         self._clock = clock
         self._wake = wake
+        self._look = look
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(8)},
@@ -99,6 +171,7 @@ class Timers:
     def _watch_the_clock(self) -> None:
         """APScheduler waits for a time of the machine's clock: when that is set back, everything is due at once."""
         while not self._ended.wait(_CLOCK_CHECK_S):
+            self._look()
             lead_us = self._lead()
             if lead_us > self._ahead_us + SECOND_US:
                 _log.warning("the clock was set back by %.0f s", (lead_us - self._ahead_us) / SECOND_US)

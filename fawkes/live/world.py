@@ -87,7 +87,7 @@ class LiveWorld:
         self._ended = ended
         self._refused = refused
         self._held_up = held_up
-        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)))
+        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)), mailbox.look)
         self._hands: Hands | None = None
 
     def equip(self, hands: Hands, watch: Watch, sample: Callable[[], Sampled | None], sample_every_us: int) -> None:
@@ -102,6 +102,10 @@ class LiveWorld:
         self._timers.every("samples", sample_every_us, sampled)
         self._timers.every("watch", 500_000, watch.round)
         self._timers.every("jobs", 1_000_000, hands.jobs.round)
+
+    def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
+        """Call ``do`` every ``period_us`` while the world works."""
+        self._timers.every(name, period_us, do)
 
     def next_event(self) -> Event | None:
         """The next event; waits for it. None once the controller stops."""
@@ -186,7 +190,10 @@ class LiveWorld:
             case Deploy():
                 return hands.deployer.deploy(effect, lambda: self._wanted(effect))
             case Load():
-                return hands.stages.load(effect, lambda: self._wanted(effect))
+                loaded = hands.stages.load(effect, lambda: self._wanted(effect))
+                if loaded is not None:
+                    hands.membership.keep(effect.cluster)
+                return loaded
             case Save():
                 return hands.stages.save(effect, lambda: self._wanted(effect))
             case Survey():

@@ -64,6 +64,8 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "heard": duration(settings.heard_us),
             "quiet": duration(settings.quiet_us),
             "stuck": duration(settings.stuck_us),
+            "clock_jump": duration(settings.clock_jump_us),
+            "away": duration(settings.away_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

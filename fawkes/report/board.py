@@ -12,6 +12,7 @@ from fawkes.report.explain_job import left_us
 from fawkes.report.rows import Row, cluster_rows, job_row, node_rows, pool_row, seconds
 from fawkes.store.base import Reader
 
+
 def _job_rows(store: Reader) -> list[Row]:
     """Each job with the time that is left to its deadline, as of now or of the end of a simulated run."""
     now_us = history.last_us(store) if history.simulated(store) else time.time_ns() // 1000

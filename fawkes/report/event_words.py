@@ -5,6 +5,7 @@ from __future__ import annotations
 from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
+    ClockSeen,
     Done,
     DownAsked,
     DrainAsked,
@@ -27,6 +28,7 @@ from fawkes.core.events import (
 )
 from fawkes.core.sight import Attempt, Launcher, Sight
 from fawkes.report.facts import thing
+from fawkes.units import show_duration
 
 
 def event_in_words(event: Event) -> str:
@@ -44,6 +46,8 @@ def _seen_in_words(event: Event) -> str | None:
             return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
         case Woke():
             return "the timer"
+        case ClockSeen():
+            return f"the clock was set {'ahead' if event.by_us > 0 else 'back'} by {show_duration(abs(event.by_us))}"
         case Sampled():
             failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
             return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
-from fawkes.core.decision import Change, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
+from fawkes.core.decision import Change, PutClock, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
 from fawkes.core.events import Started
 from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
 from fawkes.core.tick import MOVES
@@ -268,6 +268,12 @@ def paused(store: Reader) -> str:
     """Why voluntary moves are stopped; empty when they are not."""
     found = _latest(store, PutPause.__name__, PutPause)
     return found[0].reason if found else ""
+
+
+def clock(store: Reader) -> PutClock | None:
+    """How the clock was set last, when that was a jump; None when it never was."""
+    found = _latest(store, PutClock.__name__, PutClock)
+    return found[0] if found and found[0].by_us else None
 
 
 def given_back_by(store: Reader) -> str:

@@ -57,6 +57,8 @@ def _late_answer(facts: Facts) -> str:
 
 
 NODES: Mapping[str, Template] = {
+    "node-adopted": "{node} belongs to {cluster} as a {role} node since the pool was adopted",
+    "held-out": "{node} is held out of service: {error}. Run `fawkes undrain {node}` when it is known to be clean",
     "new": "New in the inventory",
     "serves": "{node} serve{s} {cluster} as {role}",
     "leaves-for-operator": "{node} leave{s} {cluster} because an operator takes it out of service: {reason}",

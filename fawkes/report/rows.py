@@ -18,10 +18,12 @@ from fawkes.report.explain import lines_of
 from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
 from fawkes.store.base import Reader
-from fawkes.units import SECOND_US, show_time
+from fawkes.units import SECOND_US, show_duration, show_time
 
 Row = dict[str, Any]
 
+#: how long a jump of the clock is news
+_NEWS_US = 86_400 * SECOND_US
 GREEN, YELLOW, RED = "green", "yellow", "red"
 
 
@@ -213,11 +215,21 @@ def pool_row(store: Reader) -> Row:
         "lost": lives["lost"],
         "paused": history.paused(store),
         "given_back_by": history.given_back_by(store),
+        "clock": _clock_in_words(store),
         "tick": None if tick is None else tick.number,
         "tick_at": None if tick is None else show_time(tick.at_us),
         "tick_facts": {} if tick is None else dict(tick.facts),
         "verdict": verdict[0].text if verdict else None,
     }
+
+
+def _clock_in_words(store: Reader) -> str:
+    """How the clock of the controller's machine jumped within the last day; empty when it did not."""
+    jump = history.clock(store)
+    if jump is None or history.last_us(store) - jump.at_us > _NEWS_US:
+        return ""
+    way = "ahead" if jump.by_us > 0 else "back"
+    return f"it was set {way} by {show_duration(abs(jump.by_us))}, seen at {show_time(jump.at_us)}"
 
 
 def gone(row: Mapping[str, Any]) -> bool:

@@ -59,6 +59,19 @@ def _started(facts: Facts) -> str:
     return f"The controller started: Fawkes {{version}}, epoch {{epoch}}, policy {{policy}}{shadow}"
 
 
+def _adopted(facts: Facts) -> str:
+    clusters = ", ".join(cast(Sequence[str], facts["clusters"])) or "no MR-cluster"
+    nodes, jobs = cast(Sequence[str], facts["nodes"]), cast(Sequence[str], facts["jobs"])
+    who = f"{facts['by']} adopted the pool" if facts.get("by") else "The pool was adopted"
+    return literal(f"{who}: {clusters} with {len(nodes)} nodes and {len(jobs)} known jobs")
+
+
+def _clock_jumped(facts: Facts) -> str:
+    way = "ahead" if facts["ahead"] else "back"
+    put_off = "; all deadlines and idle times are put off by {uncounted_us}" if facts["uncounted_us"] else ""
+    return f"The clock of the controller's machine was set {way} by {{by_us}}. This counts as no time{put_off}"
+
+
 def _application(row: Facts) -> str:
     facts = [str(row[key]) for key in ("name", "user") if row.get(key)]
     return f"{row.get('id')}" + (f" ({' of '.join(facts)})" if facts else "")
@@ -138,6 +151,10 @@ VERDICTS: Mapping[str, Template] = {
 
 OPERATORS: Mapping[str, Template] = {
     "started": _started,
+    "adopted": _adopted,
+    "not-adopted": "{cluster} is not adopted: {error}; its nodes keep running, out of service",
+    "clock-jumped": _clock_jumped,
+    "away": "No controller ran for {away_us}; {counted_us} of that count for deadlines and idle times",
     "paused": because("Voluntary moves are stopped", "reason"),
     "resumed": by("Voluntary moves are allowed again"),
     "drain-asked": operator(" takes {node} out of service: {reason}"),

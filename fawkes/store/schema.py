@@ -11,7 +11,7 @@ APPLICATION_ID = 0x46776B73
 Migration = Callable[[sqlite3.Connection], None]
 
 _FIRST = (
-    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch, opened (see OPENED).
+    # What is said once: pool_id, created_us, fawkes (the version that made the file), last_epoch, and the keys below.
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # Every step. digest = SHA-256 over the digest before and this row: a lost or edited row is noticed.
     # Long texts, here and below, are compressed by zlib: then they are blobs.
@@ -59,6 +59,8 @@ FORMAT = len(MIGRATIONS)
 BLOCKS_SINCE = 2
 #: key in `meta`, there while a controller has the ledger: since which start of which machine
 OPENED = "opened"
+#: keys in `meta`: where the ledger lies (`store.place`), a take-over that is under way, the clocks (`live.timers`)
+SEAL, CLAIM, CLOCK = "seal", "claim", "clock"
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:

@@ -112,6 +112,11 @@ class LedgerReader:
         except (KeyError, ValueError):
             raise steps.damaged(self.path, "its identity is missing") from None
 
+    def note(self, key: str) -> str:
+        """What the controller has noted in the ledger beside its steps; empty when it has not."""
+        found = self._ask(lambda: self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())
+        return "" if found is None else str(found[0])
+
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot; None before the first."""
         query = "SELECT seq, state, digest FROM snapshots ORDER BY seq DESC LIMIT 1"
@@ -295,6 +300,14 @@ class Ledger(LedgerReader):
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
         return self._seq
+
+    def put_note(self, key: str, value: str) -> None:
+        """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
+        with self._transaction() as db:
+            if value:
+                db.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
+            else:
+                db.execute("DELETE FROM meta WHERE key = ?", (key,))
 
     def snapshot(self, seq: int, state: Plain) -> None:
         """Store the state after step ``seq``; the older snapshots but one are dropped."""

@@ -107,7 +107,7 @@ def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
 
 
 def test_a_checkout_that_is_a_site_has_what_came_with_fawkes(tmp_path: Path) -> None:
-    checkout = Catalog(site=ROOT, user=ROOT / "nobody", bundled=ROOT)
+    checkout = Catalog(site=ROOT, bundled=ROOT)
     assert checkout.came_with_fawkes(checkout.find(Kind.ADMISSION, "fifo"))
     own = write(tmp_path, "policies/admission/fifo.py", (ROOT / "policies/admission/fifo.py").read_text())
     assert not checkout.came_with_fawkes(checkout.find(Kind.ADMISSION, str(own)))

@@ -31,6 +31,8 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         preset="steady",
         policy="TD",
         moves_must_pay=True,
+        clock_jump_us=60 * SECOND_US,
+        away_us=600 * SECOND_US,
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,

@@ -15,7 +15,7 @@ from fawkes.flat.metrics import ENDS, Outcome
 from fawkes.flat.play import found_policy, play
 
 ROOT = Path(__file__).parents[2]
-CATALOG = Catalog(user=ROOT / "nobody", bundled=ROOT)
+CATALOG = Catalog(bundled=ROOT)
 
 Row = tuple[float, int, float, float]
 """Submission, tasks, work and deadline of a job, times in seconds; an infinite deadline for none."""

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from fawkes.core.events import Condition, Done, Event, JobObserved, NodeObserved, PauseAsked, Progress, Woke
+from fawkes.core.events import ClockSeen, Condition, Done, Event, JobObserved, NodeObserved, PauseAsked, Progress, Woke
 from fawkes.core.model import JobId, NodeId
 from fawkes.errors import RefusedError
 from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock, Timers
+from fawkes.live.timers import Clock, Mark, Step, Timers
 from fawkes.units import SECOND_US
 
 LIMIT_S = 20.0
@@ -36,10 +36,70 @@ def test_a_clock_that_was_set_back_goes_on_at_the_pace_of_the_monotonic_clock() 
     assert clock.now_us() == 1_000_000_000
     wall[0], steady[0] = 400_000_000_000, 3_005_000
     assert clock.now_us() == 1_000_003_000
+    assert clock.step() == Step(by_us=-600_003_000, moved_us=0)
     wall[0], steady[0] = 2_000_000_000_000, 4_005_000
-    assert clock.now_us() == 2_000_000_000
+    assert clock.now_us() == 1_000_004_000
+    # It was set ahead by more than it was behind: our time follows by the rest.
+    assert clock.step() == Step(by_us=1_599_999_000, moved_us=999_996_000)
+    assert (clock.now_us(), clock.step()) == (2_000_000_000, None)
     wall[0] = 0
     assert clock.now_us() == 2_000_000_000
+
+
+def test_a_clock_that_is_off_a_little_is_followed_at_once_and_is_no_news() -> None:
+    wall, steady = [5_000_000_000], [0]
+    clock = Clock(wall=lambda: wall[0], steady=lambda: steady[0])
+    wall[0] += 900_000_000
+    assert (clock.now_us(), clock.step()) == (5_900_000, None)
+    wall[0] -= 900_000_000
+    assert (clock.now_us(), clock.step()) == (5_900_000, None)
+
+
+def test_a_clock_that_was_set_ahead_is_told_before_anything_has_the_new_time() -> None:
+    wall, steady = [5_000_000_000], [0]
+    mailbox = Mailbox(Clock(wall=lambda: wall[0], steady=lambda: steady[0]))
+    mailbox.tell(lambda at: Woke(at_us=at))
+    wall[0] += 36_000 * 10**9
+    steady[0] += 2 * 10**9
+    # Its time was read before the clock was set.
+    mailbox.post(Woke(at_us=5_500_000))
+    at_us = 36_005_000_000
+    assert [mailbox.take() for _ in range(3)] == [
+        Woke(at_us=5_000_000),
+        ClockSeen(at_us=at_us, by_us=35_998_000_000, moved_us=35_998_000_000),
+        Woke(at_us=at_us),
+    ]
+    wall[0] -= 36_000 * 10**9
+    mailbox.look()
+    mailbox.look()
+    mailbox.end()
+    assert [mailbox.take(), mailbox.take()] == [ClockSeen(at_us=at_us, by_us=-36_000_000_000), None]
+
+
+def test_a_clock_that_is_set_while_the_ledger_is_full_is_told_afterwards() -> None:
+    wall = [5_000_000_000]
+    mailbox = Mailbox(Clock(wall=lambda: wall[0], steady=lambda: 0))
+    mailbox.hold(RefusedError("full"))
+    for _ in range(2):
+        wall[0] += 18_000 * 10**9
+        mailbox.tell(lambda at: Woke(at_us=at))
+    mailbox.release()
+    mailbox.look()
+    assert mailbox.take() == Woke(at_us=5_000_000)
+    assert mailbox.take() == ClockSeen(at_us=36_005_000_000, by_us=36_000_000_000, moved_us=36_000_000_000)
+
+
+def test_between_two_runs_the_monotonic_clock_says_how_long_it_was() -> None:
+    noted = Mark("boot-1", at_us=100, steady_us=10, wall_us=100)
+    last_us = 40_000_000
+    mark = Mark.of(noted.text())
+    assert mark == noted
+    assert mark is not None
+    now = Mark("boot-1", at_us=36_050_000_000, steady_us=50_000_010, wall_us=36_050_000_100)
+    assert mark.since(now, last_us) == (10_000_100, 36_000_000_000)
+    assert mark.since(now._replace(boot="boot-2"), last_us) == (None, 0)
+    assert mark.since(now._replace(wall_us=50_000_200), last_us) == (10_000_100, 0)
+    assert [Mark.of(text) for text in ("", "1 2 3", "a b c d")] == [None, None, None]
 
 
 def test_a_restart_after_the_clock_was_set_back_begins_where_the_ledger_ends() -> None:

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fawkes.live.applications import kill
 
 from fawkes.config.details import ClusterDetails, Output
 from fawkes.core.events import Sampled
@@ -344,6 +343,9 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
     def live() -> list[str]:
         return [one.id for one in applications(masters, soon(), states=LIVE_STATES)]
 
+    def kill(name: str) -> None:
+        hadoop.run("application", "-kill", name).check_returncode()
+
     def decide() -> str:
         desk.now_s += 10
         desk.tell(Sampled(at_us=desk.now_us, readings=(read(),)))
@@ -358,17 +360,17 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
             jobs.enter_context(hadoop.job(*maps))
             jobs.enter_context(hadoop.job(*maps))
             until("two jobs that wait", jobs_waiting=2)
-            kill(masters, first, soon())
+            kill(first)
             until("two ApplicationMasters and no task", masters=2, tasks_running=0, slots_used=2, tasks_waiting=4)
             assert [decide() != "" for _ in range(7)] == [False] * 6 + [True]
             assert desk.state.clusters[ClusterId("c-1")].alert.startswith(
                 "tasks wait and none runs: 4 waiting, 2 slots"
             )
-            kill(masters, live()[0], soon())
+            kill(live()[0])
             until("a task", masters=1, tasks_running=1)
             assert decide() == ""
             assert desk.codes() == ["runs-again"]
     finally:
         for name in live():
-            kill(masters, name, soon())
+            kill(name)
         sampler.close()

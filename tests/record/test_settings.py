@@ -66,6 +66,8 @@ def any_settings(draw: st.DrawFn) -> Settings:
         heard_us=draw(HEARD),
         quiet_us=draw(LONG),
         stuck_us=draw(LONG),
+        clock_jump_us=draw(st.one_of(st.just(0), LONG)),
+        away_us=draw(st.one_of(st.just(0), LONG)),
         retry_first_us=first_us,
         retry_max_us=longest_us,
         retire_undeclared=draw(st.booleans()),

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from fawkes.cli.status import headlines
 from fawkes.core.alerts import Kind
 from fawkes.core.events import (
     EVENTS,
     AttemptSeen,
     CancelAsked,
+    ClockSeen,
     Condition,
     Done,
     DownAsked,
@@ -55,7 +57,11 @@ from fawkes.report.node_rows import node_row
 from fawkes.report.rows import cluster_row, cluster_rows, in_service, pool_row, step_row
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
+from fawkes.units import SECOND_US
 from tests.store.examples import started
+from tests.support.desk import Desk
+from tests.support.pools import settings
+from tests.support.pools import started as pool_started
 
 A = ClusterId("a")
 RUNNING = ClusterState(spec=ClusterSpec(id=A, min_nodes=1), life=ClusterLife.RUNNING)
@@ -155,6 +161,8 @@ def _attempt(seen: Attempt) -> AttemptSeen:
 WORDS: list[tuple[Event, str]] = [
     (started(1, 7), "controller head:1, Fawkes 0.1.0, epoch 7"),
     (Woke(at_us=1), "the timer"),
+    (ClockSeen(at_us=1, by_us=36_000_000_000, moved_us=36_000_000_000), "the clock was set ahead by 10h00m"),
+    (ClockSeen(at_us=1, by_us=-90_000_000), "the clock was set back by 1m30s"),
     (
         Sampled(at_us=1, readings=(Reading(cluster=A), Reading(cluster=ClusterId("b"), error="refused"))),
         "2 MR-clusters read; b: refused",
@@ -233,3 +241,19 @@ def test_the_pool(played: Reader) -> None:
     assert row["tick"] == 16
     nothing = pool_row(MemoryStore())
     assert (nothing["pool"], nothing["tick"], nothing["nodes"]) == (None, None, 0)
+
+
+def test_a_jump_of_the_clock_is_news_for_a_day() -> None:
+    store = MemoryStore()
+    desk = Desk(2, how=settings(clock_jump_us=60 * SECOND_US))
+    store.append(pool_started(2, how=settings(clock_jump_us=60 * SECOND_US)), desk.last)
+    assert pool_row(store)["clock"] == ""
+    desk.now_s = 36_000
+    jump = ClockSeen(at_us=desk.now_us, by_us=desk.now_us, moved_us=desk.now_us)
+    store.append(jump, desk.tell(jump))
+    assert pool_row(store)["clock"] == "it was set ahead by 10h00m, seen at +10:00:00.000"
+    assert "THE CLOCK JUMPED: it was set ahead by 10h00m" in "\n".join(headlines(pool_row(store)))
+    desk.now_s += 90_000
+    woke = Woke(at_us=desk.now_us)
+    store.append(woke, desk.tell(woke))
+    assert pool_row(store)["clock"] == ""

@@ -12,6 +12,7 @@ import pytest
 from fawkes.core.model import Reason, Role
 from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
 from fawkes.store.base import Reader
+from tests.report.starts import STARTS
 from tests.report.stuck import STUCK
 
 CORE = Path(__file__).parents[2] / "fawkes" / "core"
@@ -430,6 +431,7 @@ SAID = [
         Reason("pool-given-back", {"by": "", "discard": True}),
         "The whole pool is released, and all data is discarded",
     ),
+    *STARTS,
     (
         Reason("pool-empty", {"by": "ann"}),
         "Every MR-cluster is gone and every node is clean: the controller stops",

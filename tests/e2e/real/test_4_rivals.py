@@ -1,4 +1,4 @@
-"""Two controllers for one pool: the state folder refuses the second, the nodes refuse one with a copy of the folder."""
+"""Two controllers for one pool: the second one is refused, and a copied folder takes over only when somebody asks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from fawkes.core.model import JobLife
 from fawkes.store.sqlite import LEDGER_FILE
-from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite
+from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 
 pytestmark = pytest.mark.hadoop
 
@@ -53,30 +53,41 @@ def test_a_controller_with_an_older_copy_of_the_folder_is_refused_by_the_nodes(s
     leases = {name: there.lease for name, there in site.on_nodes().items()}
     second = site.lab.exec([*FAWKES, "--site", str(copy), "run"], cwd=PROJECT, timeout_s=LIMIT_S)
     assert second.returncode == 7, second.stderr
-    assert "another controller has taken over the node" in second.stderr
+    assert "the nodes know more than this ledger" in second.stderr
     works(site, "after-the-copy")
     assert {name: there.lease for name, there in site.on_nodes().items()} == leases
 
 
-def test_a_controller_that_was_replaced_ends_when_a_node_tells_it(site: RealSite, tmp_path: Path) -> None:
-    """A copy that is newer than the controller takes over; the old one acts no more and says so."""
+def test_a_copy_takes_over_only_when_somebody_says_so(site: RealSite, tmp_path: Path) -> None:
+    """It is refused as often as it is tried; then it takes over, and the original is shut out."""
     copy = copied(site, tmp_path / "copy")
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     master = site.ledger.clusters["alpha"].master
     assert master is not None
-    epoch = site.on_nodes([master])[master].lease["epoch"]
-    new = site.lab.popen([*FAWKES, "--site", str(copy), "run"], cwd=PROJECT, **quiet)
+    leases = {name: there.lease for name, there in site.on_nodes().items()}
+    for _ in range(3):
+        refused = site.lab.exec([*FAWKES, "--site", str(copy), "run"], cwd=PROJECT, timeout_s=LIMIT_S)
+        assert refused.returncode == 7, refused.stderr
+        assert "is a copy of a state folder, or was moved" in refused.stderr
+    assert {name: there.lease for name, there in site.on_nodes().items()} == leases
+    works(site, "while-they-are-refused")
+
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    words = [*FAWKES, "--site", str(copy), "run", "--take-over", "--yes"]
+    new = site.lab.popen(words, cwd=PROJECT, **quiet)
     try:
-        site.until("the copy to take over", lambda: site.on_nodes([master])[master].lease["epoch"] != epoch)
-        site.fawkes("submit", "alpha", "--id", "too-late", "--script", "true")
+        # Its own sign of life tells the replaced one, which has nothing to do otherwise.
         assert site.ended() == 7
+        assert site.on_nodes([master])[master].lease["epoch"] != leases[master]["epoch"]
     finally:
         new.terminate()
         new.wait(LIMIT_S)
-    # The copy had the epoch that comes next in the old ledger: the nodes know which of the two was first.
-    site.run()
-    assert site.ended() == 7
+    for _ in range(2):
+        late = site.lab.exec([*FAWKES, "--site", str(site.root), "run"], cwd=PROJECT, timeout_s=LIMIT_S)
+        assert late.returncode == 7, late.stderr
+        assert "the nodes know more than this ledger" in late.stderr
+    # A rename moves no inode: this is the folder that rules, in another place of the same disk.
+    shutil.rmtree(site.site.state_dir)
+    (copy / "state").rename(site.site.state_dir)
+    site.ledger = Ledger(site.site.state_dir)
     site.run()
     works(site, "in-charge-again")
-    (late,) = site.until_ended("too-late")
-    assert (late.life, late.attempt) == (JobLife.SUCCEEDED, 1)

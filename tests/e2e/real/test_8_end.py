@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from contextlib import closing
 
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from fawkes.core.decision import PutNode
 from fawkes.core.effects import Deploy, Goal, Membership
 from fawkes.core.members import in_full
-from fawkes.core.model import ClusterLife, NodeLife
+from fawkes.core.model import ClusterLife, JobLife, NodeLife
 from fawkes.core.state import State, evolve
 from fawkes.live.saved import MANIFEST
 from fawkes.report import history
 from fawkes.report.sentences import bare, sentence
 from fawkes.store.sqlite import LedgerReader
-from tests.support.site import RealSite
+from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 
 pytestmark = pytest.mark.hadoop
 
@@ -55,6 +56,27 @@ def test_every_decision_comes_again(site: RealSite) -> None:
 def test_the_ledger_is_whole(site: RealSite) -> None:
     with closing(LedgerReader(site.site.state_dir)) as ledger:
         assert ledger.verify() >= len(site.ledger.entries)
+
+
+def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
+    """The MR-clusters and a job go on, and nothing on the nodes has changed; what follows works on the adopted pool."""
+    site.fawkes("submit", "alpha", "--id", "goes-on", "--script", "sleep 30; true")
+    site.until("the job to run", lambda: site.ledger.jobs["goes-on"].life is JobLife.RUNNING)
+    site.kill()
+    before = {name: (there.folders, there.processes) for name, there in site.on_nodes().items()}
+    owners = {name: state.owner for name, state in site.state.nodes.items()}
+    empty = site.lab.exec([*FAWKES, "--site", str(site.root), "adopt", "--yes"], cwd=PROJECT, timeout_s=LIMIT_S)
+    assert empty.returncode == 6, empty.stderr
+    shutil.rmtree(site.site.state_dir)
+    for verb, code in ((["run"], 7), (["adopt"], 6), (["adopt", "--yes"], 0)):
+        done = site.lab.exec([*FAWKES, "--site", str(site.root), *verb], cwd=PROJECT, timeout_s=LIMIT_S)
+        assert done.returncode == code, done.stderr
+    assert {name: (there.folders, there.processes) for name, there in site.on_nodes().items()} == before
+    site.ledger = Ledger(site.site.state_dir)
+    site.run()
+    assert {name: state.owner for name, state in site.state.nodes.items()} == owners
+    (job,) = site.until_ended("goes-on")
+    assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1)
 
 
 def test_the_end(site: RealSite) -> None:

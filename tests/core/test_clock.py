@@ -1,0 +1,215 @@
+"""Jumps of the clock: nothing expires, retires or ends a quarantine by them; all durations are as without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from fawkes.core.clock import uncounted
+from fawkes.core.events import ClockSeen, Condition, UndrainAsked
+from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.core.picture import picture, restored
+from fawkes.core.settings import Settings
+from fawkes.engine import replay
+from fawkes.policy import compile_policy
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.pools import settings, started
+
+HOUR_S = 3600.0
+TEN_HOURS_S = 10 * HOUR_S
+IDLE: dict[str, Any] = {
+    "tasks_waiting": 0, "tasks_running": 0, "jobs_waiting": 0, "jobs_running": 0, "jobs_done": 1, "tasks_done": 1,
+    "hdfs_ops": 1,
+}  # fmt: skip
+
+
+def how(**changes: object) -> Settings:
+    known: dict[str, object] = {
+        "clock_jump_us": 60 * SECOND_US,
+        "away_us": 600 * SECOND_US,
+        "period_us": 120 * SECOND_US,
+    }
+    return settings(**{**known, "idle_us": int(4 * HOUR_S) * SECOND_US, **changes})
+
+
+def desk(**changes: object) -> Desk:
+    """MR-cluster a on two nodes, idle by a first reading; node03 is in quarantine for another half an hour."""
+    found = Desk(5, how=how(join_attempts=1, **changes))
+    found.up("a")
+    found.sample(a=IDLE)
+    found.tick(a=10)
+    for node in ("node03", "node04", "node05"):
+        found.see(node, Condition.FAILED, "no Java")
+        found.see(node, Condition.CLEAN)
+    found.sample(a=IDLE)
+    assert {found.node(n).life for n in ("node03", "node04", "node05")} == {NodeLife.OUT}
+    return found
+
+
+def set_clock(found: Desk, by_s: float) -> None:
+    """The machine's clock is set while the controller works: our time follows it ahead, and never back."""
+    moved_s = max(0.0, by_s)
+    found.now_s += moved_s
+    found.tell(ClockSeen(at_us=found.now_us, by_us=round(by_s * SECOND_US), moved_us=round(moved_s * SECOND_US)))
+
+
+def restart(found: Desk, after_s: float, *, steady_s: float | None, stepped_s: float = 0.0) -> None:
+    """The controller starts again, so many seconds later by the machine's clock."""
+    found.now_s += max(0.0, after_s)
+    assert found.state.rules is not None
+    found.tell(
+        started(
+            5,
+            at_s=found.now_s,
+            epoch=2,
+            how=found.state.rules.settings,
+            steady_us=None if steady_s is None else round(steady_s * SECOND_US),
+            stepped_us=round(stepped_s * SECOND_US),
+        )
+    )
+
+
+def ages(found: Desk) -> dict[str, object]:
+    """All that durations are measured from, as seen from now; what nothing may change by the clock alone."""
+    now, state = found.now_us, found.state
+    facts: dict[str, object] = {key: each.deadline_us - now for key, each in state.pending.items()}
+    facts |= {n: (s.life, s.owner, s.alert, s.back_us and s.back_us - now) for n, s in state.nodes.items()}
+    facts |= {c: (s.life, s.alert, s.idle_us and s.idle_us - now) for c, s in state.clusters.items()}
+    facts |= {j: (s.life, s.submitted_us - now, s.started_us and s.started_us - now) for j, s in state.jobs.items()}
+    facts["samples"] = [(each.cluster, each.sample.at_us - now) for each in state.samples()]
+    facts["moved"] = [at_us - now for at_us in state.last_tick.moved_us]
+    return facts
+
+
+@pytest.mark.parametrize("by_s", [TEN_HOURS_S, -TEN_HOURS_S])
+def test_a_jump_is_said_and_nothing_expires_by_it(by_s: float) -> None:
+    found = desk()
+    before = ages(found)
+    set_clock(found, by_s)
+    (said,) = found.said("clock-jumped")
+    assert (said["by_us"], said["ahead"]) == (10 * 3600 * SECOND_US, by_s > 0)
+    assert found.codes() == ["clock-jumped"]
+    assert ages(found) == before
+    found.sample(a=IDLE)
+    found.wait(600)
+    assert found.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
+    assert found.node("node03").life is NodeLife.OUT
+
+
+def test_what_was_to_happen_happens_after_the_same_time_as_without_a_jump() -> None:
+    found = desk()
+    set_clock(found, TEN_HOURS_S)
+    found.wait(1790)
+    assert found.node("node03").life is NodeLife.OUT
+    found.wait(20)
+    assert found.node("node03").life is not NodeLife.OUT
+    for _ in range(300):
+        found.sample(a=IDLE)
+        if "a" not in found.state.clusters or found.state.clusters[ClusterId("a")].life is not ClusterLife.RUNNING:
+            break
+        found.wait(60)
+    else:
+        raise AssertionError("an MR-cluster that is idle for more than its idle time is to go")
+
+
+def test_a_clock_that_is_set_by_little_is_no_jump() -> None:
+    found = desk()
+    before = ages(found)
+    set_clock(found, 30)
+    assert found.codes() == []
+    assert ages(found) != before
+
+
+@pytest.mark.parametrize(
+    ("after_s", "steady_s", "stepped_s", "code"),
+    [
+        (TEN_HOURS_S, 5.0, TEN_HOURS_S - 5, "clock-jumped"),
+        (-TEN_HOURS_S, 5.0, -TEN_HOURS_S - 5, "clock-jumped"),
+        (TEN_HOURS_S, TEN_HOURS_S, 0.0, "away"),
+        (TEN_HOURS_S, None, 0.0, "away"),
+    ],
+)
+def test_between_two_runs_nothing_retires_or_ends_by_the_clock(
+    after_s: float, steady_s: float | None, stepped_s: float, code: str
+) -> None:
+    found = desk()
+    restart(found, after_s, steady_s=steady_s, stepped_s=stepped_s)
+    assert code in found.codes()
+    found.sample(a=IDLE)
+    found.wait(60)
+    assert found.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
+    assert found.node("node03").life is NodeLife.OUT
+
+
+def test_a_restart_within_minutes_counts_in_full() -> None:
+    found = desk()
+    deadline_us = found.state.pending["back:node03"].deadline_us
+    restart(found, 300, steady_s=300)
+    assert not {"away", "clock-jumped"} & set(found.codes())
+    assert found.state.pending["back:node03"].deadline_us == deadline_us
+
+
+@given(st.integers(-(10**12), 10**12), st.one_of(st.none(), st.integers(0, 10**12)), st.integers(0, 10**10))
+def test_of_the_time_between_two_runs_never_more_counts_than_passed(
+    passed_us: int, steady_us: int | None, away_us: int
+) -> None:
+    rest_us = uncounted(settings(away_us=away_us), passed_us, steady_us)
+    counted_us = max(0, passed_us) - rest_us
+    assert 0 <= counted_us <= max(0, passed_us)
+    if away_us and passed_us > 0:
+        assert counted_us <= away_us
+        assert steady_us is None or counted_us <= steady_us
+
+
+def test_a_jump_survives_a_picture_and_is_decided_again() -> None:
+    found = desk()
+    set_clock(found, TEN_HOURS_S)
+    again = restored(picture(found.state))
+    assert picture(again) == picture(found.state)
+    assert list(replay(found.store.entries(), compile_policy)) == []
+
+
+def reasons(found: Desk) -> list[str]:
+    """The codes of all reasons that were ever given."""
+    return [reason.code for entry in found.store.entries() for reason in entry.decision.reasons]
+
+
+ACTS: dict[str, Callable[[Desk], object]] = {
+    "idle": lambda d: d.sample(a=IDLE),
+    "busy": lambda d: d.sample(a={"tasks_waiting": 40, "jobs_running": 2, "jobs_waiting": 0}),
+    "unread": lambda d: d.sample(a={"error": "no answer"}),
+    "silent": lambda d: d.masters("a", "no answer"),
+    "answers": lambda d: d.masters("a"),
+    "a minute": lambda d: d.wait(60),
+    "a second": lambda d: d.wait(1),
+    "half an hour": lambda d: d.wait(1800),
+    "submit": lambda d: d.submit("a", len(d.state.jobs) + 1),
+    "undrain": lambda d: d.tell(UndrainAsked(at_us=d.now_us, node=NodeId("node03"), ask="u")),
+    "drain": lambda d: d.drain("node04"),
+    "serves": lambda d: [d.see(n, Condition.SERVING) for n in d.lives("a")],
+    "fails": lambda d: [d.see(n, Condition.FAILED, "no Java") for n in d.lives("a")],
+}
+
+
+@tries(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.sampled_from(sorted(ACTS)), max_size=12),
+    st.lists(st.tuples(st.integers(0, 12), st.floats(61, 10**6) | st.floats(-(10**6), -61)), min_size=1, max_size=3),
+)
+def test_a_run_with_jumps_decides_as_the_same_run_without(acts: list[str], jumps: list[tuple[int, float]]) -> None:
+    plain, jumping = desk(), desk()
+    for at, act in enumerate([*acts, "a second"]):
+        for when, by_s in jumps:
+            if when == at:
+                # Whole seconds: both desks count in floats.
+                set_clock(jumping, float(round(by_s)))
+        ACTS[act](plain)
+        ACTS[act](jumping)
+        assert ages(jumping) == ages(plain)
+    assert [code for code in reasons(jumping) if code != "clock-jumped"] == reasons(plain)

@@ -1,0 +1,104 @@
+"""Who rules a pool: the table of docs/decisions/who-rules.md, and what holds for any leases."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.core.model import NodeId
+from fawkes.core.ruling import Known, LeaseSeen, Standing, alive, judge
+
+ONE, TWO = NodeId("node01"), NodeId("node02")
+OWN = Known(epoch=7, controller="us", generations={ONE: 3, TWO: 1})
+
+
+def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation: int = 3) -> LeaseSeen:
+    return LeaseSeen(
+        node=node, epoch=epoch, controller=controller, cluster="a" if generation else "", generation=generation
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "known", "in_place", "leases", "standing"),
+    [
+        ("the true one restarts", OWN, True, [lease()], Standing.RULES),
+        ("its last start reached no node", OWN, True, [lease(epoch=5, controller="before")], Standing.RULES),
+        ("copied or moved", OWN, False, [lease()], Standing.ELSEWHERE),
+        ("copied before a later start", OWN, False, [lease(epoch=8, controller="they")], Standing.BEHIND),
+        ("a backup from before a start", OWN, True, [lease(epoch=8, controller="they")], Standing.BEHIND),
+        ("another one of the same epoch", OWN, True, [lease(controller="they")], Standing.BEHIND),
+        ("a backup from before a hand-over", OWN, True, [lease(generation=4)], Standing.BEHIND),
+        ("a node that it has never handed out", OWN, True, [lease(NodeId("new"), generation=1)], Standing.BEHIND),
+        ("an older hand-over of an earlier ledger", OWN, True, [lease(epoch=2, generation=9)], Standing.RULES),
+        ("an empty folder, nodes that are held", None, True, [lease()], Standing.EMPTY),
+        ("an empty folder, a free node", None, True, [lease(generation=0)], Standing.EMPTY),
+        ("a new pool", None, True, [], Standing.RULES),
+        ("a copy of a pool that no node knows", OWN, False, [], Standing.RULES),
+        ("a lease that was repaired by hand", OWN, True, [lease(epoch=0, controller="hand")], Standing.RULES),
+    ],
+)
+def test_the_cases_of_the_record(
+    case: str, known: Known | None, in_place: bool, leases: list[LeaseSeen], standing: Standing
+) -> None:
+    assert judge(known, in_place=in_place, leases=leases, all_answered=True).standing is standing, case
+
+
+def test_a_copy_is_not_believed_because_no_node_answers() -> None:
+    assert judge(OWN, in_place=False, leases=[], all_answered=False).standing is Standing.ELSEWHERE
+
+
+def test_a_sealed_ledger_starts_although_a_node_is_dead() -> None:
+    assert judge(OWN, in_place=True, leases=[lease()], all_answered=False).standing is Standing.RULES
+
+
+def test_a_take_over_that_was_killed_before_it_was_stored_is_not_ahead_of_itself() -> None:
+    known = Known(epoch=7, controller="us", claimed=(8, "us-again"))
+    begun = lease(TWO, epoch=8, controller="us-again", generation=1)
+    assert judge(known, in_place=False, leases=[lease(generation=0), begun], all_answered=True) == judge(
+        known, in_place=False, leases=[begun, lease(generation=0)], all_answered=True
+    )
+    verdict = judge(known, in_place=False, leases=[begun], all_answered=True)
+    assert (verdict.standing, verdict.epoch) == (Standing.ELSEWHERE, 9)
+    assert judge(OWN, in_place=False, leases=[begun], all_answered=True).standing is Standing.BEHIND
+
+
+LEASES = st.lists(
+    st.builds(
+        lease,
+        st.sampled_from([ONE, TWO, NodeId("node03")]),
+        st.integers(0, 9),
+        st.sampled_from(["us", "they"]),
+        st.integers(0, 5),
+    ),
+    max_size=4,
+)
+
+
+@given(LEASES, st.booleans(), st.booleans())
+def test_who_may_start_is_above_every_lease_and_nobody_else_is_told_so(
+    leases: list[LeaseSeen], in_place: bool, all_answered: bool
+) -> None:
+    verdict = judge(OWN, in_place=in_place, leases=leases, all_answered=all_answered)
+    assert verdict.epoch > max([OWN.epoch, *(one.epoch for one in leases)])
+    newer = [one for one in leases if one.epoch > OWN.epoch or (one.epoch, one.controller) == (OWN.epoch, "they")]
+    if newer:
+        assert verdict.standing is Standing.BEHIND
+    # A refused start changes nothing, so the next one is judged in the same way: as often as it is tried.
+    assert judge(OWN, in_place=in_place, leases=leases, all_answered=all_answered) == verdict
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "nodes"),
+    [
+        ({}, {}, []),
+        ({ONE: "c 4"}, {ONE: "c 4"}, []),
+        ({ONE: "c 4"}, {ONE: "c 5"}, [ONE]),
+        ({ONE: "c 4"}, {}, []),
+        ({}, {ONE: "c 5"}, []),
+    ],
+)
+def test_a_controller_lives_where_its_beat_grows(
+    before: dict[NodeId, str], after: dict[NodeId, str], nodes: list[NodeId]
+) -> None:
+    assert alive(before, after) == nodes

@@ -1,0 +1,266 @@
+"""Adopting a pool, on nodes with real leases and kept copies: what is found, who is refused, what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from fawkes.cli.adopt import lines
+from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.config.inventory import Inventory
+from fawkes.config.settings import load_settings
+from fawkes.config.site import Site
+from fawkes.core.adopted import KeptCluster
+from fawkes.core.effects import Deploy, Goal, Member, StartJob
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobLife, JobSpec, NodeId, NodeLife, Role
+from fawkes.core.record import from_plain, loads
+from fawkes.core.ruling import Standing
+from fawkes.core.state import State
+from fawkes.engine import rebuild
+from fawkes.errors import ElsewhereError, RefusedError, UserError
+from fawkes.live import ruling
+from fawkes.live.adopt import Adoption
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.controller import Plan
+from fawkes.live.endpoint import SOCKET
+from fawkes.live.jobs import kept_job
+from fawkes.live.membership import MembershipKeeper, kept_cluster
+from fawkes.live.playbooks import job as book
+from fawkes.live.playbooks import lease, node
+from fawkes.live.ruling import Reign
+from fawkes.live.setup import Setup
+from fawkes.playbook import Lease
+from fawkes.store.lock import StateLock
+from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from tests.support.local_nodes import LocalFleet, node_of
+from tests.support.pools import policy
+
+NAMES = tuple(f"node{i:02d}" for i in range(1, 5))
+A = ClusterId("a")
+SPEC = ClusterSpec(id=A, min_nodes=2, details=ClusterDetails(title="Ünder a name").plain())
+JOB = JobDetails(kind="script", command="true").plain()
+MEMBERS = {NodeId(name): Member(Goal.SERVING, Role.CORE, 2) for name in NAMES[:2]}
+
+
+@dataclass
+class Lost:
+    """A pool of four nodes, two of which an MR-cluster has; the state folder of its controller is lost."""
+
+    base: Path
+    pool: str
+    fleet: LocalFleet
+    waits: list[Callable[[], None]] = field(default_factory=list)
+
+    def plan(self, folder: str = "site") -> Plan:
+        site = Site(self.base / folder)
+        site.root.mkdir(exist_ok=True)
+        inventory = Inventory(self.pool, tuple(self.fleet.nodes), self.base / "known_hosts")
+        settings = load_settings(site.root / "fawkes.toml")
+        access = access_of(settings.access, site.settings_file)
+        return Plan(site, inventory, settings, policy(), shadow=False, access=access, playbooks=(), notes=())
+
+    def adoption(self, folder: str = "site") -> Adoption:
+        return Adoption(self.plan(folder), self.fleet.as_fleet(), pause=self.pause)
+
+    def pause(self, seconds: float) -> None:
+        """What happens between two looks at the signs of life."""
+        for happens in self.waits:
+            happens()
+
+    def leases(self) -> dict[str, str]:
+        return {n: (self.base / n / "lease").read_text() for n in NAMES if (self.base / n / "lease").exists()}
+
+    def state(self, folder: str = "site") -> State:
+        with closing(Ledger(self.base / folder / "state")) as ledger:
+            return rebuild(ledger.entries())
+
+
+@pytest.fixture
+def lost(tmp_path: Path) -> Lost:
+    pool = f"pool-{tmp_path.name}"
+    found = Lost(tmp_path, pool, LocalFleet([node_of(name, tmp_path) for name in NAMES]))
+    ground = found.fleet.ground(7, "lost", pool)
+    for name, member in MEMBERS.items():
+        right = ground.lease(name, A, member.generation)
+        ground.run(name, lease.take(right), "taking")
+        ground.run(name, node.prepare(right), "preparing")
+    master = NodeId(NAMES[0])
+    right = ground.lease(master, A, 2)
+    kept = LiveCluster(SPEC, ClusterDetails(), master, MEMBERS, ready=True, working=True, version=5)
+    ground.run(master, book.keep(right, kept_cluster(kept)), "keeping")
+    spec = JobSpec(id=JobId("word.count"), cluster=A, details=JOB)
+    text = kept_job(StartJob(spec.id, A, 1, spec))
+    ground.run(master, book.start(right, "word.count", 1, ["/bin/sh", "-c", "exit 0"], kept=text), "starting")
+    ground.run(master, book.start(right, "lost-job", 1, ["/bin/sh", "-c", "exit 0"]), "starting")
+    results = [Path(right.folders.jobs, f"{name}.1", "result") for name in ("word.count", "lost-job")]
+    while not all(result.exists() for result in results):
+        ground.run(master, node.verify(right), "looking")
+    return found
+
+
+def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
+    before = lost.leases()
+    with lost.adoption() as adoption:
+        findings = adoption.examine("ann")
+        assert lost.leases() == before
+        adoption.carry_out(findings)
+    state = lost.state()
+    assert (state.clusters[A].life, state.clusters[A].spec) == (ClusterLife.RUNNING, SPEC)
+    assert [state.nodes[NodeId(n)].life for n in NAMES] == [NodeLife.SERVING] * 2 + [NodeLife.FREE] * 2
+    assert state.had_job(A, JobId("word.count"))
+    assert state.had_job(A, JobId("lost-job"))
+    assert all("epoch=8" in text and "cluster=a\ngeneration=2" in text for text in lost.leases().values())
+    seen = ruling.look(lost.fleet.as_fleet(), lost.fleet.nodes)
+    with closing(Ledger(lost.base / "site" / "state")) as ledger:
+        verdict = ruling.rule(ledger, state, seen, pool=lost.pool, where="", take_over=None)
+        assert (verdict.standing, verdict.epoch) == (Standing.RULES, 9)
+        assert ledger.verify() == 1
+    assert not (lost.base / "site" / "state" / ".adopting").exists()
+
+
+def test_what_is_found_and_what_is_not_known_is_said(lost: Lost) -> None:
+    lost.fleet.off = {NAMES[3], NAMES[1]}
+    with lost.adoption() as adoption:
+        findings = adoption.examine("ann")
+    said = "\n".join(lines(findings, {A: "its masters see 2 NodeManagers"}))
+    for words in (
+        "a: adopted, with 2 nodes (node[01-02]), masters on node01",
+        "jobs: word.count",
+        "node02 do not answer; the kept copy names them",
+        "the declaration of job lost-job is not known",
+        "node04: held out of service: not known when the pool was adopted: it does not answer",
+        "free nodes: node03",
+    ):
+        assert words in said
+
+
+def test_an_adoption_that_nobody_agreed_to_leaves_nothing(lost: Lost) -> None:
+    before = lost.leases()
+    with lost.adoption() as adoption:
+        adoption.examine("ann")
+    assert lost.leases() == before
+    assert not (lost.base / "site" / "state").exists()
+
+
+def test_a_living_controller_is_not_adopted_from_under_its_feet(lost: Lost) -> None:
+    reign = Reign(lost.fleet.ground(7, "lost", lost.pool), lambda: [NodeId(NAMES[0])], lambda error: None)
+    reign.beat()
+    lost.waits = [reign.beat]
+    with lost.adoption() as adoption, pytest.raises(ElsewhereError, match="controller lost is at work"):
+        adoption.examine("ann")
+    lost.waits = []
+    with lost.adoption() as adoption:
+        assert adoption.examine("ann").epoch == 8
+
+
+def test_of_two_adopts_in_one_folder_the_second_is_refused(lost: Lost) -> None:
+    with lost.adoption(), pytest.raises(ElsewhereError), lost.adoption():
+        raise AssertionError("two adoptions at once")
+
+
+def test_of_two_adopts_in_two_folders_the_slower_one_changes_nothing(lost: Lost) -> None:
+    with lost.adoption("quick") as quick, lost.adoption("slow") as slow:
+        ours, theirs = quick.examine("ann"), slow.examine("bob")
+        quick.carry_out(ours)
+        after = lost.leases()
+        with pytest.raises(ElsewhereError):
+            slow.carry_out(theirs)
+    assert lost.leases() == after
+    assert not (lost.base / "slow" / "state").exists()
+    with lost.adoption("slow") as slow:
+        assert slow.examine("bob").epoch == 9
+
+
+def test_a_folder_that_has_a_ledger_is_not_overwritten(lost: Lost) -> None:
+    folder = lost.base / "site" / "state"
+    folder.mkdir(parents=True)
+    (folder / LEDGER_FILE).write_text("whatever")
+    with pytest.raises(RefusedError, match="not empty: it has ledger"), lost.adoption():
+        raise AssertionError("a ledger was there")
+    assert (folder / LEDGER_FILE).read_text() == "whatever"
+
+
+def test_what_a_controller_without_a_ledger_leaves_is_no_obstacle(lost: Lost) -> None:
+    folder = lost.base / "site" / "state"
+    (folder / "logs").mkdir(parents=True)
+    StateLock(folder).close()
+    # What a killed controller leaves.
+    (folder / SOCKET).touch()
+    with lost.adoption() as adoption:
+        adoption.carry_out(adoption.examine("ann"))
+    assert (folder / "logs").is_dir()
+
+
+def test_a_pool_that_no_node_knows_is_not_adopted(lost: Lost) -> None:
+    lost.pool = "another"
+    with lost.adoption() as adoption, pytest.raises(RefusedError, match="no node knows pool another"):
+        adoption.examine("ann")
+
+
+def test_an_inventory_that_lacks_a_member_is_named(lost: Lost) -> None:
+    lost.fleet.nodes = [one for one in lost.fleet.nodes if one.name != NAMES[1]]
+    with lost.adoption() as adoption, pytest.raises(UserError, match="has node02, which the inventory does not name"):
+        adoption.examine("ann")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"spec": 3}', "\x00\xff", "[" * 100_000])
+def test_a_damaged_copy_leaves_the_mr_cluster_alone(lost: Lost, text: str) -> None:
+    copy = lost.base / NAMES[0] / "clusters" / "a" / "members" / "kept.json"
+    assert copy.stat().st_mode & 0o777 == 0o600
+    copy.write_text(text, encoding="latin-1")
+    before = lost.leases()
+    with lost.adoption() as adoption:
+        findings = adoption.examine("ann")
+        assert "cannot be read" in findings.outcome.left["a"]
+        adoption.carry_out(findings)
+    state = lost.state()
+    assert not state.clusters
+    assert [state.nodes[NodeId(n)].life for n in NAMES] == [NodeLife.OUT] * 2 + [NodeLife.FREE] * 2
+    assert {name: text.replace("epoch=7", "") for name, text in before.items()}.keys() == lost.leases().keys()
+    assert all("cluster=a" in text for text in lost.leases().values())
+
+
+def test_a_job_that_ran_is_watched_again(lost: Lost) -> None:
+    ground = lost.fleet.ground(7, "lost", lost.pool)
+    right = ground.lease(NodeId(NAMES[0]), A, 2)
+    spec = JobSpec(id=JobId("long"), cluster=A, details=JOB)
+    text = kept_job(StartJob(spec.id, A, 1, spec))
+    ground.run(NodeId(NAMES[0]), book.start(right, "long", 1, ["sleep", "60"], kept=text), "starting")
+    try:
+        with lost.adoption() as adoption:
+            adoption.carry_out(adoption.examine("ann"))
+        state = lost.state()
+        assert state.jobs[JobId("long")].life is JobLife.RUNNING
+        assert isinstance(state.pending["job:long"].effect, StartJob)
+    finally:
+        ground.run(NodeId(NAMES[0]), book.cancel(lost_right(lost, right), "long", 1, grace_s=0), "cancelling")
+
+
+def lost_right(lost: Lost, right: Lease) -> Lease:
+    """The same right, of whoever rules now."""
+    epoch, controller = 9, "cleaner"
+    return lost.fleet.ground(epoch, controller, lost.pool).lease(NodeId(right.node), A, right.generation)
+
+
+def test_the_kept_copy_is_written_when_it_is_news(lost: Lost) -> None:
+    ground, clusters = lost.fleet.ground(7, "lost", lost.pool), Clusters()
+    clusters.deploying(Deploy(A, 1, SPEC, MEMBERS, NodeId(NAMES[0])))
+    keeper = MembershipKeeper(ground, clusters, Setup(ground, *cast(Any, (None, None, None))))
+    copy = lost.base / NAMES[0] / "clusters" / "a" / "members" / "kept.json"
+    keeper.keep(A)
+    first = from_plain(KeptCluster, loads(copy.read_text()))
+    assert not first.loaded
+    copy.unlink()
+    keeper.keep(A)
+    assert not copy.exists()
+    clusters.mark(A, working=True)
+    keeper.keep(A)
+    assert from_plain(KeptCluster, loads(copy.read_text())) == KeptCluster(
+        spec=SPEC, master=NodeId(NAMES[0]), loaded=True, members=MEMBERS
+    )
+    keeper.keep(ClusterId("nobody"))

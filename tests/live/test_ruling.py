@@ -1,0 +1,198 @@
+"""Who rules, on nodes with real leases and with real ledgers: copies, backups, empty folders, two at once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.model import ClusterId, NodeId
+from fawkes.core.ruling import Standing, Verdict
+from fawkes.core.state import State
+from fawkes.engine import rebuild
+from fawkes.errors import ElsewhereError, FawkesError, RefusedError
+from fawkes.live import ruling
+from fawkes.live.playbooks import lease
+from fawkes.live.ruling import Reign
+from fawkes.store.place import place_of
+from fawkes.store.schema import CLAIM, SEAL
+from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from tests.support.desk import Desk
+from tests.support.local_nodes import LocalFleet, node_of
+from tests.support.pools import started
+
+NAMES = ("node01", "node02", "node03")
+
+
+@dataclass
+class Pool:
+    """Three nodes, of which two are held by MR-cluster a, and the state folder of the controller that did that."""
+
+    fleet: LocalFleet
+    folder: Path
+    base: Path
+
+    def begun(self, folder: Path, epoch: int, controller: str) -> None:
+        """A controller starts from a folder that may, as far as its ledger is concerned, and is sealed there."""
+        with closing(Ledger(folder)) as ledger:
+            desk = Desk(3, state=rebuild(ledger.entries()))
+            event = started(3, epoch=epoch, controller=controller, at_s=desk.now_s)
+            ledger.append(event, desk.tell(event))
+            ledger.put_note(SEAL, place_of(ledger.path))
+
+    def holds(self, node: str, epoch: int, controller: str, generation: int = 1) -> None:
+        ground = self.fleet.ground(epoch, controller)
+        ground.run(NodeId(node), lease.take(ground.lease(NodeId(node), ClusterId("a"), generation)), "taking")
+
+    def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Verdict:
+        """What a start from a folder is told."""
+        seen = ruling.look(self.fleet.as_fleet(), self.fleet.nodes)
+        if not (folder / LEDGER_FILE).exists():
+            return ruling.rule(None, State(), seen, pool="pool", where=str(folder), take_over=take_over)
+        with closing(Ledger(folder)) as ledger:
+            state = rebuild(ledger.entries())
+            return ruling.rule(ledger, state, seen, pool="pool", where=str(folder), take_over=take_over)
+
+    def copy(self, name: str = "copy") -> Path:
+        return Path(shutil.copytree(self.folder, self.base / name))
+
+    def leases(self) -> list[str]:
+        return [(self.base / name / "lease").read_text() for name in NAMES if (self.base / name / "lease").exists()]
+
+    def steps(self, folder: Path) -> tuple[int, int]:
+        with closing(Ledger(folder)) as ledger:
+            return ledger.last_seq(), ledger.identity().last_epoch
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    found = Pool(LocalFleet([node_of(name, tmp_path) for name in NAMES]), tmp_path / "state", tmp_path)
+    found.begun(found.folder, 1, "first")
+    found.begun(found.folder, 2, "true")
+    for node in NAMES[:2]:
+        found.holds(node, 2, "true")
+    return found
+
+
+def test_the_true_one_restarts_whether_a_node_is_dead_or_not(pool: Pool) -> None:
+    free(pool)
+    assert pool.start(pool.folder).standing is Standing.RULES
+    pool.fleet.off = set(NAMES)
+    assert pool.start(pool.folder) == Verdict(Standing.RULES, (), 3)
+
+
+def free(pool: Pool) -> None:
+    """The nodes are free, and know the controller that freed them."""
+    for node in NAMES[:2]:
+        ground = pool.fleet.ground(2, "true")
+        ground.run(NodeId(node), lease.release(ground.lease(NodeId(node), ClusterId("a"), 1)), "releasing")
+
+
+def test_a_copy_is_refused_ten_times_and_changes_nothing(pool: Pool) -> None:
+    free(pool)
+    copy, leases = pool.copy(), pool.leases()
+    before = pool.steps(copy)
+    for _ in range(10):
+        with pytest.raises(ElsewhereError, match="is a copy of a state folder, or was moved") as refused:
+            pool.start(copy)
+        assert "fawkes run --take-over" in refused.value.hint
+    assert (pool.steps(copy), pool.leases()) == (before, leases)
+    assert pool.start(pool.folder).standing is Standing.RULES
+
+
+def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then(pool: Pool) -> None:
+    free(pool)
+    told: list[str] = []
+    copy = pool.copy()
+
+    def no(what: str) -> None:
+        raise RefusedError("that was not 'pool'")
+
+    with pytest.raises(RefusedError):
+        pool.start(copy, no)
+    verdict = pool.start(copy, told.append)
+    assert (verdict.standing, verdict.epoch, len(told)) == (Standing.ELSEWHERE, 3, 1)
+    reign_of(pool, verdict.epoch, "copy").claim_in_turn([one.node for one in verdict.leases])
+    pool.begun(copy, verdict.epoch, "copy")
+    assert pool.start(copy).standing is Standing.RULES
+    for _ in range(3):
+        with pytest.raises(ElsewhereError, match="the nodes know more than this ledger"):
+            pool.start(pool.folder, told.append)
+
+
+def test_a_restored_backup_is_led_to_adopt_also_with_take_over(pool: Pool) -> None:
+    """It lies where it lay, but a node was handed over since then."""
+    for _ in range(2):
+        with pytest.raises(ElsewhereError, match="with generation 1 on node01") as refused:
+            pool.start(pool.folder, lambda what: None)
+        assert "fawkes adopt" in refused.value.hint
+
+
+def test_an_empty_folder_is_led_to_adopt_and_stays_empty(pool: Pool) -> None:
+    empty = pool.base / "other"
+    with pytest.raises(ElsewhereError, match=r"node\[01-02\] know epoch 2") as refused:
+        pool.start(empty, lambda what: None)
+    assert "fawkes adopt" in refused.value.hint
+    assert not empty.exists()
+
+
+def test_damage_and_other_pools_are_no_evidence(pool: Pool) -> None:
+    free(pool)
+    (pool.base / "node01" / "lease").write_text("epoch=99\n")
+    ground = pool.fleet.ground(99, "theirs", pool="another")
+    ground.run(NodeId("node03"), lease.take(ground.lease(NodeId("node03"), ClusterId("b"), 5)), "taking")
+    assert pool.start(pool.folder).standing is Standing.RULES
+
+
+def reign_of(pool: Pool, epoch: int, controller: str, refused: Callable[[FawkesError], None] = lambda e: None) -> Reign:
+    return Reign(pool.fleet.ground(epoch, controller), lambda: [NodeId(NAMES[0])], refused)
+
+
+def test_of_two_take_overs_at_once_the_second_is_refused_by_the_first_node(pool: Pool) -> None:
+    nodes = [NodeId(name) for name in reversed(NAMES[:2])]
+    reign_of(pool, 3, "quick").claim_in_turn(nodes)
+    leases = pool.leases()
+    with pytest.raises(ElsewhereError):
+        reign_of(pool, 3, "slow").claim_in_turn(nodes)
+    assert pool.leases() == leases
+    assert all("controller=quick" in text and "cluster=a" in text for text in leases)
+
+
+def test_a_claim_passes_over_nodes_that_do_not_answer(pool: Pool) -> None:
+    pool.fleet.off = {NAMES[0]}
+    reign_of(pool, 3, "new").claim_in_turn([NodeId(name) for name in NAMES[:2]])
+    assert ["controller=new" in text for text in pool.leases()] == [False, True]
+
+
+def test_a_controller_leaves_a_sign_of_life_until_it_is_replaced(pool: Pool) -> None:
+    errors: list[FawkesError] = []
+    reign = reign_of(pool, 2, "true", errors.append)
+    beats = []
+    for _ in range(2):
+        reign.beat()
+        beats.append(ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes).beats())
+    assert beats == [{"node01": "true 1"}, {"node01": "true 2"}]
+    assert not errors
+    reign_of(pool, 3, "new").claim([NodeId("node01")])
+    reign.beat()
+    assert [type(error) for error in errors] == [ElsewhereError]
+    assert ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes).beats() == beats[1]
+
+
+def test_a_node_without_a_lease_gets_no_sign_of_life(pool: Pool) -> None:
+    ground = pool.fleet.ground(2, "true")
+    Reign(ground, lambda: [NodeId("node03")], lambda error: None).beat()
+    assert not (pool.base / "node03").exists()
+
+
+def test_a_take_over_that_ended_before_it_was_stored_may_be_repeated(pool: Pool) -> None:
+    free(pool)
+    copy = pool.copy()
+    with closing(Ledger(copy)) as ledger:
+        ledger.put_note(CLAIM, "3 killed")
+    reign_of(pool, 3, "killed").claim_in_turn([NodeId(NAMES[0])])
+    assert pool.start(copy, lambda what: None).epoch == 4

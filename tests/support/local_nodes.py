@@ -1,0 +1,67 @@
+"""Nodes that are folders of this machine: scripts for them run here, as they would over SSH."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from fawkes.config.inventory import InventoryNode
+from fawkes.errors import HostError
+from fawkes.live.fleet import Fleet
+from fawkes.live.ground import Ground, Identity
+from fawkes.live.hadoop_rpc import Connection
+from fawkes.live.ssh import Result
+from fawkes.playbook import Script
+
+
+def node_of(name: str, folder: Path) -> InventoryNode:
+    """A node with its work folder below ``folder``."""
+    values: dict[str, Any] = {
+        "group": "g", "site": "s", "address": name, "data_address": name, "user": "u", "port": 22, "key": None,
+        "may_core": True, "cores": 1, "memory_bytes": 1, "disk_bytes": 1, "capacity": 1.0,
+        "work_dir": str(folder / name), "software_dir": "", "java_home": None, "attributes": {},
+    }  # fmt: skip
+    return InventoryNode(name=name, **values)
+
+
+class LocalFleet:
+    """What a fleet is asked for here; the nodes of ``off`` do not answer."""
+
+    def __init__(self, nodes: Iterable[InventoryNode]) -> None:
+        self.nodes = list(nodes)
+        self.off: set[str] = set()
+
+    def as_fleet(self) -> Fleet:
+        """Itself, for who wants a fleet."""
+        return cast(Fleet, self)
+
+    def ground(self, epoch: int, controller: str, pool: str = "pool") -> Ground:
+        """The ground of a controller on these nodes."""
+        return Ground(self.nodes, Identity(pool, epoch, controller), self, command_s=60, threads=4)
+
+    def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
+        """Run a script as the nodes do."""
+        if node in self.off:
+            raise HostError("it does not answer", host=node)
+        text = "{\n" + script.text + "\n} </dev/null\n"
+        done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
+        printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
+        return Result(node, done.returncode, printed, wrong, 0.0)
+
+    def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
+        """Nothing listens on these nodes."""
+        raise ConnectionRefusedError(f"{node} does not forward to {address}:{port}")
+
+    def run_many(
+        self, nodes: Iterable[str], work: Callable[[str], Script], deadline_s: float
+    ) -> dict[str, Result | HostError]:
+        """The same on many nodes."""
+        found: dict[str, Result | HostError] = {}
+        for node in nodes:
+            try:
+                found[node] = self.run(node, work(node), 60)
+            except HostError as error:
+                found[node] = error
+        return found
