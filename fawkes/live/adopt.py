@@ -147,11 +147,10 @@ class Adoption:
         """The key of an MR-cluster, from its masters' node: the state folder that had it is lost; empty without one."""
         folders = ground.folders(kept.master, kept.spec.id)
         try:
-            return (
-                self._fleet.get(kept.master, folders.conf / KEY, deadline_s=_MASTERS_S).decode(errors="replace").strip()
-            )
+            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=_MASTERS_S)
         except HostError:
             return ""
+        return key.decode(errors="replace").strip()
 
     def carry_out(self, findings: Findings) -> None:
         """Make the ledger, claim the nodes that answer, and put the ledger in its place.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -24,6 +24,7 @@ from fawkes.core.state import State
 from fawkes.engine import rebuild
 from fawkes.errors import ElsewhereError, RefusedError, UserError
 from fawkes.live import ruling
+from fawkes.live.access import access_of
 from fawkes.live.adopt import Adoption
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.controller import Plan
