@@ -357,7 +357,7 @@ class RealSite:
 
     def history(self, cluster: str, path: str) -> Any:
         """What the JobHistory server answers to ``/ws/v1/history/mapreduce/PATH``."""
-        return self.inside("get", f"http://{self.master(cluster)}:19888/ws/v1/history/mapreduce/{path}")
+        return self.inside(cluster, "get", f"http://{self.master(cluster)}:19888/ws/v1/history/mapreduce/{path}")
 
     def applications(self, cluster: str, job: str, attempt: int = 1) -> list[dict[str, Any]]:
         """The applications of an attempt of a job, as the ResourceManager knows them."""
