@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fawkes.flat.grid import Cell
 
 _MOST_CPUS = 10_000_000
+_MOST_JOBS = 10_000_000
 _DEFAULTS = "BASELINE,REACTIVE,ORACLE,PYTHIA,JUSTICE"
 
 
@@ -43,7 +44,9 @@ _DEFAULTS = "BASELINE,REACTIVE,ORACLE,PYTHIA,JUSTICE"
     help="Shortest runtime of a job: on the simulated CPUs, on those of the trace, or the trace's runtime_s.",
 )
 @click.option("--peak", default=0, type=click.IntRange(0, _MOST_CPUS), help="CPUs of the trace, for --basis peak.")
-@click.option("--jobs-of-twin", "count", default=0, type=click.IntRange(0), help="Shorten a twin to so many jobs.")
+@click.option(
+    "--jobs-of-twin", "count", default=0, type=click.IntRange(0, _MOST_JOBS), help="Shorten a twin to so many jobs."
+)
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
 @click.option(
     "--out",

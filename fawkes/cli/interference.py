@@ -15,7 +15,7 @@ from fawkes.errors import ConfigError
 from fawkes.extras import needs
 from fawkes.units import MOST_SEED
 
-_ANSWERS = "A policy answers with a list of verdicts that fit into what is free: see docs/policies.md"
+_ANSWERS = "A policy answers with a list of verdicts that fit into what is free: see the page `policies`"
 _MANAGERS = ("offers", "revocation", "admission", "full release", "Fawkes")
 
 

@@ -61,7 +61,7 @@ def test_modules_are_short(folder: str) -> None:
 
 def test_live_and_offline_runs_and_the_flat_pool_let_jobs_in_by_the_same_code() -> None:
     users = {path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.admitting" in imports(path)}
-    assert {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/offline/asking.py"} <= users
+    assert {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/worker/policies.py"} <= users
     assert not {name for name in users if name.startswith(("fawkes/sim/", "fawkes/live/"))}
     deciding = {name for name in users if re.search(r"\bchecked\(", (ROOT / name).read_text())}
-    assert deciding == {"fawkes/core/deadlines.py", "fawkes/flat/pool.py"}
+    assert deciding == {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/interference/manager.py"}

@@ -23,6 +23,7 @@ from fawkes.playbook import Facts, Script
 C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
 WRITING = "writing whose connections are taken"
+KEEPING = "keeping a copy of the MR-cluster"
 
 
 class Place:
@@ -105,7 +106,7 @@ def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last
     told = keeper(place).apply(effect(2, MASTER, WORKER, NEW))
     assert told == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
     at_master = [doing for doing, node in place.did if node == MASTER]
-    assert at_master == [WRITING, "writing the members", *["refreshing the members"] * 4]
+    assert at_master == [KEEPING, WRITING, "writing the members", *["refreshing the members"] * 4]
     assert place.workers() == [WORKER, NEW]
 
 

@@ -75,6 +75,9 @@ class Bench:
     def now_us(self) -> int:
         return self.now
 
+    def step(self) -> None:
+        """Nobody sets this clock."""
+
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url, nodes = self.server.url, {"node01": MASTER, "node02": WORKER}
         return MasterAddresses(resource_manager=url, namenode=url, user="root", nodes=nodes)

@@ -158,7 +158,7 @@ def mine(tmp_path: Path, body: str) -> Plan:
         ("return [] if not queue.fixed else [Verdict('x', 1)]", "'x' is not in the queue", ""),
         ("return [] if not queue.fixed else 1 / 0", "ZeroDivisionError", "line 5"),
         ("return [Verdict(job.id, -1) for job in queue.jobs if queue.fixed]", "is granted -1", ""),
-        ("return [Verdict(job.id, 1.5) for job in queue.jobs if queue.fixed]", "is granted 1.5", ""),
+        ("return [Verdict(job.id, 1.5) for job in queue.jobs if queue.fixed]", "is granted '1.5'", ""),
         ("return [Verdict(job.id, 99) for job in queue.jobs if queue.fixed]", "99 CPUs for 8 tasks", ""),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_call_that_takes_too_much_is_ended(tmp_path: Path, body: str, said: st
     with pytest.raises(ConfigError, match="MINE gave no usable answer") as caught:
         simulate(ready(replace(mine(tmp_path, body), bounds=bounds)))
     assert said in caught.value.what
-    assert "in admit() about a queue of" in caught.value.what
+    assert "for a queue of" in caught.value.what
     assert "[bounds]" in caught.value.hint
 
 

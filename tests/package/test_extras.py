@@ -66,6 +66,7 @@ NEEDS = [
     ("whatif record", "offline"),
     ("calibrate record", "offline"),
     ("interference no-deadlock", "offline"),
+    ("deadlines TR1 --capacity 10", "offline"),
     ("paper --out paper --quick", "offline"),
     ("replay WKLD-A", "offline"),
     (f"workload show {JOBS}", "offline"),
