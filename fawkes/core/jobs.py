@@ -61,9 +61,14 @@ def _watch_deadline(draft: Draft, job: JobState) -> None:
 
 
 def watch_deadlines(draft: Draft) -> None:
-    """An engine takes over, perhaps with an admission policy where there was none."""
-    for job in draft.view.jobs.values():
-        if draft.pending(Key.DEADLINE.of(job.id)) is None:
+    """An engine takes over, perhaps with an admission policy where there was none.
+
+    Deadlines count from the submission, also while no controller ran: those that are pending may have been put off.
+    """
+    for name in draft.view.jobs:
+        job = draft.job(name)
+        pending = draft.pending(Key.DEADLINE.of(name))
+        if job is not None and (pending is None or pending.deadline_us != job.due_us):
             _watch_deadline(draft, job)
 
 

@@ -198,6 +198,18 @@ def test_the_same_policy_goes_on_with_what_it_knows() -> None:
     assert learned(desk) == [2, 0.5]
 
 
+def test_a_deadline_counts_while_no_controller_runs() -> None:
+    desk = taught(away_us=60 * SECOND_US, clock_jump_us=60 * SECOND_US)
+    submit(desk, 0, deadline_s=3600)
+    due_us = job(desk, "a-0").due_us
+    desk.now_s += 1800
+    how = desk.engine.view.rules.settings  # type: ignore[union-attr]
+    steady_us = 1800 * SECOND_US
+    desk.tell(begins(at_s=desk.now_s, how=how, admission=admission("pythia"), epoch=2, steady_us=steady_us))
+    assert "away" in desk.codes()
+    assert (job(desk, "a-0").due_us, desk.state.pending["deadline:a-0"].deadline_us) == (due_us, due_us)
+
+
 def test_a_hopeless_job_is_told_so_at_once() -> None:
     desk = taught()
     for number in range(4):
