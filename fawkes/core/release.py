@@ -6,7 +6,7 @@ own. So HDFS and YARN are surveyed first, right before outputs are saved; what i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fawkes.core import jobs
@@ -16,13 +16,14 @@ from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
+from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Plain, Reason
 from fawkes.core.moves import clean
+from fawkes.core.tags import COPY_TAGS
 
 _RELEASE, _IDLE, _DOWN = "release", "idle", "down"
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
-    "foreign-applications": "it runs applications that were not submitted to Fawkes",
+    "foreign-applications": "it runs applications that are none of its jobs",
     "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
@@ -142,7 +143,7 @@ def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, appli
     """Why the MR-cluster must stay; None when nothing speaks against it."""
     if isinstance(event, Failed):
         return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
-    found, running = event.facts.get("undeclared"), event.facts.get("applications")
+    found, running = event.facts.get("undeclared"), _nobodys(event.facts.get("applications"))
     checks = (
         ("undeclared", "undeclared-data", found, data),
         ("applications", "foreign-applications", running, applications),
@@ -155,6 +156,20 @@ def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, appli
         if rows:
             return Reason(code, {"cluster": cluster.id, "count": len(rows), name: list(rows[:_NAMED])})
     return None
+
+
+def _nobodys(running: Plain) -> Plain:
+    """The applications of a survey without the copies of a load or save; None: not known.
+
+    An MR-cluster with jobs is not asked. So one with our tag may be a job of which a lost ledger knew and this one
+    does not: whose it is only people know.
+    """
+    return running if not isinstance(running, Sequence) else [row for row in running if not _copies(row)]
+
+
+def _copies(row: Plain) -> bool:
+    tags = row.get("tags") if isinstance(row, Mapping) else None
+    return isinstance(tags, list | tuple) and any(str(tag).startswith(COPY_TAGS) for tag in tags)
 
 
 def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:

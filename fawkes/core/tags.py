@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from fawkes.core.model import JobId
 
+#: as which jobs the world copies what an MR-cluster loads or saves; no user's job has such an id
+COPY = "copy."
+#: how the tags of such jobs begin
+COPY_TAGS = f"fawkes-{COPY}"
+
 
 def tag_of(job: JobId, attempt: int) -> str:
     """The application tag of an attempt of a job; YARN keeps tags in small letters."""

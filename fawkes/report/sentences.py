@@ -88,7 +88,7 @@ def _undeclared_data(facts: Facts) -> str:
 def _foreign_applications(facts: Facts) -> str:
     names = listed(facts["applications"], facts.get("count"), _application)
     return (
-        f"{{cluster}} runs applications that were not submitted to Fawkes: {names}; wait for them, or kill them with "
+        f"{{cluster}} runs applications that are none of its jobs: {names}; wait for them, or kill them with "
         "`fawkes release {cluster} --force`"
     )
 

@@ -281,7 +281,7 @@ SAID = [
             "foreign-applications",
             {"cluster": "c", "count": 1, "applications": [{"id": "app_1", "name": "pi", "user": "ann"}]},
         ),
-        "c runs applications that were not submitted to Fawkes: app_1 (pi of ann); wait for them, or kill them with "
+        "c runs applications that are none of its jobs: app_1 (pi of ann); wait for them, or kill them with "
         "`fawkes release c --force`",
     ),
     (
