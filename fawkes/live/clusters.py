@@ -54,6 +54,7 @@ class Clusters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[ClusterId, LiveCluster] = {}
+        self._moving: dict[ClusterId, NodeId] = {}
 
     def adopt(self, view: View) -> None:
         """Take over what the ledger says, after a restart."""
@@ -79,6 +80,21 @@ class Clusters:
         """Its members change; None when it is not known (any more)."""
         return self._update(effect.cluster, members=effect.members, version=effect.version)
 
+    def begin_move(self, cluster: ClusterId, to: NodeId) -> None:
+        """The masters move to a node: nobody else brings masters up or takes them down until `changed` has it."""
+        with self._lock:
+            self._moving[cluster] = to
+
+    def end_move(self, cluster: ClusterId) -> None:
+        """The masters stay where they are: nothing was begun on another node."""
+        with self._lock:
+            self._moving.pop(cluster, None)
+
+    def moving(self, cluster: ClusterId) -> NodeId | None:
+        """The node to which the masters move at this moment; None: they do not."""
+        with self._lock:
+            return self._moving.get(cluster)
+
     def mark(self, cluster: ClusterId, **flags: bool) -> LiveCluster | None:
         """It is ``ready`` or ``working`` from now on."""
         return self._update(cluster, **flags)
@@ -97,6 +113,7 @@ class Clusters:
         """It retires: nobody asks its masters any more."""
         with self._lock:
             self._known.pop(cluster, None)
+            self._moving.pop(cluster, None)
 
     def _put(self, cluster: LiveCluster) -> LiveCluster:
         with self._lock:

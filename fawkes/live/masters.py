@@ -93,6 +93,7 @@ class StorageNode:
     too_few: int | None = None
     only_here: int | None = None
     in_open_files: int | None = None
+    reported: bool = False
 
     @property
     def alive(self) -> bool:
@@ -230,6 +231,7 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
         too_few=count(leaving.get("underReplicatedBlocks")),
         only_here=count(leaving.get("decommissionOnlyReplicas")),
         in_open_files=count(leaving.get("underReplicateInOpenFiles")),
+        reported=True,
     )
 
 
@@ -316,6 +318,12 @@ def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
     if state != "STARTED" or role != "ACTIVE" or since is None:
         raise UnreadableError(url, f"the ResourceManager has not finished its recovery ({state}, {role})")
     return since
+
+
+def answer(masters: MasterAddresses, deadline: Deadline) -> None:
+    """Return when NameNode and ResourceManager answer as active ones; UnreadableError says which does not."""
+    _active_since(masters, deadline)
+    storage(masters, deadline)
 
 
 def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Application | None:

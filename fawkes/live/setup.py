@@ -231,6 +231,7 @@ class Setup:
                     str(folders.conf / hadoop_conf.DOORS_JAR),
                 ),
                 env,
+                follows="" if name in _MASTER_DAEMONS else self._ground.nodes[cluster.master].data_address,
             )
             for name in names
         ]
