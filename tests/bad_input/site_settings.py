@@ -40,7 +40,7 @@ CASES = (
         "a playbook that is none",
         'playbooks = ["nodes"]\n',
         2,
-        "fawkes.toml: playbooks: there is no playbook 'nodes'. A site may replace lease, node, hadoop, job",
+        "fawkes.toml: playbooks: there is no playbook 'nodes'. A site may replace lease, node, hadoop, job, kept",
     ),
     settings(
         "a playbook without a file",
