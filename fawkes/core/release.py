@@ -6,10 +6,10 @@ own. So HDFS and YARN are surveyed first, right before outputs are saved; what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import jobs
+from fawkes.core import jobs, masters
 from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
@@ -18,7 +18,7 @@ from fawkes.core.events import Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Plain, Reason
 from fawkes.core.moves import clean
-from fawkes.core.tags import COPY_TAGS
+from fawkes.core.tags import is_copy
 
 _RELEASE, _IDLE, _DOWN = "release", "idle", "down"
 _WHY_KEPT = {
@@ -164,12 +164,7 @@ def _nobodys(running: Plain) -> Plain:
     An MR-cluster with jobs is not asked. So one with our tag may be a job of which a lost ledger knew and this one
     does not: whose it is only people know.
     """
-    return running if not isinstance(running, Sequence) else [row for row in running if not _copies(row)]
-
-
-def _copies(row: Plain) -> bool:
-    tags = row.get("tags") if isinstance(row, Mapping) else None
-    return isinstance(tags, list | tuple) and any(str(tag).startswith(COPY_TAGS) for tag in tags)
+    return running if not isinstance(running, Sequence) else [row for row in running if not is_copy(row)]
 
 
 def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
@@ -238,6 +233,7 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     for job in draft.jobs_of(cluster.id):
         jobs.end_with_cluster(draft, job)
     stage = draft.pending(Key.CLUSTER.of(cluster.id))
+    cluster = masters.forget(draft, cluster)
     cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
     draft.put_cluster(cluster)
     if stage is not None:
