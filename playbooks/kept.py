@@ -201,8 +201,9 @@ fact kept yes
 def _append(name: str, offset: int, data: bytes) -> Script:
     return Script.of(
         r"""
-[ "$(stat -c %s {name} 2>/dev/null || echo 0)" = {offset} ] || { fact differs {name}; exit 0; }
-printf %s {data} | base64 -d | gzip -dc >>{name} && sync {name} && [ "$(stat -c %s {name})" = {end} ] || fail
+log={name}
+[ "$(stat -c %s "$log" 2>/dev/null || echo 0)" = {offset} ] || { fact differs "$log"; exit 0; }
+printf %s {data} | base64 -d | gzip -dc >>"$log" && sync "$log" && [ "$(stat -c %s "$log")" = {end} ] || fail
 """,
         name=name,
         offset=offset,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.members import copy_on
 from fawkes.core.members import members as members_of
 from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, Role
 from fawkes.core.state import View
@@ -22,7 +23,8 @@ MOST_CLUSTERS = 1000
 class LiveCluster:
     """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded.
 
-    ``version`` is that of its members; 0: as they were when it was deployed or taken over.
+    ``version`` is that of its members; 0: as they were when it was deployed or taken over. ``copy_on`` is the core node
+    with the second copy of the masters' data; None: there is none.
     """
 
     spec: ClusterSpec
@@ -32,6 +34,7 @@ class LiveCluster:
     ready: bool = False
     working: bool = False
     version: int = 0
+    copy_on: NodeId | None = None
 
     @property
     def id(self) -> ClusterId:
@@ -60,24 +63,30 @@ class Clusters:
         for state in view.clusters.values():
             if state.life not in WITH_MASTERS or state.master is None or view.rules is None:
                 continue
-            members = members_of((view.nodes[n] for n in sorted(view.nodes_of(state.id))), view.rules.settings)
+            nodes = [view.nodes[n] for n in sorted(view.nodes_of(state.id))]
+            members = members_of(nodes, view.rules.settings)
             details = ClusterDetails.of(state.spec.details)
             deployed = state.life is not ClusterLife.DEPLOYING
             working = state.life is ClusterLife.RUNNING
-            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
+            second = copy_on(nodes, state.master)
+            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working, copy_on=second))
 
     def deploying(self, effect: Deploy) -> LiveCluster:
         """An MR-cluster begins; one that works goes on to work when it is asked for again."""
         details = ClusterDetails.of(effect.spec.details)
         known = self.get(effect.cluster)
-        begun = LiveCluster(effect.spec, details, effect.master, effect.members)
+        others = (n for n, m in effect.members.items() if m.role is Role.CORE and n != effect.master)
+        begun = LiveCluster(effect.spec, details, effect.master, effect.members, copy_on=min(others, default=None))
         if known is not None and known.master == effect.master:
             begun = replace(begun, ready=known.ready, working=known.working)
         return self._put(begun)
 
     def changed(self, effect: Membership) -> LiveCluster | None:
-        """Its members change; None when it is not known (any more)."""
-        return self._update(effect.cluster, members=effect.members, version=effect.version)
+        """Its members change, and where its masters and their second copy are; None when it is not known (any more)."""
+        at = {} if effect.master is None else {"master": effect.master}
+        return self._update(
+            effect.cluster, members=effect.members, version=effect.version, copy_on=effect.copy_on, **at
+        )
 
     def mark(self, cluster: ClusterId, **flags: bool) -> LiveCluster | None:
         """It is ``ready`` or ``working`` from now on."""

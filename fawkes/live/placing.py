@@ -51,9 +51,7 @@ class Placing:
             f"{image}.md5": (copy.files / f"{image}.md5").read_text(),
         }
         state = archive_of(copy.state)
-        facts = self._ground.run(
-            node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=_STAGE_S
-        )
+        facts = self._ground.run(node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=_STAGE_S)
         own = set(facts.all("own"))
         for name in names:
             if name not in own:
