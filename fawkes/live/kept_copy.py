@@ -214,10 +214,13 @@ class CopyFolder:
     def trim(self) -> None:
         """Remove what the newest image has made useless, once what follows the image is there."""
         image = self.image
-        if image is None or edit_log.needed(self.sizes) is None:
+        if image is None:
             return
-        keep = {edit_log.image_name(image), f"{edit_log.image_name(image)}.md5"}
-        keep |= {each.name for each in edit_log.needed(self.sizes) or ()}
+        # A segment whose end was purged before it was seen is known by its last transaction alone.
+        after = {each.name for first, each in self.segments().items() if max(first, self.last(first)) > image}
+        keep = {edit_log.image_name(image), f"{edit_log.image_name(image)}.md5"} | after
+        if edit_log.needed(keep) is None:
+            return
         with self._writing():
             for name in sorted(set(self.sizes) - keep):
                 (self.path / name).unlink(missing_ok=True)

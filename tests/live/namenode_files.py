@@ -82,7 +82,7 @@ class NameNodeFiles:
 
     def purge(self) -> None:
         """Remove what the newest image has made useless."""
-        newest = max(int(path.name[8:]) for path in self.current.glob("fsimage_*[0-9]") if path.suffix != ".md5")
+        newest = max(int(path.name[8:]) for path in self.current.glob("fsimage_*") if not path.suffix)
         for path in self.current.glob("fsimage_*"):
             if int(path.name[8:27]) < newest:
                 path.unlink()
