@@ -10,7 +10,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fawkes.playbook import Lease, Script, Value, changing, hand_lease, play, reading, task
+from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading, task
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 """The daemons that run on the masters' node alone."""
@@ -114,16 +114,17 @@ def stop(lease: Lease, *, grace_s: float = 10.0) -> Script:
 
     TERM, ``grace_s`` later KILL; fact ``stopped`` says how many masters ran. Exit CLEAN_FAILED if one is still there.
     """
-    return changing(lease, _STOP, **_stop_values(lease, grace_s))
+    return changing(lease, "{stop}", stop=_stop(lease, grace_s))
 
 
-def _stop_values(lease: Lease, grace_s: float) -> dict[str, Value]:
-    return {
-        "run": lease.folders.run,
-        "jobs": lease.folders.jobs,
-        "names": list(MASTERS),
-        "tenths": max(1, round(grace_s * 10)),
-    }
+def _stop(lease: Lease, grace_s: float) -> Script:
+    return Script.of(
+        _STOP,
+        run=lease.folders.run,
+        jobs=lease.folders.jobs,
+        names=list(MASTERS),
+        tenths=max(1, round(grace_s * 10)),
+    )
 
 
 def retire(lease: Lease, *, grace_s: float = 10.0) -> Script:
@@ -135,8 +136,8 @@ def retire(lease: Lease, *, grace_s: float = 10.0) -> Script:
     """
     return changing(
         lease,
-        _STOP
-        + r"""
+        r"""
+{stop}
 aside() {
     [ -e "$1" ] || return 0
     [ -n "$(ls -A "$1")" ] || return 0
@@ -150,34 +151,36 @@ aside {rm_state}
 aside {members}
 mkdir -p {rm_state} {members} || { echo "cannot make "{members} >&2; exit 73; }
 """,
-        **_stop_values(lease, grace_s),
+        stop=_stop(lease, grace_s),
         nn=lease.folders.nn,
         rm_state=lease.folders.rm_state,
         members=lease.folders.members,
     )
 
 
-def need_image(lease: Lease) -> Script:
-    """Exit NOT_EMPTY unless the NameNode's folder has an image of this MR-cluster: a NameNode must not start then.
+def image(lease: Lease) -> Script:
+    """Whether the masters can be started: fact ``image`` is ``yes`` when a NameNode runs or its image is usable.
 
-    One that runs is left alone. The folder is only read.
+    ``no``: the folder has no image of this MR-cluster; the fact is absent when the disk gives no answer.
     """
-    return changing(
-        lease,
+    return reading(
         _IMAGE
         + r"""
-alive {run}/namenode.pid && exit 0
+work={work}
+if alive {run}/namenode.pid; then fact image yes; exit 0; fi
 usable=$(image {nn} {id})
-fact image "${usable:-unknown}"
-[ "$usable" != no ] || { echo "there is no image of the NameNode in "{nn} >&2; exit 80; }
+[ -z "$usable" ] || fact image "$usable"
 """,
+        work=lease.work_dir,
         run=lease.folders.run,
         nn=lease.folders.nn,
         id=cluster_id(lease),
     )
 
 
-def arrived(lease: Lease, facts: Mapping[str, str | int], edits: bytes = b"", *, name: str = "", size: int = 0) -> Script:
+def arrived(
+    lease: Lease, facts: Mapping[str, str | int], edits: bytes = b"", *, name: str = "", size: int = 0
+) -> Script:
     """Note in the NameNode's folder where its image came from, once it is whole there.
 
     ``edits`` are appended to the file ``name`` of the image first, if that has ``size`` bytes; a repetition finds it

@@ -43,6 +43,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
+from fawkes.live.keeping import Keeper
 from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
@@ -78,6 +79,7 @@ _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
+_COPY_US = 2_000_000
 _ANSWER_S = 15.0
 #: for all questions about the counters of one job
 _COUNT_S = 60.0
@@ -321,8 +323,12 @@ class Controller:
         def work_of(effect: CountWork) -> Facts:
             return _work(clusters, setup, effect)
 
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, MastersMover())
+        copies = Keeper(ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept")
+        self._stack.callback(copies.close)
+        mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
+        world.every("copies", _COPY_US, copies.round)
         return setup, stages
 
     def _control(self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages) -> ControlServer:

@@ -11,6 +11,7 @@ import logging
 import mmap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -19,13 +20,14 @@ from fawkes.core.effects import LookAtMasters, Membership, MoveMasters
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.core.proof import NAMED, BlockSeen, reports
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import history, masters, stamps
+from fawkes.live import edit_log, history, masters, stamps
 from fawkes.live.blocks import blocks_below
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_conf import Ports
-from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, RpcError, call
+from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, call
+from fawkes.live.kept_copy import KeptCopy
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.measure import is_ours
 from fawkes.live.membership import MembershipKeeper
@@ -58,50 +60,36 @@ _MASTERS = ("namenode", "resourcemanager", "historyserver")
 _TOLD = 500
 
 
-class Copy(Protocol):
-    """A kept copy of the masters' data in a folder of the controller: ``nn`` and ``rm-state`` below it.
-
-    ``copied_us`` is the time up to which it has everything, ``txid`` its last transaction.
-    """
-
-    @property
-    def copied_us(self) -> int:
-        """When it was up to date last."""
-        ...
-
-    @property
-    def txid(self) -> int:
-        """Its last transaction."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        ...
-
-
 class Copies(Protocol):
-    """Keeps the copies; `live.keeping` has the real one."""
+    """Keeps the copies; `live.keeping.Keeper` is the real one."""
 
-    def newest(self, cluster: ClusterId) -> Copy | None:
-        """The newest copy of an MR-cluster; None: there is none."""
+    def newest(self, cluster: ClusterId) -> KeptCopy | None:
+        """The controller's copy; None: there is none."""
         ...
 
-    def top_up(self, cluster: ClusterId) -> Copy:
-        """Take what is new from stopped masters, so that the copy has everything; FawkesError when it does not."""
+    def second(self, cluster: ClusterId, node: NodeId) -> int | None:
+        """Up to when (us) the second copy on a node has everything; None: there is none. HostError."""
         ...
 
-    def place(self, copy: Copy, node: NodeId, lease: Lease) -> None:
-        """Put a copy where the masters of a node read it; what was there is set aside. FawkesError says why not."""
+    def fetch(self, cluster: ClusterId, node: NodeId) -> KeptCopy:
+        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
+        ...
+
+    def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
+        """The controller's copy with all that stopped masters have; FawkesError when they cannot be read."""
+        ...
+
+    def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
+        """Put a copy where masters of a node read it; what was there is set aside. FawkesError says why not."""
+        ...
+
+    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
+        """Nothing is copied meanwhile."""
         ...
 
 
 class MastersLiveError(FawkesError):
     """The masters that were to be replaced answer after all: nothing was done."""
-
-
-class NoImageError(HostError):
-    """The masters cannot be started: their NameNode's folder has no image of this MR-cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +108,7 @@ class _Brought:
     copied_us: int | None
 
 
-class Mover:
+class MastersMover:
     """Reaches `LookAtMasters` and `MoveMasters` goals."""
 
     def __init__(
@@ -139,42 +127,57 @@ class Mover:
         self._copies = copies
         self._stopping = stopping
 
-    def look(self, effect: LookAtMasters) -> Facts:
-        """How the masters, their image, their copy and the members are at this moment; changes nothing.
+    def reach(self, effect: LookAtMasters | MoveMasters, current: Callable[[], bool]) -> Facts | None:
+        """The facts by which the goal ends, all of them fresh; None when a newer goal came.
 
-        FawkesError when the node that would get the masters cannot be used.
+        MastersLiveError when masters that were given up answer after all. Any other FawkesError: the goal may be tried
+        again.
         """
         cluster = self._cluster(effect.cluster)
         if effect.to not in cluster.members:
             raise HostError(f"it is not a member of {cluster.id}", host=effect.to)
+        if isinstance(effect, LookAtMasters):
+            return self._look(cluster, effect)
+        self._clusters.begin_move(cluster.id, effect.to)
+        with self._copies.held(cluster.id):
+            return _Deed(self, effect, replace(cluster, master=effect.old), current).do()
+
+    def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
+        """How the masters, their image, their copy and the members are at this moment; changes nothing."""
         self._setup.java_home(cluster, effect.to)
-        reached = self._reached(cluster, [n for n in cluster.members if n != effect.old])
-        if effect.to not in reached:
+        reached = self._reached(cluster, [n for n in cluster.members if n not in (effect.old, effect.to)])
+        if not self._reached(cluster, [effect.to]) and effect.to != effect.old:
             raise HostError(f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to)
-        standing, copy = self._standing(cluster, effect.old), self._copies.newest(cluster.id)
+        standing = self._standing(cluster, effect.old)
+        copied_us, transaction, at = self._copied(cluster, reached)
         return {
             "old": standing.state,
             "image": standing.image,
-            "copied_us": None if copy is None else copy.copied_us,
-            "txid": None if copy is None else copy.txid,
-            "copy_at": None if copy is None else "controller",
-            "reached": reached,
+            "copied_us": copied_us,
+            "txid": transaction,
+            "copy_at": at,
+            "reached": sorted({*reached, effect.to} - {effect.old}),
             "applications": _applications(self._setup.masters(cluster)) if standing.state == "answers" else None,
         }
 
-    def move(self, effect: MoveMasters, current: Callable[[], bool]) -> Facts | None:
-        """What the masters on their new node know and lack; None when a newer goal came before anything was done.
+    def _copied(self, cluster: LiveCluster, reached: Iterable[NodeId]) -> tuple[int | None, int | None, str | None]:
+        """Up to when the newest copy has everything, its last transaction, and who has it.
 
-        MastersLiveError when the old ones answer although they were given up. Any other FawkesError: the goal may be
-        tried again; after the point of no return only with the same node.
+        A second copy counts only where the controller has none: it is never newer.
         """
-        before = self._cluster(effect.cluster)
-        if effect.to not in before.members:
-            raise HostError(f"it is not a member of {before.id}", host=effect.to)
-        if not current():
-            return None
-        self._clusters.begin_move(before.id, effect.to)
-        return _Deed(self, effect, before, current).do()
+        copy = self._copies.newest(cluster.id)
+        if copy is not None:
+            return copy.copied_us, copy.transaction, "controller"
+        for at in sorted(reached):
+            if cluster.members[at].role is Role.CORE:
+                try:
+                    copied_us = self._copies.second(cluster.id, at)
+                except FawkesError as error:
+                    _log.info("%s: its copy is not known: %s", at, error)
+                    continue
+                if copied_us is not None:
+                    return copied_us, None, at
+        return None, None, None
 
     def _cluster(self, name: ClusterId) -> LiveCluster:
         cluster = self._clusters.get(name)
@@ -198,7 +201,9 @@ class Mover:
         except UnreadableError:
             state = ""
         try:
-            facts = self._ground.run(at, book.look(self._lease(cluster, at)), "looking at the masters", within_s=_STOP_S)
+            facts = self._ground.run(
+                at, book.look(self._lease(cluster, at)), "looking at the masters", within_s=_STOP_S
+            )
         except FawkesError as error:
             _log.info("%s: %s", at, error)
             return _Standing(state or "silent", None)
@@ -210,7 +215,9 @@ class Mover:
 class _Deed:
     """One try to move masters."""
 
-    def __init__(self, mover: Mover, effect: MoveMasters, before: LiveCluster, current: Callable[[], bool]) -> None:
+    def __init__(
+        self, mover: MastersMover, effect: MoveMasters, before: LiveCluster, current: Callable[[], bool]
+    ) -> None:
         self._mover = mover
         self._ground, self._setup = mover._ground, mover._setup
         self._effect = effect
@@ -222,29 +229,31 @@ class _Deed:
         self._reached: list[NodeId] = []
 
     def do(self) -> Facts | None:
-        mover, old = self._mover, self._old
-        others = [n for n in self._before.members if n != old]
-        self._reached = mover._reached(self._before, others)
+        """One try, from the beginning or from where an earlier one was cut off."""
+        mover, name = self._mover, self._before.id
+        self._reached = mover._reached(self._before, [n for n in self._before.members if n != self._old])
+        if self._to == self._old:
+            self._stop_old()
         if self._to not in self._reached:
-            mover._clusters.end_move(self._before.id)
-            raise HostError(f"it does not answer, so it cannot run the masters of {self._before.id}", host=self._to)
+            raise HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
         brought = self._begun()
         if brought is None:
             try:
                 brought = self._bring()
-            except FawkesError:
-                mover._clusters.end_move(self._before.id)
+            except MastersLiveError:
+                mover._clusters.end_move(name, self._old)
                 raise
-            if brought is None:
-                mover._clusters.end_move(self._before.id)
-                return None
         else:
             self._stop_old()
             self._lead()
+        if brought is None:
+            return None
         self._start(brought)
         if not self._wait():
             return None
-        return self._settle(brought)
+        facts = self._settle(brought)
+        mover._clusters.end_move(name, self._to, {self._old} - set(self._reached))
+        return facts
 
     # -- before the point of no return
 
@@ -292,25 +301,23 @@ class _Deed:
             if effect.planned:
                 self._go_back(error)
             raise
-        brought = _Brought(copy.txid, None if whole else copy.copied_us)
+        brought = _Brought(copy.transaction, None if whole else copy.copied_us)
         self._mark(brought, copy)
         return brought
 
-    def _take(self, standing: _Standing) -> tuple[Copy, bool]:
+    def _take(self, standing: _Standing) -> tuple[KeptCopy, bool]:
         """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
         copies, name = self._mover._copies, self._before.id
         if standing.state != "silent":
             self._stop_old()
             if standing.image is True:
-                try:
-                    return copies.top_up(name), True
-                except FawkesError as error:
-                    if not self._effect.restore:
-                        raise
-                    _log.warning("%s: what its masters have on disk cannot be read: %s", name, error)
+                return copies.top_up(name, self._old), True
         copy = copies.newest(name)
         if copy is None:
-            raise FawkesError("there is no copy of the data of its masters", where=name)
+            _, _, at = self._mover._copied(self._before, self._reached)
+            if at is None:
+                raise FawkesError("there is no copy of the data of its masters", where=name)
+            copy = copies.fetch(name, NodeId(at))
         return copy, False
 
     def _stop_old(self) -> None:
@@ -344,14 +351,7 @@ class _Deed:
 
         The old masters are shut out: a node that was not reached is on no list of addresses.
         """
-        storing = [n for n, m in self._after.members.items() if m.role is not Role.TRANSIENT and n != self._old]
         self._tell(self._after, self._to, self._reached)
-        there = [n for n in storing if n in self._reached]
-        if 2 * len(there) <= len(storing) and not self._effect.restore:
-            raise FawkesError(
-                f"only {len(there)} of {len(storing)} nodes with data answer, too few to move its masters",
-                where=self._before.id,
-            )
 
     def _tell(self, cluster: LiveCluster, master: NodeId, nodes: list[NodeId]) -> None:
         """Give nodes the configuration of an MR-cluster; the masters' node must take it, others drop out."""
@@ -372,14 +372,14 @@ class _Deed:
         document = self._mover._membership.members(Membership(cluster.id, cluster.version, cluster.members))
         self._ground.run(master, hadoop.refresh(right, document), "writing the members")
 
-    def _mark(self, brought: _Brought, copy: Copy) -> None:
+    def _mark(self, brought: _Brought, copy: KeptCopy) -> None:
         """The point of no return. What may lack its last edits gets numbers for blocks that nobody has used."""
         facts: dict[str, str | int] = {"from": self._old, "version": self._effect.version, "txid": brought.txid}
         right = self._mover._lease(self._before, self._to)
         if brought.copied_us is None:
             script = book.arrived(right, facts)
         else:
-            name, size, edits = skipping(copy.folder / "nn", copy.txid)
+            name, size, edits = skipping(copy.files, copy.transaction)
             script = book.arrived(right, {**facts, "copied_us": brought.copied_us}, edits, name=name, size=size)
         self._ground.run(self._to, script, "noting where the masters came from")
 
@@ -440,7 +440,7 @@ class _Deed:
         scripts = {}
         for at in storing:
             right = self._mover._lease(self._after, at)
-            daemons = [d for d in self._setup.daemons(self._after, at, self._after.members[at].role)]
+            daemons = self._setup.daemons(self._after, at, self._after.members[at].role)
             start = hadoop.start(right, [d for d in daemons if d.name == "datanode"])
             try:
                 at_address = self._ground.nodes[at].data_address
@@ -506,10 +506,15 @@ class _Deed:
         addresses = self._setup.masters(self._after)
         finished, ended = self._end_applications(addresses)
         opened: dict[str, None] = {}
-        found = reports(_noting_open(blocks_below(addresses, "/", Deadline.after(_FSCK_S)), opened), ["-"], set(), 1)["-"]
-        if self._old in self._reached:
+        found = reports(_noting_open(blocks_below(addresses, "/", Deadline.after(_FSCK_S)), opened), ["-"], set(), 1)[
+            "-"
+        ]
+        if self._old in self._reached and self._old != self._to:
             self._ground.run(
-                self._old, book.retire(self._mover._lease(self._after, self._old)), "setting data aside", within_s=_STOP_S
+                self._old,
+                book.retire(self._mover._lease(self._after, self._old)),
+                "setting data aside",
+                within_s=_STOP_S,
             )
         self._mover._membership.forget(self._after.id)
         return {
@@ -556,16 +561,16 @@ def skipping(folder: Path, last: int) -> tuple[str, int, bytes]:
 
     ``folder`` has the files of a NameNode up to transaction ``last``. FawkesError when they cannot be read.
     """
-    from fawkes.live import edit_log
-
     names = [path.name for path in folder.iterdir()]
     image, segments = edit_log.newest_image(names), edit_log.needed(names)
     try:
         if image is None or segments is None:
             raise ValueError("the copy has no image")
-        with (folder / edit_log.image_name(image)).open("rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as view:
-                now = stamps.stamps_of(view)
+        with (
+            (folder / edit_log.image_name(image)).open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            now = stamps.stamps_of(data)
         for segment in segments:
             now = stamps.after(now, (folder / segment.name).read_bytes()[stamps.HEADER.size :])
     except (OSError, ValueError) as error:

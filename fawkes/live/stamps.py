@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from mmap import mmap
 
 LEAP = 1 << 24
 """So many blocks nobody makes while a copy is too old for a failover."""
@@ -24,7 +25,8 @@ _FRAME = struct.Struct(">BIqq")
 _HEAD = struct.Struct(">BIq")
 _SUM = struct.Struct(">I")
 _PADDING = 0xFF
-_NAMES = "NS_INFO"
+_MAGIC = b"HDFSIMG1"
+_NAMES = b"NS_INFO"
 _ZLIB = ("org.apache.hadoop.io.compress.DefaultCodec", "org.apache.hadoop.io.compress.GzipCodec")
 _ANY_ZLIB = 47
 
@@ -38,42 +40,51 @@ class Stamps:
     layout: int = 0
 
 
-def stamps_of(image: bytes | memoryview) -> Stamps:
+def stamps_of(image: bytes | mmap) -> Stamps:
     """The counters in an image; ValueError for what is none, or is compressed in a way that is not known."""
-    data = memoryview(image)
-    if len(data) < 12 or bytes(data[:8]) != b"HDFSIMG1":
-        raise ValueError("it is not an image of a NameNode")
-    (length,) = struct.unpack(">i", data[-4:])
-    if not 0 < length <= len(data) - 12:
-        raise ValueError("the image is cut short")
-    summary, codec, layout = data[-4 - length : -4], "", 0
-    size, at = _varint(summary, 0)
-    section: memoryview | None = None
-    for key, value in _fields(summary[at : at + size]):
-        if key == 2 and isinstance(value, int):
-            layout = value
-        elif key == 3 and not isinstance(value, int):
-            codec = bytes(value).decode()
-        elif key == 4 and not isinstance(value, int):
-            fields = dict(_fields(value))
-            name, long, offset = fields.get(1), fields.get(2), fields.get(3)
-            if isinstance(long, int) and isinstance(offset, int) and not isinstance(name, int | None):
-                section = data[offset : offset + long] if bytes(name) == _NAMES.encode() else section
-    if section is None:
-        raise ValueError(f"the image has no section {_NAMES}")
+    with memoryview(image) as data:
+        if len(data) < len(_MAGIC) + 4 or bytes(data[: len(_MAGIC)]) != _MAGIC:
+            raise ValueError("it is not an image of a NameNode")
+        (length,) = struct.unpack(">i", data[-4:])
+        if not 0 < length <= len(data) - len(_MAGIC) - 4:
+            raise ValueError("the image is cut short")
+        layout, codec, section = _summary(bytes(data[-4 - length : -4]))
+        names = bytes(data[section])
     if codec and codec not in _ZLIB:
         raise ValueError(f"the image is compressed by {codec}")
-    plain = memoryview(zlib.decompress(section, _ANY_ZLIB)) if codec else section
-    size, at = _varint(plain, 0)
-    found = dict(_fields(plain[at : at + size]))
+    found = dict(_fields(_message(zlib.decompress(names, _ANY_ZLIB) if codec else names)))
     generation, block = found.get(3), found.get(5)
     if not isinstance(generation, int) or not isinstance(block, int):
         raise ValueError("the image does not say which blocks were given out")
-    # A version is negative: as a varint it has its 32 or 64 bits.
-    return Stamps(generation, block, layout - (1 << 32) if layout < 1 << 32 else layout - (1 << 64))
+    return Stamps(generation, block, layout)
 
 
-def after(stamps: Stamps, operations: bytes | memoryview) -> Stamps:
+def _summary(data: bytes) -> tuple[int, str, slice]:
+    """The version of the layout, how the sections are compressed, and where the one with the counters is."""
+    layout, codec, section = 0, "", None
+    for key, value in _fields(_message(data)):
+        if key == 2 and isinstance(value, int):
+            # It is negative: as a varint it has its 32 or 64 bits.
+            layout = value - (1 << 32) if value < 1 << 32 else value - (1 << 64)
+        elif key == 3 and isinstance(value, bytes):
+            codec = value.decode()
+        elif key == 4 and isinstance(value, bytes):
+            fields = dict(_fields(value))
+            length, offset = fields.get(2), fields.get(3)
+            if fields.get(1) == _NAMES and isinstance(length, int) and isinstance(offset, int):
+                section = slice(offset, offset + length)
+    if section is None:
+        raise ValueError("the image has no section with the counters")
+    return layout, codec, section
+
+
+def _message(data: bytes) -> bytes:
+    """A message after its length."""
+    size, at = _varint(data, 0)
+    return data[at : at + size]
+
+
+def after(stamps: Stamps, operations: bytes) -> Stamps:
     """The counters after whole operations (without the header of their file)."""
     generation, block, at = stamps.generation, stamps.block, 0
     while at + _HEAD.size <= len(operations) and operations[at] != _PADDING:
@@ -99,11 +110,11 @@ def _operation(kind: int, transaction: int, value: int) -> bytes:
     return frame + _SUM.pack(zlib.crc32(frame))
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
-        value: int | memoryview
+        value: int | bytes
         if key & 7 == 0:
             value, at = _varint(data, at)
         elif key & 7 == 2:
@@ -114,7 +125,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         yield key >> 3, value
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(data):
         byte = data[at]
