@@ -16,6 +16,7 @@ from fawkes.core.events import (
     DownAsked,
     DrainAsked,
     Event,
+    MoveMastersAsked,
     PauseAsked,
     ReleaseAsked,
     Requested,
@@ -181,6 +182,19 @@ class UndrainBody(Strict):
         return UndrainAsked(at_us=at_us, node=NodeId(self.node), by=by, ask=ask)
 
 
+class MoveMastersBody(Strict):
+    """``POST /move-masters``: the masters of an MR-cluster on another of its core nodes."""
+
+    cluster: Name
+    to: Host | None = None
+    now: bool = False
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """MoveMastersAsked."""
+        to = None if self.to is None else NodeId(self.to)
+        return MoveMastersAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, now=self.now, by=by, ask=ask)
+
+
 ASKS: Mapping[str, type[Strict]] = {
     "request": RequestBody,
     "release": ReleaseBody,
@@ -192,6 +206,7 @@ ASKS: Mapping[str, type[Strict]] = {
     "retry": RetryBody,
     "drain": DrainBody,
     "undrain": UndrainBody,
+    "move-masters": MoveMastersBody,
 }
 
 
