@@ -85,6 +85,11 @@ def _picked(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: row[name] for name in names if name in row}
 
 
+def answer(masters: MasterAddresses, deadline: Deadline) -> None:
+    """Return when the JobHistory server answers; UnreadableError when it does not."""
+    get_json(f"{masters.history}/ws/v1/history/info", deadline, key=masters.key)
+
+
 def succeeded(masters: MasterAddresses, application: str, deadline: Deadline) -> bool:
     """Whether the history of an application says that it succeeded; one without a history did not.
 

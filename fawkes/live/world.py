@@ -36,11 +36,11 @@ from fawkes.live.hosts import Hosts, NoImageError, NotProvenError
 from fawkes.live.jobs import Jobs
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.moving import MastersLiveError
 from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
+from fawkes.live.succession import StayError
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
 
@@ -293,7 +293,7 @@ def _facts(error: FawkesError) -> Facts:
     """What the core and people are told of a stage that failed, besides its error."""
     if isinstance(error, NodeRefusedError):
         return {"refused": error.host}
-    if isinstance(error, MastersLiveError):
+    if isinstance(error, StayError):
         return {"alive": True}
     return error.facts if isinstance(error, UnsavedError) else {}
 
