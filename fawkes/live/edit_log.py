@@ -65,7 +65,7 @@ def _end(data: bytes, at: int, transaction: int) -> int | None:
     if at + _FRAME.size > len(data):
         return None
     _, length, found = _FRAME.unpack_from(data, at)
-    check_at = at + 1 + length
+    check_at: int = at + 1 + length
     if found != transaction or not _LEAST_LENGTH <= length <= _MOST_LENGTH or check_at + _SUM.size > len(data):
         return None
     if zlib.crc32(memoryview(data)[at:check_at]) != _SUM.unpack_from(data, check_at)[0]:

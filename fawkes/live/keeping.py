@@ -8,9 +8,11 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fawkes.core.events import CopySeen
@@ -31,19 +33,26 @@ _log = logging.getLogger(__name__)
 
 
 class _Kept:
-    """What is remembered of one MR-cluster's copies."""
+    """What is remembered of one MR-cluster's copies.
 
-    def __init__(self) -> None:
-        #: the controller's copy; whoever uses it holds `lock`
-        self.copy: CopyFolder | None = None
-        self.second: SecondCopy | None = None
+    A round that hangs on a node holds ``lock`` until its deadline: for who cannot wait for that there is `Keeper.held`.
+    """
+
+    def __init__(self, copy: CopyFolder, second: SecondCopy) -> None:
+        self.copy = copy
+        self.second = second
         self.lock = threading.Lock()
         self.second_lock = threading.Lock()
         #: the node whose data the copy was compared with in this run
         self.compared: NodeId | None = None
-        self.holds = 0
-        self.problems: dict[str, str] = {}
-        self.told: str | None = None
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was told of the copies of an MR-cluster, and what is wrong with each of them now."""
+
+    error: str | None = None
+    problems: dict[str, str] = field(default_factory=dict)
 
 
 class Keeper:
@@ -58,6 +67,9 @@ class Keeper:
         self._folder = folder
         self._lock = threading.Lock()
         self._known: dict[ClusterId, _Kept] = {}
+        self._told: dict[ClusterId, _Told] = {}
+        self._holds: Counter[ClusterId] = Counter()
+        self._closed = False
         self._copier = Copier(ground, fleet, mailbox.clock.now_us)
         self._placing = Placing(ground, fleet)
         self._threads = ThreadPoolExecutor(max_workers=2 * MOST_CLUSTERS, thread_name_prefix="keep")
@@ -66,29 +78,24 @@ class Keeper:
         """Copy what is new of each MR-cluster that is ready; one whose last round goes on is left alone."""
         for cluster in self._clusters.all():
             if cluster.master in cluster.members:
-                self._threads.submit(self._logged, self._round, cluster)
+                self._begin(self._round, cluster)
 
     def newest(self, cluster: ClusterId) -> KeptCopy | None:
-        """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
-        kept = self._of(cluster)
-        try:
-            with kept.lock:
-                return self._copy(cluster, kept).copy()
-        except KeepError as error:
-            _log.warning("%s", error)
-            return None
+        """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from.
+
+        Never waits for a node. KeepError when the disk refuses.
+        """
+        return self._of(cluster).copy.copy()
 
     def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
         """The controller's copy with all that the masters on ``old`` have; they must be stopped, or frozen.
 
-        FawkesError when the node does not answer, or does not have the data of this MR-cluster.
+        HostError when the node does not answer, KeepError when it does not have the data of this MR-cluster.
         """
-        kept = self._of(cluster)
-        with kept.lock:
-            folder = self._copy(cluster, kept)
-            brought = self._copier.bring(folder, cluster, old, compare=True)
-            folder.note(brought.at_us, changed=True)
-            copy = folder.copy()
+        with self.held(cluster) as kept:
+            brought = self._copier.bring(kept.copy, cluster, old, compare=True)
+            kept.copy.note(brought.at_us, changed=True)
+            copy = kept.copy.copy()
         if copy is None:
             raise KeepError("transactions are missing in the data of its masters", where=cluster)
         return copy
@@ -99,7 +106,7 @@ class Keeper:
         What lies there is set aside. RefusedError while a NameNode runs there, or when the node has blocks of another
         MR-cluster; HostError when it cannot be written.
         """
-        with self._of(ClusterId(lease.cluster)).lock:
+        with self.held(ClusterId(lease.cluster)):
             self._placing.place(copy, node, lease)
 
     def second(self, cluster: ClusterId, node: NodeId) -> int | None:
@@ -107,109 +114,122 @@ class Keeper:
 
         HostError when the node does not answer.
         """
-        kept = self._of(cluster)
-        with kept.lock:
-            self._copy(cluster, kept)
-        assert kept.second is not None
-        return kept.second.copied_us(node, cluster)
+        return self._of(cluster).second.copied_us(node, cluster)
 
     def fetch(self, cluster: ClusterId, node: NodeId) -> KeptCopy:
         """The second copy on a node becomes the controller's, whose own is set aside; for a state folder that was lost.
 
         KeepError when there is none of this MR-cluster, or it is not whole; HostError when the node does not answer.
         """
-        kept, fetched = self._of(cluster), self._folder / f".{cluster}.fetched"
-        with kept.lock:
-            copy = self._copy(cluster, kept)
-            assert kept.second is not None
+        fetched = self._folder / f".{cluster}.fetched"
+        with self.held(cluster) as kept:
             kept.second.fetch(node, cluster, fetched)
-            found = CopyFolder(fetched, copy.cluster_id).copy()
-            if found is None:
+            if CopyFolder(fetched, kept.copy.cluster_id).copy() is None:
                 shutil.rmtree(fetched, ignore_errors=True)
                 raise KeepError(f"there is no whole second copy of {cluster}", where=node)
-            copy.replace(fetched)
-            kept.copy = kept.compared = None
-            taken = self._copy(cluster, kept).copy()
+            kept.copy.replace(fetched)
+            with self._lock:
+                del self._known[cluster]
+            taken = self._of(cluster).copy.copy()
         if taken is None:
             raise KeepError(f"the second copy of {cluster} is not whole", where=node)
         return taken
 
     @contextmanager
-    def held(self, cluster: ClusterId) -> Iterator[None]:
-        """No rounds meanwhile: while masters move, two nodes have the data of a NameNode."""
-        kept = self._of(cluster)
+    def held(self, cluster: ClusterId) -> Iterator[_Kept]:
+        """No rounds meanwhile: while masters move, two nodes have the data of a NameNode.
+
+        A round that is under way, and may hang on a node, is not waited for: it writes nothing any more.
+        """
+        before = self._of(cluster)
         with self._lock:
-            kept.holds += 1
+            self._holds[cluster] += 1
+            kept = self._known[cluster] = self._taken_over(before)
         try:
-            # A round that is under way ends first.
-            with kept.lock:
-                kept.compared = None
-            yield
+            yield kept
         finally:
             with self._lock:
-                kept.holds -= 1
+                self._holds[cluster] -= 1
 
     def remove(self, cluster: ClusterId) -> None:
         """The MR-cluster is gone for good: nobody needs its copy."""
-        kept = self._of(cluster)
-        with kept.lock:
-            kept.copy = None
+        with self.held(cluster) as kept, self._lock:
+            kept.copy.give_up()
             kept_copy.remove(self._folder / cluster)
-        with self._lock:
             self._known.pop(cluster, None)
+            self._told.pop(cluster, None)
 
     def clear(self, gone: Callable[[ClusterId], bool]) -> None:
         """Remove copies that an earlier run left behind; ``gone`` says whether an MR-cluster is gone for good."""
-        for path in self._folder.glob("[!.]*"):
-            if gone(ClusterId(path.name.removesuffix(kept_copy.BEFORE))):
-                shutil.rmtree(path, ignore_errors=True)
+        found = {ClusterId(path.name.removesuffix(kept_copy.BEFORE)) for path in self._folder.glob("[!.]*")}
+        for cluster in sorted(found):
+            if gone(cluster):
+                self.remove(cluster)
 
     def close(self) -> None:
         """Copy nothing any more."""
+        with self._lock:
+            self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _of(self, cluster: ClusterId) -> _Kept:
+        """The copies of an MR-cluster, taken up from the disk the first time."""
         with self._lock:
-            return self._known.setdefault(cluster, _Kept())
+            if cluster not in self._known:
+                copy = CopyFolder(self._folder / cluster, f"{self._ground.identity.pool}-{cluster}")
+                self._known[cluster] = _Kept(copy, SecondCopy(copy, self._ground, self._fleet))
+            return self._known[cluster]
 
-    def _copy(self, cluster: ClusterId, kept: _Kept) -> CopyFolder:
-        """The controller's copy, taken up from the disk the first time."""
-        if kept.copy is None:
-            kept.copy = CopyFolder(self._folder / cluster, f"{self._ground.identity.pool}-{cluster}")
-            kept.second = SecondCopy(kept.copy, self._ground, self._fleet)
-        return kept.copy
+    def _taken_over(self, before: _Kept) -> _Kept:
+        copy = before.copy.give_up()
+        return _Kept(copy, SecondCopy(copy, self._ground, self._fleet))
 
-    def _logged(self, do: Callable[[LiveCluster], None], cluster: LiveCluster) -> None:
-        try:
-            do(cluster)
-        except Exception:
-            _log.exception("a defect while keeping the data of %s", cluster.id)
+    def _begin(self, do: Callable[[LiveCluster], None], cluster: LiveCluster) -> None:
+        def logged() -> None:
+            try:
+                do(cluster)
+            except Exception:
+                _log.exception("a defect while keeping the data of %s", cluster.id)
+
+        with self._lock:
+            if not self._closed:
+                self._threads.submit(logged)
 
     def _round(self, cluster: LiveCluster) -> None:
-        kept = self._of(cluster.id)
-        if kept.holds or not kept.lock.acquire(blocking=False):
+        if self._holds[cluster.id]:
             return
-        snapshot = None
         try:
-            folder = self._copy(cluster.id, kept)
+            kept = self._of(cluster.id)
+        except KeepError as error:
+            self._tell(cluster.id, "copy", str(error))
+            return
+        # After the copy was taken up: one that retires meanwhile gives it up.
+        if self._clusters.get(cluster.id) is None:
+            return
+        if not kept.lock.acquire(blocking=False):
+            return
+        snapshot, problem = None, ""
+        try:
             if not cluster.ready:
                 # Its NameNode is yet to be formatted: what there is belongs to an earlier one of this name.
-                folder.set_aside()
+                kept.copy.set_aside()
                 return
-            snapshot = self._bring(cluster, kept, folder)
-            problem = ""
+            snapshot = self._bring(cluster, kept)
         except FawkesError as error:
             problem = str(error)
         finally:
             kept.lock.release()
-        self._tell(cluster.id, kept, "copy", problem)
-        if snapshot is not None and cluster.copy_on is not None:
-            self._threads.submit(self._logged, lambda one: self._push(one, kept, snapshot), cluster)
-        elif cluster.copy_on is None:
-            self._tell(cluster.id, kept, "second", "")
+        if self._known.get(cluster.id) is not kept:
+            return
+        self._tell(cluster.id, "copy", problem)
+        if cluster.copy_on is None:
+            self._tell(cluster.id, "second", "")
+        elif snapshot is not None:
+            taken = snapshot
+            self._begin(lambda one: self._push(one, kept, taken), cluster)
 
-    def _bring(self, cluster: LiveCluster, kept: _Kept, folder: CopyFolder) -> Snapshot | None:
-        master = cluster.master
+    def _bring(self, cluster: LiveCluster, kept: _Kept) -> Snapshot | None:
+        master, folder = cluster.master, kept.copy
         brought = self._copier.bring(folder, cluster.id, master, compare=kept.compared != master)
         kept.compared = master
         if not brought.running:
@@ -220,7 +240,7 @@ class Keeper:
 
     def _push(self, cluster: LiveCluster, kept: _Kept, snapshot: Snapshot) -> None:
         node, second = cluster.copy_on, kept.second
-        if node is None or second is None or node not in cluster.members:
+        if node is None or node not in cluster.members:
             return
         if not kept.second_lock.acquire(blocking=False):
             return
@@ -231,15 +251,17 @@ class Keeper:
             problem = f"the second copy: {error}"
         finally:
             kept.second_lock.release()
-        self._tell(cluster.id, kept, "second", problem)
+        if self._known.get(cluster.id) is kept:
+            self._tell(cluster.id, "second", problem)
 
-    def _tell(self, cluster: ClusterId, kept: _Kept, which: str, problem: str) -> None:
+    def _tell(self, cluster: ClusterId, which: str, problem: str) -> None:
         """Post how copying works, when that is news."""
         with self._lock:
-            kept.problems[which] = problem
-            error = "; ".join(filter(None, kept.problems.values()))
-            news = kept.told is None or bool(kept.told) != bool(error)
-            kept.told = error
+            told = self._told.setdefault(cluster, _Told())
+            told.problems[which] = problem
+            error = "; ".join(filter(None, told.problems.values()))
+            news = told.error is None or bool(told.error) != bool(error)
+            told.error = error
         if news:
-            _log.info("%s: copies of the masters' data: %s", cluster, error or "work")
+            _log.info("%s: copies of the masters' data: %s", cluster, error or "they work")
             self._mailbox.tell(lambda at: CopySeen(at_us=at, cluster=cluster, error=error))

@@ -14,9 +14,11 @@ import os
 import re
 import shutil
 import tarfile
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -74,7 +76,10 @@ class KeptCopy:
 
 
 class CopyFolder:
-    """The copy of one MR-cluster. One writer at a time; all methods raise KeepError when the disk refuses."""
+    """The copy of one MR-cluster: one writer, any number of readers.
+
+    All methods raise KeepError when the disk refuses; those that write, after `give_up` as well.
+    """
 
     def __init__(self, folder: Path, cluster_id: str, free: Callable[[Path], int] | None = None) -> None:
         """Take up what is there; operations that were written in part are cut off.
@@ -91,8 +96,19 @@ class CopyFolder:
         self.digest = ""
         self.copied_us: int | None = None
         self._last: dict[int, int] = {}
+        self._guard = threading.RLock()
+        self._given_up = False
         with self._writing():
             self._take_up()
+
+    def give_up(self) -> CopyFolder:
+        """The same copy for another writer; this one, which may hang on a node, writes nothing any more."""
+        with self._guard:
+            self._given_up = True
+            other = copy(self)
+            other._guard, other._given_up = threading.RLock(), False
+            other.sizes, other.rows, other._last = dict(self.sizes), dict(self.rows), dict(self._last)
+            return other
 
     @property
     def cluster_id(self) -> str:
@@ -121,7 +137,8 @@ class CopyFolder:
 
     def segments(self) -> dict[int, Segment]:
         """Its segments by their first transaction."""
-        return {each.first: each for each in edit_log.segments(self.sizes)}
+        with self._guard:
+            return {each.first: each for each in edit_log.segments(self.sizes)}
 
     def last(self, first: int) -> int:
         """The last transaction that it has of the segment that begins with ``first``."""
@@ -129,6 +146,10 @@ class CopyFolder:
 
     def copy(self) -> KeptCopy | None:
         """What a NameNode can start from; None: there is nothing whole."""
+        with self._guard:
+            return self._as_it_is()
+
+    def _as_it_is(self) -> KeptCopy | None:
         origin, image, needed = self.origin, self.image, edit_log.needed(self.sizes)
         if origin is None or image is None or needed is None or self.copied_us is None:
             return None
@@ -197,19 +218,26 @@ class CopyFolder:
     def add_image(self, transaction: int, size: int, fetch: Callable[[BinaryIO], None], checksum: str) -> None:
         """A newer image: ``fetch`` writes it into what it is given; ``checksum`` is the text of its checksum file."""
         name = edit_log.image_name(transaction)
-        with self._writing():
-            self._check_room(size)
-            with open(self.path / f"{name}.new", "wb", opener=_private) as file:
+        self._check_room(size)
+        new = self.path / f"{name}.{id(self)}.new"
+        try:
+            # Not as a writer: an image may take minutes.
+            with open(new, "wb", opener=_private) as file:
                 fetch(file)
                 file.flush()
                 os.fsync(file.fileno())
-            found = md5_of(self.path / f"{name}.new")
+            found = md5_of(new)
             if found != checksum.partition(" ")[0]:
                 raise KeepError(f"{name} did not arrive whole: its MD5 is {found}, not {checksum}")
-            (self.path / f"{name}.new").rename(self.path / name)
-            self._write(self.path / f"{name}.md5", f"{checksum}\n".encode())
-            self.sizes[name] = (self.path / name).stat().st_size
-            self.sizes[f"{name}.md5"] = len(checksum) + 1
+            with self._writing():
+                new.rename(self.path / name)
+                self._write(self.path / f"{name}.md5", f"{checksum}\n".encode())
+                self.sizes[name] = (self.path / name).stat().st_size
+                self.sizes[f"{name}.md5"] = len(checksum) + 1
+        except OSError as error:
+            raise KeepError(f"the copy cannot be kept ({error.strerror or error})", where=str(self._folder)) from error
+        finally:
+            new.unlink(missing_ok=True)
 
     def trim(self) -> None:
         """Remove what the newest image has made useless, once what follows the image is there."""
@@ -335,7 +363,10 @@ class CopyFolder:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
-            yield
+            with self._guard:
+                if self._given_up:
+                    raise KeepError("somebody else goes on with the copy", where=str(self._folder))
+                yield
         except OSError as error:
             why = error.strerror or str(error)
             raise KeepError(f"the copy cannot be kept ({why})", where=str(self._folder)) from error

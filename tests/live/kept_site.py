@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,6 +95,7 @@ class KeptSite:
             copy = self.keeper.newest(CLUSTER)
             if copy is not None and copy.copied_us >= began_us:
                 return copy
+            threading.Event().wait(0.01)
         raise AssertionError("nothing was copied")
 
     def told(self) -> str:
@@ -136,5 +138,4 @@ def kept_site(folder: Path) -> Iterator[KeptSite]:
                 yield KeptSite(folder, server, fleet, ground, clusters, mailbox, keeper, nn)
             finally:
                 keeper.close()
-                for at in NODES:
-                    ground.run(at, hadoop.stop(ground.lease(at, CLUSTER, 1), ["namenode"]), "stopping")
+                ground.run_on({at: hadoop.stop(ground.lease(at, CLUSTER, 1), ["namenode"]) for at in NODES}, "stopping")

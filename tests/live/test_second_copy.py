@@ -11,9 +11,8 @@ import pytest
 from fawkes.errors import RefusedError
 from fawkes.live.kept_copy import CopyFolder, KeepError
 from fawkes.live.second_copy import SecondCopy, Snapshot
-from tests.live.kept_site import CLUSTER, SECOND, THIRD, KeptSite, content, kept_site, state
+from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import version
-from tests.live.test_copying import MASTER
 
 
 @pytest.fixture
