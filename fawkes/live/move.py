@@ -97,6 +97,8 @@ class Move:
         if brought is None:
             means.clusters.end_move(name, self._old)
             return None
+        # Before the new NameNode takes files: an old one that nobody can stop keeps no DataNode that was reached.
+        self._lead_datanodes()
         self._start(brought)
         if not self._wait():
             return None
@@ -225,7 +227,7 @@ class Move:
     # -- from the point of no return on
 
     def _start(self, brought: _Brought) -> None:
-        """Masters on the new node, NodeManagers on all; DataNodes are led to the NameNode once it answers."""
+        """Masters on the new node, NodeManagers on all."""
         cluster, to = self._after, self._to
         careful = [f"-Ddfs.namenode.startup.delay.block.deletion.sec={_NO_DELETION_S}"]
         daemons = {
@@ -250,14 +252,11 @@ class Move:
 
     def _wait(self) -> bool:
         """Whether the new masters serve, with all members that were reached; False when a newer goal came."""
-        addresses, led, late = self._setup.masters(self._after), False, Deadline.after(_MEMBERS_S)
+        addresses, late = self._setup.masters(self._after), Deadline.after(_MEMBERS_S)
         looks = 0
         while self._current() and not self._stopping:
             try:
                 seen = masters.storage(addresses, Deadline.after(ANSWER_S))
-                if not led:
-                    self._lead_datanodes()
-                    led = True
                 if self._members_back(addresses, seen, late) and self._serves(addresses, seen):
                     return True
             except UnreadableError as error:
@@ -273,7 +272,7 @@ class Move:
         return self._means.stopping.is_set()
 
     def _lead_datanodes(self) -> None:
-        """DataNodes go over to the new NameNode as they run; one that does not is started again."""
+        """DataNodes leave the old NameNode for the new one as they run; one that does not is started again."""
         storing = self._storing()
         address = self._ground.nodes[self._to].data_address
         scripts = {}
