@@ -56,6 +56,17 @@ def test_masters_move_when_they_are_asked_to_and_nothing_is_lost(site: RealSite)
     assert differences(site) == []
 
 
+def test_masters_leave_a_node_that_goes_out_of_service(site: RealSite) -> None:
+    old, before = master_of(site, "beta"), digests(site, "beta")
+    assert "out of service" in site.fawkes("drain", old, "--reason", "new fans", "--wait")
+    assert master_of(site, "beta") != old
+    assert digests(site, "beta") == before
+    assert site.on_nodes([old])[old].clean
+    site.fawkes("undrain", old)
+    site.until_settled()
+    assert differences(site) == []
+
+
 def test_masters_whose_disk_is_lost_come_back_elsewhere_with_their_data(site: RealSite) -> None:
     """A job runs at that moment: it begins again, and its output is there once."""
     old, before, began = master_of(site, "alpha"), digests(site, "alpha"), site.now()
