@@ -151,9 +151,9 @@ class Drill:
         self._over_us = max(self._over_us, back_us)
         if again is not None:
             self.world.script([replace(again, at_us=back_us)])
-        for cluster, deployed in self.world.deployed.items():
+        for cluster in self.world.deployed:
             # A new controller looks at all masters: what the one before saw last may not be stored.
-            error = "no answer" if deployed.master in self.world.gone else ""
+            error = "no answer" if cluster in self.world.masters.away else ""
             self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error)])
         self.state = engine.rebuild(self.store.entries())
         self._controller_starts()
