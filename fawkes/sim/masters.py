@@ -170,6 +170,9 @@ class Masters:
             return f"{effect.old} answers: its masters stay", {"alive": True}
         if why := self._why_not(effect):
             return why, {}
+        # Whatever had stopped on that node is started with them.
+        self.gone.discard(effect.to)
+        away.nodes[effect.to] = None
         whole = away.home is not None and away.home not in self.dead
         missing = missing_of(effect.cluster, only_here)
         return "", {
@@ -185,7 +188,7 @@ class Masters:
 
     def _why_not(self, effect: MoveMasters) -> str:
         hosted = self.hosts.get(effect.to)
-        if effect.to in self.dead or effect.to in self.gone:
+        if effect.to in self.dead:
             return f"no answer from {effect.to}"
         if hosted is None or (hosted.cluster, hosted.role) != (effect.cluster, Role.CORE):
             return f"{effect.to} is no core node of {effect.cluster}"
