@@ -76,6 +76,11 @@ def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Don
     return Done(at_us=now_us, effect=effect.key, version=effect.attempt, facts={"work_us": end.work_us})
 
 
+def application_of(attempt: JobAttempt) -> str:
+    """The name of the one application of an attempt."""
+    return f"application_{attempt[0]}_{attempt[1]}"
+
+
 def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -> tuple[AppSeen, ...]:
     """The one application of an attempt, as YARN knows it while it runs and at its end."""
     life = AppLife.LIVE
@@ -83,7 +88,7 @@ def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -
         life = AppLife.SUCCEEDED if end.progress is Progress.SUCCEEDED else AppLife.FAILED
     return (
         AppSeen(
-            id=f"application_{attempt[0]}_{attempt[1]}",
+            id=application_of(attempt),
             life=life,
             started_us=started_us,
             finished_us=end.finished_us if end else None,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fawkes.core.effects import Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
-from fawkes.sim.answers import missing_of
+from fawkes.sim.answers import application_of, missing_of
 from fawkes.sim.model import Cluster, JobEnded
 from fawkes.sim.steps import Hosted, Loss, Step
 from fawkes.sim.tasks import End, JobAttempt
@@ -182,7 +182,11 @@ class Masters:
             "missing": list(missing),
             "missing_files": len(missing),
             "open": [],
-            "finished": [],
+            "finished": sorted(
+                application_of(attempt)
+                for attempt, end in self.clusters[effect.cluster].ended.items()
+                if end.progress is Progress.SUCCEEDED
+            ),
             "ended": [],
         }
 

@@ -231,6 +231,15 @@ def test_a_planned_move_whose_target_dies_for_good_does_not_leave_the_masters_aw
     succeeded_once(run)
 
 
+def test_a_job_that_ends_while_a_move_waits_for_its_target_does_not_run_again() -> None:
+    """Nothing was stopped yet: the job ended well, and the history says so once the masters serve elsewhere."""
+    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
+    run = played(Loss(SECOND, round(40.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
+    assert len(run.reasons("masters-moved")) == 1
+    assert not run.reasons("displaced")
+    succeeded_once(run)
+
+
 @pytest.mark.xfail(strict=True, reason="core: a load that fails because its masters are lost counts as hopeless")
 def test_masters_that_are_lost_while_they_load_move_and_the_load_goes_on() -> None:
     run = played(Loss(NodeId(""), 15 * SECOND_US, masters_of=A))
