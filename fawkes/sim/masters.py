@@ -167,7 +167,7 @@ class Masters:
         """Why a move that has begun cannot end yet, or nothing and its facts."""
         away = self.away.get(effect.cluster)
         if away is None or not away.moving:
-            return f"{effect.old} answers: its masters stay", {"alive": True}
+            return self._why_not(effect) or f"{effect.old} answers: its masters stay", {"alive": True}
         if why := self._why_not(effect):
             return why, {}
         # Whatever had stopped on that node is started with them.

@@ -222,7 +222,7 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     unknown_arrivals=Bad(APPS + 'arrivals = "poison"', "load[#1].arrivals", "no arrivals 'poison'", "average"),
     negative_rate=Bad(APPS + 'arrivals = "average"\nper_hour = -3', "load[#1].per_hour", "-3", ""),
     unknown_workload=Bad(LOAD + 'paper = "WKLD-F"', "load[#1].paper", "no workload 'WKLD-F'", "WKLD-"),
-    unknown_part=Bad(LOAD + 'paper = "WKLD-D"\npart = "c-9"', "load[#1].part", "no MR-cluster 'c-9'", "Did you mean"),
+    unknown_part=Bad(LOAD + 'paper = "WKLD-D"\npart = "c-9"', "load[#1].part", "no MR-cluster 'c-9'", "c-1"),
     nowhere=Bad(HEAD + "[[load]]\ncluster = 'c-7'\npaper = 'WKLD-D'", "load[#1].cluster", "no MR-cluster 'c-7'", "c-"),
     two_sources=Bad(APPS + 'paper = "WKLD-D"', "load[#1]", "apps and paper are both given", "one of"),
     no_source=Bad(LOAD, "load[#1]", "has no jobs", "paper, apps, trace"),

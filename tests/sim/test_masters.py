@@ -231,12 +231,22 @@ def test_a_planned_move_whose_target_dies_for_good_does_not_leave_the_masters_aw
     succeeded_once(run)
 
 
-def test_a_job_that_ends_while_a_move_waits_for_its_target_does_not_run_again() -> None:
-    """Nothing was stopped yet: the job ended well, and the history says so once the masters serve elsewhere."""
+def test_a_planned_move_whose_target_is_dead_changes_nothing() -> None:
     asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
     run = played(Loss(SECOND, round(40.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
-    assert len(run.reasons("masters-moved")) == 1
+    assert not run.reasons("masters-moved")
     assert not run.reasons("displaced")
+    assert cluster(run).master == MASTER
+    succeeded_once(run)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="core: the end of an attempt is dropped while a move is tried, and never asked for"
+)
+def test_a_job_that_ends_while_a_move_is_tried_in_vain_is_known_to_have_ended() -> None:
+    """Its end was told in the 15 s between the decision and the failure, with the old masters at work all the time."""
+    asked = MoveMastersAsked(at_us=45 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
+    run = played(Loss(SECOND, round(45.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
     succeeded_once(run)
 
 
