@@ -118,14 +118,10 @@ def _asked_in_words(event: Event) -> str:
             what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
         case UndrainAsked():
             what = event.node
-        case MoveMastersAsked():
-            what = f"{event.cluster}" + (f" to {event.to}" if event.to else "") + (", now" if event.now else "")
-        case RestoreAsked():
-            what = f"{event.cluster}" + (f" on {event.to}" if event.to else "")
-        case PauseAsked():
-            what = event.reason
+        case MoveMastersAsked() | RestoreAsked():
+            what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
-            what = ""
+            what = getattr(event, "reason", "")
     by = event.by if isinstance(event, _ASKED) else ""
     return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
 

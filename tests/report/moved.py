@@ -14,10 +14,8 @@ MOVED: tuple[tuple[Reason, str], ...] = (
         "The masters of c go from n1 to n2: from the kept copy (ann)",
     ),
     (
-        Reason(
-            "masters-moved", {"cluster": "c", "instead_of": "n1", "node": "n2", "took_us": 9_000_000, "lacks_us": 0}
-        ),
-        "The masters of c serve on n2 instead of n1 after 9.0 s",
+        Reason("masters-moved", {"cluster": "c", "instead_of": "n1", "node": "n2", "took_us": 9_000_000}),
+        "The masters of c serve on n2 instead of n1 after 9s",
     ),
     (
         Reason(
@@ -34,7 +32,7 @@ MOVED: tuple[tuple[Reason, str], ...] = (
                 "ended": [{"id": "application_1", "name": "pi", "user": "ann"}],
             },
         ),
-        "The masters of c serve on n2 instead of n1 after 9.0 s; what was written in the last 2.0 s before is lost; no "
+        "The masters of c serve on n2 instead of n1 after 9s; what was written in the last 2s before is lost; no "
         "node that answers has all blocks of: /a, /b and 5 more; being written at that moment: /c; applications that "
         "have ended with the old masters: application_1 (pi of ann)",
     ),
