@@ -62,8 +62,9 @@ class Patience:
         """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
         failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
-        # Lost masters that nobody can take over from are looked at, again and again.
-        failed = failed or (isinstance(event, Done | Failed) and split(event.effect)[0] is Key.MASTERS)
+        # Lost masters that nobody can take over from are looked at, and told of members, again and again.
+        failed = failed or isinstance(event, Failed)
+        failed = failed or (isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS)
         if not (failed or isinstance(event, Sampled | Woke)):
             self._since_us = max(self._since_us, event.at_us)
             return False

@@ -215,7 +215,7 @@ def test_masters_answer_again_right_before_they_would_be_replaced() -> None:
 def test_both_models_write_the_same_ledger(losses: tuple[Loss, ...]) -> None:
     ledgers: list[object] = []
     for engine in ("readable", "compiled"):
-        run = played(*losses, engine=engine)  # type: ignore[arg-type]
+        run = played(*losses, engine=engine)
         ledgers.append(
             [(e.event.at_us, type(e.event).__name__, dumps(decision_plain(e.decision))) for e in run.store.entries()]
         )
