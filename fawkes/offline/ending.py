@@ -144,8 +144,8 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     if lost := sorted(filter(None, {_lost_master(view, cluster) for cluster in waiting})):
         idle = sum(node.owner is None for node in view.nodes.values())
         hint = (
-            f"Masters move only to another core node in service ({idle} nodes are free): give the MR-cluster more "
-            f"min_nodes, give the [[fault]] of {lost[0]} a time `back`, or set patience.masters_lost"
+            f"Masters move only to another core node in service ({idle} nodes are free): give the [[fault]] of "
+            f"{lost[0]} a time `back`, give the MR-cluster more min_nodes, or set patience.masters_lost"
         )
     count = "1 job has" if len(left) == 1 else f"{len(left)} jobs have"
     return DeadlineError(
