@@ -21,14 +21,14 @@ from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
-from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.record import RecordError, from_plain, to_plain
+from fawkes.core.picture import picture
+from fawkes.core.record import to_plain
 from fawkes.core.ruling import Standing, Verdict
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.dist.compiled import DOORS, jar_of
-from fawkes.engine import Engine, rebuild
+from fawkes.engine import Engine
 from fawkes.errors import ElsewhereError, FawkesError, FullError
 from fawkes.live import ruling
 from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
@@ -68,6 +68,7 @@ from fawkes.ports import Entry
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
+from fawkes.store.remembered import remembered
 from fawkes.store.schema import CLAIM, CLOCK, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.units import SECOND_US
@@ -136,20 +137,6 @@ def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
         shadow=plan.shadow,
         admission=plan.admission,
     )
-
-
-def remembered(ledger: Ledger) -> tuple[State, int]:
-    """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
-
-    And the step after which the picture was taken; 0 without one.
-    """
-    seq, plain = ledger.latest_snapshot() or (0, None)
-    try:
-        state = State() if plain is None else restored(from_plain(Picture, plain))
-    except RecordError as error:
-        _log.warning("the picture of step %s cannot be read (%s): all steps are read", seq, error)
-        seq, state = 0, State()
-    return rebuild(ledger.entries(after=seq), state), seq
 
 
 def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:

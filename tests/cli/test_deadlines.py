@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
 from fawkes.store.sqlite import Ledger
-from tests.core.test_deadlines import runs, submit, succeeds, taught
+from tests.core.test_deadlines import read, runs, submit, succeeds, taught
 from tests.report.played import fill
 from tests.support.desk import Desk
 
@@ -30,6 +30,8 @@ def story() -> Desk:
     for number in range(2, 6):
         submit(desk, number, deadline_s=5000)
     runs(desk, "a-2")
+    desk.now_s += 4
+    read(desk)
     return desk
 
 
@@ -82,7 +84,9 @@ def test_explain_shows_the_numbers_of_a_job(run: Run) -> None:
 
 
 def test_explain_of_a_job_that_waits_says_how_many_cpus_are_free(run: Run) -> None:
-    assert "Job a-5 waits: it asks for 5 CPUs of 20" in run("explain", "--job", "a-5").stdout
+    text = run("explain", "--job", "a-5").stdout
+    assert "Job a-5 waits: it asks for 5 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in text
+    assert "Job a-5 waits: it asks for 6 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in text
 
 
 def test_explain_of_no_job_and_of_two_things(run: Run) -> None:
