@@ -9,15 +9,14 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import clock
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, output_option
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option
 from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import echo
 from fawkes.config.site import Site
-from fawkes.core.model import Reason
 from fawkes.units import show_time
 
 if TYPE_CHECKING:
-    from fawkes.core.model import JobState
+    from fawkes.core.model import JobState, Reason
     from fawkes.report.explain import Explanation
     from fawkes.store.base import Reader
 
@@ -92,8 +91,8 @@ def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
     try:
         admission = load_admission(started.admission, started.settings.admission_parameters)
     except Exception as error:
-        failed = {"cluster": job.cluster, "policy": started.admission.name, "failed": in_words(error)}
-        return Reason("admission-failed", failed)
+        note(f"the newest numbers of {job.id} are not known: {in_words(error)}")
+        return None
     return waits_now(remembered(ledger)[0], job, admission)
 
 
