@@ -47,6 +47,7 @@ from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
+from fawkes.live.moving import MastersMover
 from fawkes.live.own_code import open_to_others, own_code
 from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
@@ -320,7 +321,7 @@ class Controller:
             # As long as the core waits for the answer.
             return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
 
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, MastersMover())
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 
