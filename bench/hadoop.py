@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,6 +74,12 @@ def job_spec(cluster: ClusterId, name: str) -> JobSpec:
     """The first job: three maps that sleep for a second."""
     said = {"kind": "sleep", "maps": 3, "map_time": "1s", "reduces": 0}
     return job_of(said, cluster=cluster, file="the job of the bench", folder=Path(), default_id=name)
+
+
+def job_states(entries: Iterable[Entry], job: str) -> list[JobState]:
+    """What a job was, one after the other, by a ledger's entries."""
+    changes = (change for entry in entries for change in entry.decision.changes)
+    return [change.state for change in changes if isinstance(change, PutJob) and change.state.id == job]
 
 
 Times = dict[str, float]
@@ -285,8 +291,7 @@ class _Story:
         return None
 
     def _of_job(self, cluster: str) -> list[JobState]:
-        changes = (change for entry in self._entries for change in entry.decision.changes)
-        return [c.state for c in changes if isinstance(c, PutJob) and c.state.id == f"{cluster}-job"]
+        return job_states(self._entries, f"{cluster}-job")
 
     def _first(self, fits: Callable[[Entry], bool]) -> float:
         return next(entry.event.at_us for entry in self._entries if fits(entry)) / SECOND_US
