@@ -8,7 +8,7 @@ from typing import cast
 from fawkes.core.model import Facts, MoveCause
 from fawkes.report.facts import Template, listed, literal, operator
 
-_WHY = {
+_WHY: Mapping[str, str] = {
     MoveCause.LOST: "they are lost",
     MoveCause.ASKED: "as was asked",
     MoveCause.LEAVES: "their node goes out of service",
@@ -18,8 +18,8 @@ _WHY = {
 
 def _moves(facts: Facts) -> str:
     name = " ({by})" if facts.get("by") else ""
-    cause = str(facts["cause"])
-    return f"The masters of {{cluster}} go from {{instead_of}} to {{node}}: {_WHY[MoveCause(cause)]}{name}"
+    why = _WHY.get(str(facts["cause"]), "{cause}")
+    return f"The masters of {{cluster}} go from {{instead_of}} to {{node}}: {why}{name}"
 
 
 def _moved(facts: Facts) -> str:
