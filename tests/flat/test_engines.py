@@ -74,24 +74,9 @@ def assert_equal(one: Outcome, other: Outcome) -> None:
         assert mine.longer == pytest.approx(theirs.longer)
 
 
-any_load = given(load=loads(), allocator=ALLOCATORS)
-
-
-@settings(max_examples=70, deadline=None)
-@any_load
+@settings(max_examples=200, deadline=None)
+@given(load=loads(), allocator=ALLOCATORS)
 def test_both_pools_come_to_the_same(load: tuple[Jobs, int], allocator: str) -> None:
-    come_to_the_same(load, allocator)
-
-
-@pytest.mark.drill
-@settings(max_examples=2000, deadline=None)
-@any_load
-def test_both_pools_come_to_the_same_two_thousand_times(load: tuple[Jobs, int], allocator: str) -> None:
-    come_to_the_same(load, allocator)
-
-
-def come_to_the_same(load: tuple[Jobs, int], allocator: str) -> None:
-    """The same ends, grants, times and figures."""
     jobs, capacity = load
     assert_equal(run(jobs, capacity, allocator), run(jobs, capacity, allocator, readable=False))
 

@@ -43,25 +43,9 @@ def conserved(events: list[TaskEvent], slots: int) -> None:
             busy[where] -= 1
 
 
-whatever_happens = given(name=st.sampled_from(sorted(CONSTANTS)), sites=st.integers(1, 3), steps=STEPS)
-some = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@some
-@whatever_happens
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(name=st.sampled_from(sorted(CONSTANTS)), sites=st.integers(1, 3), steps=STEPS)
 def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, steps: list[Step]) -> None:
-    come_to_the_same(name, sites, steps)
-
-
-@pytest.mark.drill
-@settings(some, max_examples=1000)
-@whatever_happens
-def test_both_models_come_to_the_same_a_thousand_times(name: str, sites: int, steps: list[Step]) -> None:
-    come_to_the_same(name, sites, steps)
-
-
-def come_to_the_same(name: str, sites: int, steps: list[Step]) -> None:
-    """Equal events of tasks, equal news; no task is lost or made up, and no grant is exceeded."""
     of = CONSTANTS[name]
     readable, compiled = (played(engine, of, sites, steps) for engine in ("readable", "compiled"))
     assert compiled.model.task_events() == readable.model.task_events()
