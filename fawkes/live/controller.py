@@ -201,8 +201,6 @@ class Controller:
             self._accepted(world)
             if self._membership is not None and not self._plan.shadow:
                 threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
-            if self._membership is not None and not self._plan.shadow:
-                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:

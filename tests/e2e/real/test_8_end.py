@@ -31,6 +31,13 @@ def test_the_ledger_is_whole(site: RealSite) -> None:
     assert_whole(site)
 
 
+def has_new_key(site: RealSite, name: str) -> bool:
+    """Whether all nodes of an MR-cluster have the key that the controller made for it."""
+    key = site.site.state_dir / "keys" / name
+    show = f"cat /srv/fawkes/clusters/{name}/conf/doors.key 2>/dev/null || :"
+    return key.exists() and {site.on(n.node.id, show).strip() for n in site.nodes_of(name)} == {key.read_text().strip()}
+
+
 def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
     """The MR-clusters and a job go on, and nothing on the nodes has changed; what follows works on the adopted pool."""
     site.fawkes("submit", "alpha", "--id", "goes-on", "--script", "sleep 30; true")
@@ -50,6 +57,7 @@ def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
     assert {name: state.owner for name, state in site.state.nodes.items()} == owners
     (job,) = site.until_ended("goes-on")
     assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1)
+    site.until("the new keys on all nodes", lambda: all(has_new_key(site, name) for name in ("alpha", "beta")))
 
 
 def test_the_end(site: RealSite) -> None:
