@@ -80,8 +80,6 @@ _log = logging.getLogger(__name__)
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
 _ANSWER_S = 15.0
-#: for all questions about the counters of one job
-_COUNT_S = 60.0
 _CAPACITY_UNIT = 1000
 
 
@@ -190,8 +188,6 @@ class Controller:
             self._accepted(world)
             if self._membership is not None and not self._plan.shadow:
                 threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
-            if self._membership is not None and not self._plan.shadow:
-                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -200,11 +196,11 @@ class Controller:
             raise self._problem
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
-        site, stack = self._plan.site, self._stack
+        site, stack, ssh = self._plan.site, self._stack, self._plan.settings.ssh
         if not (site.state_dir / LEDGER_FILE).exists():
             # Before anything is made: a refused start leaves no empty ledger behind.
-            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, self._plan.settings.ssh)) as first:
-                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes))
+            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, ssh)) as first:
+                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes, within_s=ssh.answer_s))
         reachable = make_private(site.state_dir)
         if reachable:
             self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
@@ -212,15 +208,14 @@ class Controller:
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
         known = self._known_nodes(state)
-        fleet = fleet_of(self._plan.inventory, known, self._plan.settings.ssh)
+        fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
-        verdict = self._judge(ledger, state, ruling.look(fleet, known))
+        verdict = self._judge(ledger, state, ruling.look(fleet, known, within_s=ssh.answer_s))
         identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
-        ssh = self._plan.settings.ssh
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
@@ -285,7 +280,9 @@ class Controller:
         keys.keep(state.clusters)
         doors = Doors(keys, lambda: jar_of(DOORS, self._say))
         setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS))
-        membership = self._membership = MembershipKeeper(ground, clusters, setup)
+        membership = self._membership = MembershipKeeper(
+            ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
+        )
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
@@ -306,7 +303,8 @@ class Controller:
             return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
 
         def work_of(effect: CountWork) -> Facts:
-            return _work(clusters, setup, effect)
+            # As long as the core waits for the answer.
+            return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
 
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, MastersMover())
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
@@ -413,8 +411,8 @@ def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline
     return survey(cluster, setup, deadline=deadline)
 
 
-def _work(clusters: Clusters, setup: Setup, effect: CountWork) -> Facts:
+def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadline) -> Facts:
     cluster = clusters.get(effect.cluster)
     if cluster is None:
         raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
-    return {"work_us": work_us(setup.masters(cluster), effect, Deadline.after(_COUNT_S))}
+    return {"work_us": work_us(setup.masters(cluster), effect, deadline)}
