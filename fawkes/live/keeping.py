@@ -135,10 +135,11 @@ class Keeper:
     def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
         """The controller's copy with all that the masters on ``old`` have; they must be stopped, or frozen.
 
-        HostError when the node does not answer, KeepError when it does not have the data of this MR-cluster.
+        HostError when the node does not answer. KeepError when it does not have the data of this MR-cluster, or what it
+        has does not continue the copy. The copy stays as it was then.
         """
         with self._hold(cluster) as kept:
-            brought = self._copier.bring(kept.copy, cluster, old, compare=True)
+            brought = self._copier.bring(kept.copy, cluster, old, compare=True, afresh=False)
             kept.copy.note(brought.at_us, changed=True)
             copy = kept.copy.copy()
         if copy is None:
