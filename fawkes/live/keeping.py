@@ -319,7 +319,7 @@ class Keeper:
             lease = self._ground.lease(node, cluster.id, cluster.members[node].generation)
             argv, env = commands.checkpoint_argv(cluster, node), commands.environment(cluster, node)
             self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=_CHECKPOINT_S)
-            _log.info("%s: its NameNode has a new image, made on %s", cluster.id, node)
+            _log.info("%s: an image was made for its NameNode on %s", cluster.id, node)
         except FawkesError as error:
             _log.warning("%s: no new image for its NameNode: %s", cluster.id, error)
 
