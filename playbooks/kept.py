@@ -319,9 +319,9 @@ fact staged yes
 def place(lease: Lease, sums: Mapping[str, str], mark: str) -> Script:
     """Put what was staged in the place of the masters' data, whole; what was there is set aside, never removed.
 
-    ``sums`` are the MD5 of all images and segments. Fact ``placed`` is ``yes``, or ``already`` when the folder there
-    came from the same copy. Exit NOT_EMPTY while a NameNode or ResourceManager runs here, CANNOT_WRITE when the files
-    are not those that were sent.
+    ``sums`` are the MD5 of images and segments that were sent. Fact ``placed`` is ``yes``, or ``already`` when the
+    folder there came from the same copy. Exit NOT_EMPTY while a NameNode or ResourceManager runs here, CANNOT_WRITE
+    when the files are not those that were sent.
     """
     return changing(
         lease,

@@ -65,19 +65,24 @@ class Copier:
         self._fleet = fleet
         self._now_us = now_us
 
-    def bring(self, copy: CopyFolder, cluster: ClusterId, node: NodeId, *, compare: bool) -> Brought:
+    def bring(
+        self, copy: CopyFolder, cluster: ClusterId, node: NodeId, *, compare: bool, afresh: bool = True
+    ) -> Brought:
         """Bring a copy up to date with the masters' data on a node.
 
-        With ``compare`` what the copy has is first compared with theirs; a copy of something else is set aside.
-        HostError when the node does not answer, KeepError when its data cannot be copied.
+        With ``compare`` what the copy has is first compared with theirs. A copy that does not continue theirs is set
+        aside, or is a KeepError without ``afresh``. HostError when the node does not answer, KeepError when its data
+        cannot be copied.
         """
         folders = self._ground.folders(node, cluster)
-        if compare and copy.sizes and not self._same(copy, folders, node):
-            copy.set_aside()
         try:
+            if compare and copy.sizes and not self._same(copy, folders, node):
+                raise DivergedError("its files are others")
             return self._follow(copy, cluster, folders, node)
-        except DivergedError:
-            copy.set_aside()
+        except DivergedError as error:
+            if not afresh:
+                raise KeepError(f"what lies there does not continue the copy ({error})", where=node) from error
+        copy.set_aside()
         try:
             return self._follow(copy, cluster, folders, node)
         except DivergedError as error:

@@ -280,6 +280,9 @@ def _hdfs_pace(conf: NodeConf) -> dict[str, str]:
         # A copy that was given to a node that died is given to another one after this, not after five minutes.
         "dfs.namenode.reconstruction.pending.timeout-sec": "20" if conf.quick else "120",
         "dfs.namenode.safemode.extension": "0",
+        # A NameNode refuses an image (of `live.keeping`) that has fewer new transactions than this in 45 minutes. It
+        # also begins a new segment of edits after half of them.
+        "dfs.namenode.checkpoint.txns": "100000",
     }
 
 

@@ -135,10 +135,11 @@ class Keeper:
     def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
         """The controller's copy with all that the masters on ``old`` have; they must be stopped, or frozen.
 
-        HostError when the node does not answer, KeepError when it does not have the data of this MR-cluster.
+        HostError when the node does not answer. KeepError when it does not have the data of this MR-cluster, or what it
+        has does not continue the copy. The copy stays as it was then.
         """
         with self._hold(cluster) as kept:
-            brought = self._copier.bring(kept.copy, cluster, old, compare=True)
+            brought = self._copier.bring(kept.copy, cluster, old, compare=True, afresh=False)
             kept.copy.note(brought.at_us, changed=True)
             copy = kept.copy.copy()
         if copy is None:
@@ -318,7 +319,7 @@ class Keeper:
             lease = self._ground.lease(node, cluster.id, cluster.members[node].generation)
             argv, env = commands.checkpoint_argv(cluster, node), commands.environment(cluster, node)
             self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=_CHECKPOINT_S)
-            _log.info("%s: its NameNode has a new image, made on %s", cluster.id, node)
+            _log.info("%s: an image was made for its NameNode on %s", cluster.id, node)
         except FawkesError as error:
             _log.warning("%s: no new image for its NameNode: %s", cluster.id, error)
 

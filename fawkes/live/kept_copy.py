@@ -29,6 +29,8 @@ from fawkes.live.edit_log import Origin, Segment
 from fawkes.store.private import FILE_MODE, FOLDER_MODE
 
 _CHUNK = 4 << 20
+#: what is being written; the state store itself has names that end with `.new`
+_PART = ".part"
 BEFORE = ".before"
 """What the name of a copy that was set aside ends with."""
 #: the ledger is on the same disk, and must always find room
@@ -224,7 +226,7 @@ class CopyFolder:
         """A newer image: ``fetch`` writes it into what it is given; ``checksum`` is the text of its checksum file."""
         name = edit_log.image_name(transaction)
         self._check_room(size)
-        new = self.path / f"{name}.{id(self)}.new"
+        new = self.path / f".{name}.{id(self)}{_PART}"
         try:
             # Not as a writer: an image may take minutes.
             with open(new, "wb", opener=_private) as file:
@@ -319,8 +321,8 @@ class CopyFolder:
         self.version = version
         copied_us = note.get("copied_us")
         self.copied_us = copied_us if isinstance(copied_us, int) else None
-        for half in self._folder.rglob("*.new"):
-            half.unlink()
+        for part in self._folder.rglob(f".*{_PART}"):
+            part.unlink()
         found = {path.name: path for path in self.path.iterdir()}
         sizes = {name: path.stat().st_size for name, path in found.items() if name.startswith(("fsimage_", "edits_"))}
         for segment in edit_log.segments(sizes):
@@ -355,7 +357,7 @@ class CopyFolder:
             )
 
     def _write(self, path: Path, data: bytes, *, sync: bool = True) -> None:
-        new = path.with_name(f"{path.name}.new")
+        new = path.with_name(f".{path.name}{_PART}")
         with open(new, "wb", opener=_private) as file:
             file.write(data)
             file.flush()
@@ -385,7 +387,8 @@ def remove(folder: Path) -> None:
 
 def archive_of(folder: Path) -> bytes:
     """A tar (gzip) of a whole state store; OSError when it cannot be read."""
-    return _archive(folder, (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()))
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return _archive(folder, (name for name in names if _STATE_NAME.fullmatch(name)))
 
 
 def _archive(folder: Path, names: Iterable[str]) -> bytes:

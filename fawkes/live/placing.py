@@ -41,14 +41,16 @@ class Placing:
 
     def _put(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
         names = copy.names()
-        sums = {name: md5_of(copy.files / name) for name in names}
         segments = edit_log.segments(names)
         image = edit_log.image_name(copy.image)
+        checksum = (copy.files / f"{image}.md5").read_text()
+        # The image was compared with its checksum file when it came, and may be large.
+        sums = {each.name: md5_of(copy.files / each.name) for each in segments} | {image: checksum.partition(" ")[0]}
         texts = {
             "VERSION": (copy.files / "VERSION").read_text(),
             # The one of the masters may speak of a segment that was begun after the copy.
             "seen_txid": f"{segments[-1].first if segments else copy.image}\n",
-            f"{image}.md5": (copy.files / f"{image}.md5").read_text(),
+            f"{image}.md5": checksum,
         }
         state = archive_of(copy.state)
         facts = self._ground.run(node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=_STAGE_S)
@@ -58,4 +60,5 @@ class Placing:
                 with (copy.files / name).open("rb") as file:
                     path = lease.folders.nn.with_name(f"{lease.folders.nn.name}.placing") / "current" / name
                     self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=_PUT_S)
-        self._ground.run(node, book.place(lease, sums, copy.mark()), "placing the copy", within_s=_STAGE_S)
+        sent = {name: md5 for name, md5 in sums.items() if name not in own}
+        self._ground.run(node, book.place(lease, sent, copy.mark()), "placing the copy", within_s=_STAGE_S)

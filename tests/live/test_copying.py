@@ -183,7 +183,12 @@ def test_the_state_store_is_followed_without_what_hadoop_makes_beside(site: Kept
     (store / "Root/app_2").write_bytes(b"three")
     site.bring(copy)
     assert state(copy.state_path) == {"Root/app_1/app_1": b"two", "Root/app_2": b"three"}
-    (store / "Root/app_1/app_1").unlink()
+    # A ResourceManager that was killed while it replaced a file goes on with this one.
+    (store / "Root/app_1/app_1").rename(store / "Root/app_1/app_1.new")
+    site.bring(copy)
+    expected = {"Root/app_1/app_1.new": b"two", "Root/app_2": b"three"}
+    assert state(copy.state_path) == state(site.copy().state_path) == expected
+    (store / "Root/app_1/app_1.new").unlink()
     site.bring(copy)
     assert state(copy.state_path) == {"Root/app_2": b"three"}
 

@@ -97,6 +97,20 @@ def test_the_last_data_of_stopped_masters_are_taken(living: KeptSite) -> None:
         assert living.keeper.top_up(CLUSTER, MASTER).transaction == 4
 
 
+def test_stopped_masters_that_lack_what_the_copy_has_give_nothing(living: KeptSite) -> None:
+    older = living.path(MASTER, "nn/current") / living.nn.segment.name
+    before = older.read_bytes()
+    living.nn.write(b"c")
+    copy = living.round()
+    living.stop_namenode()
+    older.write_bytes(before)
+    with pytest.raises(KeepError, match="does not continue the copy"):
+        living.keeper.top_up(CLUSTER, MASTER)
+    found = living.keeper.newest(CLUSTER)
+    assert found is not None
+    assert found.transaction == copy.transaction
+
+
 def test_masters_that_lost_their_disk_give_nothing_and_the_copy_stays(living: KeptSite) -> None:
     before = living.round()
     living.stop_namenode()

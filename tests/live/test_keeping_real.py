@@ -105,6 +105,8 @@ class Masters(TinyHadoop):
     def _sites(self, own: Path, extra: dict[str, str]) -> dict[str, dict[str, str]]:
         sites = super()._sites(own, extra)
         sites["yarn-site"].update(RECOVERY)
+        # With less, a NameNode refuses an image that comes soon after another one.
+        sites["hdfs-site"]["dfs.namenode.checkpoint.txns"] = "100"
         sites["yarn-site"]["yarn.resourcemanager.fs.state-store.uri"] = f"file://{self.state}"
         return sites
 
