@@ -51,6 +51,9 @@ class MastersMover:
 
     def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
         """How the masters, their image, their copy and the members are at this moment; changes nothing."""
+        if self._means.clusters.moving(cluster.id) is not None:
+            # An earlier move was given up: its node, or the one before it, is that of the masters until the next one.
+            self._means.clusters.end_move(cluster.id, effect.old)
         self._means.setup.java_home(cluster, effect.to)
         reached = self._means.reached(cluster, [n for n in cluster.members if n not in (effect.old, effect.to)])
         if not self._means.reached(cluster, [effect.to]) and effect.to != effect.old:

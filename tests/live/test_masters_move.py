@@ -271,6 +271,13 @@ def test_a_look_needs_the_node_that_would_get_the_masters(site: Site) -> None:
         site.look()
 
 
+def test_a_look_after_a_move_that_was_given_up_lets_others_go_on(site: Site) -> None:
+    site.clusters.begin_move(C, TO)
+    site.serves(*NODES)
+    assert site.look()["old"] == "answers"
+    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
 def test_masters_that_answer_are_not_replaced(site: Site) -> None:
     site.serves(*NODES)
     site.copies.take()
