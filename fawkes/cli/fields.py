@@ -215,7 +215,8 @@ _ALL: Final = (
     Field("files", "files", "How many files.", COUNT),
     Field("save_to", "saved to", "Where the folder is saved; empty when nobody declared it.", NAME),
     Field("saved", "saved", "Whether the folder is saved already.", YES),
-    Field("fate", "what happens", "What a release does with the folder.", TEXT),
+    Field("fate", "what happens", "What a release does with the folder, or a restore with the files.", TEXT),
+    Field("named", "the first ones", "The first of these files.", NAMES),
     # policies, files, releases
     Field("summary", "what it does", "The first line of the policy's own text.", TEXT),
     Field("origin", "comes from", "The site's own folder, or Fawkes.", NAME),

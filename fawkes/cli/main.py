@@ -61,6 +61,7 @@ VERBS = {
     "drain": Verb("fawkes.cli.drain:drain", "Take a node out of service, with a reason."),
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
     "retry": Verb("fawkes.cli.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
+    "restore": Verb("fawkes.cli.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."),
     "down": Verb("fawkes.cli.down:down", "Stop for good: release all MR-clusters, end the controller."),
     "policies": Verb("fawkes.cli.policies:policies", "List the weighting policies and where each comes from."),
     "verify": Verb("fawkes.cli.verify:verify", "Decide all steps of a ledger again and compare."),

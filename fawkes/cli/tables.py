@@ -82,6 +82,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "request": Table(("cluster", "state", "nodes")),
     "release": Table(("cluster", "state", "nodes")),
     "release --dry-run": Table(("cluster", "path", "bytes", "fate"), ("files", "owner", "save_to")),
+    "restore": Table(("cluster", "fate", "files", "bytes"), ("named",)),
     "submit": Table(
         ("job", "cluster", "state", "wait_s", "run_s", "why"), ("attempt", "log"), drop=("cluster", "wait_s", "run_s")
     ),

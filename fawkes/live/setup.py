@@ -244,6 +244,10 @@ class Setup:
         """The command that formats the NameNode's folder."""
         return self._argv(cluster, cluster.master, "namenode-format")
 
+    def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
+        """A command on any node that reads or merges a copy of the NameNode's data: ``namenode`` or ``oiv``."""
+        return self._argv(cluster, node, program, extra=[f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"])
+
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
 
