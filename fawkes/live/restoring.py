@@ -22,13 +22,12 @@ from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.core.salvage import Block, Comparison, Fate, Replicas, Salvage
 from fawkes.errors import FawkesError, HostError, RefusedError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.fleet import Fleet
 from fawkes.live.found_blocks import BlockList
 from fawkes.live.ground import Ground
 from fawkes.live.image_xml import ImageReader
 from fawkes.live.playbooks import restoring as book
-from fawkes.live.setup import Setup
-from fawkes.playbook import Lease, failure
+from fawkes.live.ssh import Result
+from fawkes.playbook import Lease, Script, failure
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +61,33 @@ class Copies(Protocol):
         ...
 
 
+class Carrier(Protocol):
+    """Runs scripts on nodes and carries bytes to and from them; `live.fleet.Fleet` is the real one."""
+
+    def run(
+        self,
+        node: str,
+        script: Script,
+        deadline_s: float,
+        stdin: BinaryIO | None = None,
+        sink: BinaryIO | None = None,
+    ) -> Result:
+        """How the script ended; HostError when it could not be run to its end."""
+        ...
+
+
+class Programs(Protocol):
+    """Hadoop's programs on a node; `live.setup.Setup` has the real ones."""
+
+    def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
+        """The command of ``namenode`` or ``oiv`` on a node, without arguments of its own."""
+        ...
+
+    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
+        """What it finds in its environment."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Which namespace a copy is of, as its VERSION says."""
@@ -84,8 +110,8 @@ class Restorer:
         self,
         ground: Ground,
         clusters: Clusters,
-        setup: Setup,
-        fleet: Fleet,
+        programs: Programs,
+        carrier: Carrier,
         copies: Copies,
         look: Callable[[LookAtMasters], Facts | None],
         now: Callable[[], int],
@@ -93,8 +119,8 @@ class Restorer:
         """``look`` takes a fresh look at masters; ``now`` is the controller's time (us)."""
         self._ground = ground
         self._clusters = clusters
-        self._setup = setup
-        self._fleet = fleet
+        self._programs = programs
+        self._carrier = carrier
         self._copies = copies
         self._look = look
         self._now = now
@@ -190,7 +216,7 @@ class Restorer:
             script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
             listed = BlockList(node)
             try:
-                result = self._fleet.run(node, script, _BLOCKS_S, sink=cast(BinaryIO, listed))
+                result = self._carrier.run(node, script, _BLOCKS_S, sink=cast(BinaryIO, listed))
                 return listed.end() if result.exit == 0 else HostError(result.stderr.strip()[-200:], host=node)
             except HostError as error:
                 return error
@@ -217,17 +243,17 @@ class Restorer:
     def _read(self, cluster: LiveCluster, to: NodeId, copy: Copy, replicas: Replicas) -> tuple[Salvage, int]:
         """The files of the copy against the replicas, and its last transaction."""
         right = self._ground.lease(to, cluster.id, cluster.members[to].generation)
-        merge, viewer = (self._setup.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
-        env = self._setup.environment(cluster, to)
+        merge, viewer = (self._programs.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
+        env = self._programs.environment(cluster, to)
         try:
             with tempfile.TemporaryFile() as packed:
                 _pack(copy.folder / "nn", packed)
-                self._fleet.run(to, book.receive(right), _STEP_S, stdin=packed).check("bringing the copy")
+                self._carrier.run(to, book.receive(right), _STEP_S, stdin=packed).check("bringing the copy")
             merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=_STEP_S)
             comparison = Comparison(replicas)
             image = ImageReader(comparison.add)
             script = book.as_xml(right.folders, merged.get("image", ""), viewer, env)
-            result = self._fleet.run(to, script, _STEP_S, sink=cast(BinaryIO, image))
+            result = self._carrier.run(to, script, _STEP_S, sink=cast(BinaryIO, image))
             if result.exit != 0:
                 raise failure(to, "reading the image", result.exit, result.stderr)
             transaction = image.end().transaction - _OF_THE_MERGE
