@@ -23,10 +23,10 @@ _OLD = {
     "runs": "answers, but the NameNode that runs there does not",
 }
 _FATE = {
-    "whole": "come back",
-    "open": "come back, perhaps without what was written last: they were open",
-    "short": "have blocks on no node that answers",
-    "unknown": "are erasure-coded: whether they can be read is not known",
+    "whole": "whole",
+    "open": "open for writing in the copy, so that their end may be missing",
+    "short": "not readable, because blocks of them are on no node that answers",
+    "unknown": "erasure-coded, so that it is not known whether they are readable",
 }
 
 
@@ -92,18 +92,18 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  its disk has the whole data of the NameNode: all files come back, with masters on {found['to']}"
         return
     age = show_duration(max(0, found["now_us"] - found["copied_us"]))
-    yield f"the kept copy is {age} old and ends with transaction {found['txid']}; what came after it is lost"
+    yield f"the kept copy is {age} old and ends with transaction {found['txid']}; all later changes are lost"
     for row in found["files"]:
         if row["files"]:
             count = "1 file" if row["files"] == 1 else f"{row['files']} files"
-            yield f"  {count} ({show_bytes(row['bytes'])}): {_FATE[row['fate']]}"
+            yield f"  {_FATE[row['fate']]}: {count} ({show_bytes(row['bytes'])})"
         if row["named"]:
             yield f"    {named_files(_names(row), row['files'])}"
     if found["strangers"]:
         yield f"  {found['strangers']} blocks belong to no file of the copy: they were written or removed after it"
     if found["silent"]:
         names = ", ".join(found["silent"])
-        yield f"  blocks on {names} were not counted: bring these nodes back first if files are missing"
+        yield f"  blocks on {names} were not counted: if files are not readable, bring these nodes back first"
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:
