@@ -22,6 +22,7 @@ from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.core.salvage import Block, Comparison, Fate, Replicas, Salvage
 from fawkes.errors import FawkesError, HostError, RefusedError, UserError
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.control import Query
 from fawkes.live.found_blocks import BlockList
 from fawkes.live.ground import Ground
 from fawkes.live.image_xml import ImageReader
@@ -104,7 +105,7 @@ def origin_of(version: str) -> Origin | None:
 
 
 class Restorer:
-    """Answers ``GET /restore``: one line of progress after the other, and what was found as the last piece."""
+    """Answers ``GET /restore`` and ``GET /copies``; see `answer` and `copies`."""
 
     def __init__(
         self,
@@ -126,6 +127,23 @@ class Restorer:
         self._now = now
         self._lock = threading.Lock()
         self._busy: set[ClusterId] = set()
+
+    def queries(self) -> dict[str, Query]:
+        """Queries for `ControlServer`: ``restore`` (`answer`) and ``copies[?cluster=]`` (`copies`)."""
+        return {"restore": self.answer, "copies": self.copies}
+
+    def copies(self, asked: Mapping[str, str]) -> Plain:
+        """A row for each MR-cluster with masters, or the one that is asked for: how old the controller's copy is.
+
+        ``age_us`` None: there is no copy that a NameNode could start from.
+        """
+        rows: list[Plain] = []
+        for cluster in self._clusters.all():
+            if asked.get("cluster") in (None, cluster.id):
+                copy = self._copies.newest(cluster.id)
+                age_us = None if copy is None else max(0, self._now() - copy.copied_us)
+                rows.append({"cluster": cluster.id, "age_us": age_us})
+        return rows
 
     def answer(self, asked: Mapping[str, str]) -> Plain:
         """The pieces: ``{"doing": TEXT}``, and at last ``{"found": FACTS}``.
