@@ -46,7 +46,7 @@ class RealPrograms:
 
 @contextmanager
 def open_file(hadoop: TinyHadoop, path: str, size: int) -> Iterator[None]:
-    """A file that is being written, with so many bytes at DataNodes."""
+    """A file of one block that is being written."""
     argv, env = hadoop._command("fs", "client", {})
     source = [sys.executable, "-c", _HOLD.format(size)]
     with (
@@ -54,7 +54,6 @@ def open_file(hadoop: TinyHadoop, path: str, size: int) -> Iterator[None]:
         subprocess.Popen([*argv, "-put", "-", path], env=env, stdin=writer.stdout) as client,
     ):
         try:
-            # The first block is whole, and the second one was begun.
             wait_for(lambda: any(hadoop.folder.glob("datanode*/disk/current/BP-*/current/rbw/blk_*.meta")), path)
             yield
         finally:
@@ -75,7 +74,7 @@ def test_files_of_a_copy_against_blocks_on_disks(tmp_path: Path) -> None:
         ):
             done = hadoop.run("fs", *words)
             assert done.returncode == 0, done.stderr
-        with open_file(hadoop, "/open", BLOCK + BLOCK // 2):
+        with open_file(hadoop, "/open", BLOCK // 2):
             shutil.copytree(hadoop.folder / "namenode" / "name" / "current", tmp_path / "kept" / "nn")
         late = hadoop.run("fs", "-put", str(source / "big"), "/late")
         assert late.returncode == 0, late.stderr
@@ -92,7 +91,7 @@ def test_files_of_a_copy_against_blocks_on_disks(tmp_path: Path) -> None:
     found = lost.found()
     counted = fates(found)
     assert counted["whole"] == (4, 2 * (3 * BLOCK + 5) + 2000, [])
-    assert [path for path in counted["open"][2]] == ["/open._COPYING_"]
+    assert counted["open"][2] == ["/open._COPYING_"]
     assert counted["short"] == counted["unknown"] == (0, 0, [])
     assert found["strangers"] == 4, "the blocks of the file that came after the copy"
     assert found["txid"] > 20
