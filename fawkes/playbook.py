@@ -206,6 +206,11 @@ class Folders:
         return self.root / "rm-state"
 
     @property
+    def kept(self) -> PurePosixPath:
+        """The second copy of the masters' data, on another node than theirs."""
+        return self.root / "kept"
+
+    @property
     def nm_local(self) -> PurePosixPath:
         """Working folders of containers."""
         return self.root / "nm-local"

@@ -21,11 +21,15 @@ DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "historyser
 
 @dataclass(frozen=True)
 class Daemon:
-    """What to start: ``argv`` begins with Java's path; ``env`` is all that it finds besides PATH, HOME, USER, LANG."""
+    """What to start: ``argv`` begins with Java's path; ``env`` is all that it finds besides PATH, HOME, USER, LANG.
+
+    ``follows`` is the address of the masters that a worker works for; empty for the masters themselves.
+    """
 
     name: str
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
+    follows: str = ""
 
 
 def log_flags(folders: Folders, daemon: str) -> list[str]:
@@ -126,13 +130,37 @@ why() {
 }
 """
 
+# `leave DAEMON`: end a worker that works for former masters. The containers of a NodeManager end with it: their
+# ApplicationMasters know no other masters, and nothing of them may write once the application is begun again.
+_LEAVE = r"""
+containers() {
+    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work/clusters/$my_cluster/nm-local/*" 2>/dev/null |
+        sed 's,^/proc/,,; s,/.*,,'
+}
+leave() {
+    tries=100
+    while [ $tries -gt 0 ] && alive "$run/$1.pid"; do
+        if [ $tries -gt 50 ]; then kill -TERM "$pid"; else kill -KILL "$pid"; fi
+        tries=$((tries - 1)); sleep 0.1
+    done
+    ! alive "$run/$1.pid" || { echo "$1 cannot be stopped" >&2; exit 70; }
+    [ "$1" = nodemanager ] || return 0
+    tries=50
+    while [ $tries -gt 0 ] && kill -KILL $(containers) 2>/dev/null; do tries=$((tries - 1)); sleep 0.1; done
+    left=$(containers)
+    [ -z "$left" ] || { echo "containers of $my_cluster are left:" $left >&2; exit 70; }
+}
+"""
+
 _LAUNCH = r"""
 me=$(id -un)
 ulimit -Sn 65536 2>/dev/null || ulimit -Sn "$(ulimit -Hn)" 2>/dev/null
 launch() {
-    daemon=$1; shift
+    daemon=$1; follows=$2; shift 2
+    [ -z "$follows" ] || [ "$follows" = "$(cat "$run/$daemon.follows" 2>/dev/null)" ] || leave "$daemon"
     if alive "$run/$daemon.pid"; then fact "daemon.$daemon" running; return 0; fi
     rm -f "$run/$daemon.pid"
+    if [ -n "$follows" ]; then echo "$follows" >"$run/$daemon.follows" || exit 73; fi
     [ ! -e "$logs/$daemon.out" ] || mv -f "$logs/$daemon.out" "$logs/$daemon.out.1"
     : >"$logs/$daemon.out" || { echo "cannot write $logs" >&2; exit 73; }
     # The pid file is there before the daemon is, and before this goes on: no crash in between leaves one that nobody
@@ -165,14 +193,16 @@ done
 def start(lease: Lease, daemons: Sequence[Daemon], *, watch_s: float = 0.3) -> Script:
     """Start several daemons at once, detached; one that runs already is left alone.
 
-    Facts ``daemon.NAME`` are ``started`` or ``running``. They are watched for ``watch_s``: exit DIED, with the reason,
+    A worker that follows other masters than it should is stopped first, and its containers with it. Facts
+    ``daemon.NAME`` are ``started`` or ``running``. They are watched for ``watch_s``: exit DIED, with the reason,
     the port if one is in use and the last lines of the log, for one that ends within it; later ends are found by
     ``status``.
     """
     launches = Script.join(
         Script.of(
-            "launch {name} {words}",
+            "launch {name} {follows} {words}",
             name=daemon.name,
+            follows=daemon.follows,
             words=[f"{key}={value}" for key, value in {**daemon.env, **lease.marks(daemon.name)}.items()]
             + list(daemon.argv),
         )
@@ -180,7 +210,7 @@ def start(lease: Lease, daemons: Sequence[Daemon], *, watch_s: float = 0.3) -> S
     )
     return changing(
         lease,
-        _WHY + _LAUNCH + "{launches}\n" + _WATCH,
+        _WHY + _LEAVE + _LAUNCH + "{launches}\n" + _WATCH,
         run=lease.folders.run,
         logs=lease.folders.logs,
         launches=launches,

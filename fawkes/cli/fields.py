@@ -108,6 +108,7 @@ _ALL: Final = (
     Field("code", "reason code", "The code of the reason; codes stay the same when sentences change.", NAME),
     Field("alert", "alert", "What needs attention; empty if nothing does.", TEXT),
     Field("reason", "reason", "The reason that was given with the command.", TEXT),
+    Field("waits_for", "waits for", "The jobs that must end first.", NAMES),
     Field("keep_out", "kept out", "Why the node is kept out of service; empty when it is not.", TEXT),
     Field("seen", "seen by masters", "How the masters see the node, if that differs from its state.", TEXT),
     Field("failed", "failure", "Why the MR-cluster failed; empty when it did not.", TEXT),

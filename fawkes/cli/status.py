@@ -79,7 +79,7 @@ def _trouble(site: Site) -> str:
 
 
 def _copy_lines(site: Site, rows: Sequence[Row]) -> list[str]:
-    """Where the masters of an MR-cluster are, and the copies of their data; how old these are only a controller knows."""
+    """Where masters are, and the copies of their data; only a running controller knows how old these are."""
     from fawkes.cli.client import Client
 
     lines = []

@@ -90,6 +90,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us"), ("deadline_us",)),
     "cancel": Table(("job", "cluster", "state"), ("attempt",)),
     "drain": Table(("node", "state", "cluster", "role", "keep_out")),
+    "move-masters": Table(("cluster", "node", "waits_for")),
     "retry": Table(("subject", "tried")),
     "retry --dry-run": Table(("subject", "state", "alert")),
     "pause": Table(("voluntary_moves", "reason")),

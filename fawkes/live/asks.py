@@ -16,6 +16,7 @@ from fawkes.core.events import (
     DownAsked,
     DrainAsked,
     Event,
+    MoveMastersAsked,
     PauseAsked,
     ReleaseAsked,
     Requested,
@@ -195,6 +196,19 @@ class RestoreBody(Strict):
         return RestoreAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, dry_run=self.dry_run, by=by, ask=ask)
 
 
+class MoveMastersBody(Strict):
+    """``POST /move-masters``: the masters of an MR-cluster on another of its core nodes."""
+
+    cluster: Name
+    to: Host | None = None
+    now: bool = False
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """MoveMastersAsked."""
+        to = None if self.to is None else NodeId(self.to)
+        return MoveMastersAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, now=self.now, by=by, ask=ask)
+
+
 ASKS: Mapping[str, type[Strict]] = {
     "request": RequestBody,
     "release": ReleaseBody,
@@ -207,6 +221,7 @@ ASKS: Mapping[str, type[Strict]] = {
     "drain": DrainBody,
     "undrain": UndrainBody,
     "restore": RestoreBody,
+    "move-masters": MoveMastersBody,
 }
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.members import copy_on
 from fawkes.core.members import members as members_of
 from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, Role
 from fawkes.core.state import View
@@ -22,7 +23,9 @@ MOST_CLUSTERS = 1000
 class LiveCluster:
     """One MR-cluster as the world sees it. ``ready``: its masters accept jobs; ``working``: its data is loaded.
 
-    ``version`` is that of its members; 0: as they were when it was deployed or taken over.
+    ``version`` is that of its members; 0: as they were when it was deployed or taken over. ``copy_on`` is the core node
+    with the second copy of the masters' data; None: there is none. ``shut_out`` are members that nobody takes
+    connections from: former masters may still run there.
     """
 
     spec: ClusterSpec
@@ -32,6 +35,8 @@ class LiveCluster:
     ready: bool = False
     working: bool = False
     version: int = 0
+    copy_on: NodeId | None = None
+    shut_out: frozenset[NodeId] = frozenset()
 
     @property
     def id(self) -> ClusterId:
@@ -54,30 +59,68 @@ class Clusters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[ClusterId, LiveCluster] = {}
+        self._moving: dict[ClusterId, NodeId] = {}
 
     def adopt(self, view: View) -> None:
         """Take over what the ledger says, after a restart."""
         for state in view.clusters.values():
             if state.life not in WITH_MASTERS or state.master is None or view.rules is None:
                 continue
-            members = members_of((view.nodes[n] for n in sorted(view.nodes_of(state.id))), view.rules.settings)
+            nodes = [view.nodes[n] for n in sorted(view.nodes_of(state.id))]
+            members = members_of(nodes, view.rules.settings)
             details = ClusterDetails.of(state.spec.details)
             deployed = state.life is not ClusterLife.DEPLOYING
             working = state.life is ClusterLife.RUNNING
-            self._put(LiveCluster(state.spec, details, state.master, members, deployed, working))
+            second = copy_on(nodes, state.master)
+            # Where they go is known, and not that they are there: only the move itself finds out.
+            moving = state.moving if state.moving is not None and state.moving.begun else None
+            master = state.master if moving is None else moving.old
+            self._put(LiveCluster(state.spec, details, master, members, deployed, working, copy_on=second))
+            if moving is not None:
+                self.begin_move(state.id, state.master)
 
     def deploying(self, effect: Deploy) -> LiveCluster:
         """An MR-cluster begins; one that works goes on to work when it is asked for again."""
         details = ClusterDetails.of(effect.spec.details)
         known = self.get(effect.cluster)
-        begun = LiveCluster(effect.spec, details, effect.master, effect.members)
+        others = (n for n, m in effect.members.items() if m.role is Role.CORE and n != effect.master)
+        begun = LiveCluster(effect.spec, details, effect.master, effect.members, copy_on=min(others, default=None))
         if known is not None and known.master == effect.master:
             begun = replace(begun, ready=known.ready, working=known.working)
         return self._put(begun)
 
     def changed(self, effect: Membership) -> LiveCluster | None:
-        """Its members change; None when it is not known (any more)."""
-        return self._update(effect.cluster, members=effect.members, version=effect.version)
+        """Its members change, and where its masters and their second copy are; None when it is not known (any more)."""
+        at = {} if effect.master is None else {"master": effect.master}
+        return self._update(
+            effect.cluster, members=effect.members, version=effect.version, copy_on=effect.copy_on, **at
+        )
+
+    def begin_move(self, cluster: ClusterId, to: NodeId) -> None:
+        """The masters move to a node: nobody else brings masters up or takes them down until `end_move`."""
+        with self._lock:
+            self._moving[cluster] = to
+
+    def end_move(self, cluster: ClusterId, master: NodeId, shut_out: Iterable[NodeId] = ()) -> None:
+        """The masters are on this node now, or again; nobody takes connections from those that are ``shut_out``."""
+        known = self.get(cluster)
+        if known is not None:
+            self._update(cluster, master=master, shut_out=known.shut_out | frozenset(shut_out))
+        with self._lock:
+            self._moving.pop(cluster, None)
+
+    def let_in(self, cluster: ClusterId, node: NodeId) -> bool:
+        """No former master runs on a node any more; whether it was shut out until now."""
+        known = self.get(cluster)
+        if known is None or node not in known.shut_out:
+            return False
+        self._update(cluster, shut_out=known.shut_out - {node})
+        return True
+
+    def moving(self, cluster: ClusterId) -> NodeId | None:
+        """The node to which the masters move at this moment; None: they do not."""
+        with self._lock:
+            return self._moving.get(cluster)
 
     def mark(self, cluster: ClusterId, **flags: bool) -> LiveCluster | None:
         """It is ``ready`` or ``working`` from now on."""
@@ -97,6 +140,7 @@ class Clusters:
         """It retires: nobody asks its masters any more."""
         with self._lock:
             self._known.pop(cluster, None)
+            self._moving.pop(cluster, None)
 
     def _put(self, cluster: LiveCluster) -> LiveCluster:
         with self._lock:

@@ -29,6 +29,7 @@ _MOST_BYTES = 1 << 20
 _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _YARN_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+_DATANODE = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 _GRACEFUL = 2
 _LEAVE, _ENTER = 1, 2
@@ -112,6 +113,8 @@ REFRESH_HDFS_POLICY = Order(_HDFS_POLICY, "refreshServiceAcl")
 #: HDFS takes no writes, until it is told to take them again; what is there can be read
 ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _ENTER))
 LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _LEAVE))
+#: a DataNode reads its configuration again, and works for the NameNode that stands there
+REFRESH_NAMENODES = Order(_DATANODE, "refreshNamenodes")
 
 
 def kill_application(name: str) -> Order:

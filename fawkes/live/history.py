@@ -24,6 +24,7 @@ class Limits:
 
 
 LIMITS = Limits()
+_NOT_FOUND = 404
 _OF_APPLICATION = ("id", "name", "kind", "state", "final_status", "started_us", "finished_us")
 _OF_TASK = ("id", "type", "state", "startTime", "finishTime", "successfulAttempt")
 _OF_ATTEMPT = ("id", "state", "startTime", "finishTime", "shuffleFinishTime", "mergeFinishTime")
@@ -82,3 +83,26 @@ def _attempt(url: str, masters: MasterAddresses, deadline: Deadline) -> dict[str
 
 def _picked(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: row[name] for name in names if name in row}
+
+
+def answer(masters: MasterAddresses, deadline: Deadline) -> None:
+    """Return when the JobHistory server answers; UnreadableError when it does not."""
+    get_json(f"{masters.history}/ws/v1/history/info", deadline, key=masters.key)
+
+
+def succeeded(masters: MasterAddresses, application: str, deadline: Deadline) -> bool:
+    """Whether the history of an application says that it succeeded; one without a history did not.
+
+    UnreadableError when the JobHistory server does not answer.
+    """
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}"
+    try:
+        document = get_json(url, deadline, key=masters.key)
+    except UnreadableError as error:
+        if error.status == _NOT_FOUND:
+            return False
+        raise
+    job = document.get("job") if isinstance(document, Mapping) else None
+    if not isinstance(job, Mapping):
+        raise UnreadableError(url, "the answer has no 'job'")
+    return job.get("state") == "SUCCEEDED"

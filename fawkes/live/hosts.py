@@ -16,9 +16,10 @@ from fawkes.live import masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.playbooks import hadoop, lease, node
+from fawkes.live.playbooks import hadoop, lease, moving, node
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
+from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.25
@@ -31,6 +32,10 @@ _TURNED_AWAY = ("Disallowed NodeManager", "DisallowedDatanodeException", "denied
 
 class NotProvenError(FawkesError):
     """The blocks of a node were not proven to be elsewhere right before its wipe: nothing was touched."""
+
+
+class NoImageError(HostError):
+    """The masters were not started: the NameNode's folder has no image of their MR-cluster."""
 
 
 class Hosts:
@@ -68,6 +73,11 @@ class Hosts:
             raise HostError(f"{effect.cluster} is not running yet", host=effect.node)
         looks = 0
         while current():
+            if self._clusters.moving(cluster.id) is not None:
+                # Where its masters are is open: neither are they started here, nor is anything set aside.
+                looks = 0
+                self._stopping.wait(_LOOK_EVERY_S)
+                continue
             if looks % _LOOKS_PER_STATUS == 0:
                 cluster = self._now(cluster)
                 self._begin(effect, cluster, role)
@@ -95,12 +105,38 @@ class Hosts:
         run = self._ground.run
         run(effect.node, lease.take(right), "taking the node")
         run(effect.node, node.prepare(right), "making folders")
+        if role is Role.CORE and effect.node != cluster.master:
+            self._retire(effect.node, cluster, right)
         # Only now: from here on the node is told of every change of the list, which this one must not undo.
         files = self._setup.files(self._now(cluster), effect.node, role)
         run(effect.node, hadoop.configure(right, files), "configuring")
         if (latest := self._setup.doors_list(self._now(cluster))) != files[LIST]:
             run(effect.node, hadoop.write_doors(right, latest), "opening its doors")
+        if effect.node == cluster.master and cluster.ready:
+            self._need_image(effect.node, right)
         run(effect.node, hadoop.start(right, daemons), "starting daemons")
+
+    def _retire(self, at: NodeId, cluster: LiveCluster, right: Lease) -> None:
+        """A core node that may have been the masters' before becomes a plain member; then the others let it in."""
+        self._ground.run(at, moving.retire(right), "setting former masters' data aside")
+        if self._clusters.let_in(cluster.id, at):
+            now = self._now(cluster)
+            scripts = {
+                other: hadoop.write_doors(
+                    self._ground.lease(other, now.id, member.generation), self._setup.doors_list(now)
+                )
+                for other, member in now.members.items()
+                if other != at
+            }
+            for other, outcome in self._ground.run_on(scripts, "opening the doors").items():
+                if isinstance(outcome, FawkesError):
+                    _log.warning("%s does not let %s in yet: %s", other, at, outcome)
+
+    def _need_image(self, at: NodeId, right: Lease) -> None:
+        """NoImageError for masters that have lost their data: a NameNode without them must never start, nor be made."""
+        found = self._ground.run(at, moving.image(right), "looking for the image of the NameNode")
+        if found.get("image") == "no":
+            raise NoImageError("its NameNode has lost its image, so the masters cannot be started here", host=at)
 
     def _now(self, cluster: LiveCluster) -> LiveCluster:
         """The MR-cluster with the members that it has at this moment, which may be others than a moment ago."""

@@ -78,9 +78,10 @@ class ComputeNode:
 class StorageNode:
     """A DataNode as the NameNode sees it; ``state`` is HDFS's own word, or ``Dead``.
 
-    ``address`` is how blocks name it, ``silent_s`` since how many seconds it has not been heard from. The last three
-    are about a node that is leaving: blocks whose replicas are too few, that are on leaving nodes only, and that
-    belong to open files. What the NameNode does not say is None.
+    ``address`` is how blocks name it, ``silent_s`` since how many seconds it has not been heard from,
+    ``reported_min`` since how many minutes it has not listed its blocks. ``too_few``, ``only_here`` and
+    ``in_open_files`` are about a node that is leaving: blocks whose replicas are too few, that are on leaving nodes
+    only, and that belong to open files. What the NameNode does not say is None.
     """
 
     address: str
@@ -93,6 +94,7 @@ class StorageNode:
     too_few: int | None = None
     only_here: int | None = None
     in_open_files: int | None = None
+    reported_min: int | None = None
 
     @property
     def alive(self) -> bool:
@@ -230,6 +232,7 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
         too_few=count(leaving.get("underReplicatedBlocks")),
         only_here=count(leaving.get("decommissionOnlyReplicas")),
         in_open_files=count(leaving.get("underReplicateInOpenFiles")),
+        reported_min=count(row.get("lastBlockReport")),
     )
 
 
@@ -316,6 +319,12 @@ def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
     if state != "STARTED" or role != "ACTIVE" or since is None:
         raise UnreadableError(url, f"the ResourceManager has not finished its recovery ({state}, {role})")
     return since
+
+
+def answer(masters: MasterAddresses, deadline: Deadline) -> None:
+    """Return when NameNode and ResourceManager answer as active ones; UnreadableError says which does not."""
+    _active_since(masters, deadline)
+    storage(masters, deadline)
 
 
 def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Application | None:

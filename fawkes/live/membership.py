@@ -38,7 +38,12 @@ class MembershipKeeper:
         self._kept: dict[ClusterId, str] = {}
 
     def apply(self, effect: Membership) -> Facts | None:
-        """Make the masters know the document; None when the MR-cluster is not there any more."""
+        """Make the masters know the document; None when the MR-cluster is not there any more.
+
+        FawkesError while its masters are being moved: the new ones get the members as they are then.
+        """
+        if (to := self._clusters.moving(effect.cluster)) is not None:
+            raise FawkesError(f"its masters are being moved to {to}", where=effect.cluster)
         cluster = self._clusters.changed(effect)
         if cluster is None:
             return None
@@ -78,7 +83,7 @@ class MembershipKeeper:
                         self._setup.files(cluster, node, member.role),
                     )
                     for node, member in cluster.members.items()
-                    if cluster.ready
+                    if cluster.ready and self._clusters.moving(cluster.id) is None
                 }
             except FawkesError as error:
                 _log.warning("%s: its nodes keep their configuration: %s", cluster.id, error)

@@ -1,17 +1,81 @@
-"""Moving the masters of an MR-cluster to another node."""
+"""The masters of an MR-cluster on another node. Whether and where to is decided in `core.masters`."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from fawkes.core.effects import LookAtMasters, MoveMasters
-from fawkes.core.model import Facts
-from fawkes.errors import FawkesError
+from fawkes.core.model import ClusterId, Facts, Plain
+from fawkes.errors import FawkesError, HostError
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.move import Move
+from fawkes.live.rest import UnreadableError
+from fawkes.live.setup import Setup
+from fawkes.live.succession import Copies, Means
+from fawkes.live.survey import at_work
 
 
 class MastersMover:
     """Reaches `LookAtMasters` and `MoveMasters` goals."""
 
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        setup: Setup,
+        membership: MembershipKeeper,
+        copies: Copies,
+        stopping: threading.Event,
+    ) -> None:
+        self._means = Means(ground, clusters, setup, membership, copies, stopping)
+
     def reach(self, effect: LookAtMasters | MoveMasters, current: Callable[[], bool]) -> Facts | None:
-        """The facts by which the goal ends."""
-        raise FawkesError("masters cannot be moved yet", where=effect.cluster)
+        """The facts by which the goal ends, all of them fresh; None when a newer goal came.
+
+        StayError when masters that were given up answer after all. Any other FawkesError: the goal may be tried
+        again.
+        """
+        cluster = self._cluster(effect.cluster)
+        if effect.to not in cluster.members:
+            raise HostError(f"it is not a member of {cluster.id}", host=effect.to)
+        if isinstance(effect, LookAtMasters):
+            return self._look(cluster, effect)
+        self._means.clusters.begin_move(cluster.id, effect.to)
+        with self._means.copies.held(cluster.id):
+            return Move(self._means, effect, replace(cluster, master=effect.old), current).do()
+
+    def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
+        """How the masters, their image, their copy and the members are at this moment; changes nothing."""
+        self._means.setup.java_home(cluster, effect.to)
+        reached = self._means.reached(cluster, [n for n in cluster.members if n not in (effect.old, effect.to)])
+        if not self._means.reached(cluster, [effect.to]) and effect.to != effect.old:
+            raise HostError(f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to)
+        standing = self._means.standing(cluster, effect.old)
+        copied_us, transaction, at = self._means.copied(cluster, reached)
+        return {
+            "old": standing.state,
+            "image": standing.image,
+            "copied_us": copied_us,
+            "txid": transaction,
+            "copy_at": at,
+            "reached": sorted({*reached, effect.to} - {effect.old}),
+            "applications": _applications(self._means.setup.masters(cluster)) if standing.state == "answers" else None,
+        }
+
+    def _cluster(self, name: ClusterId) -> LiveCluster:
+        cluster = self._means.clusters.get(name)
+        if cluster is None:
+            raise FawkesError("it is not running, so it has no masters", where=name)
+        return cluster
+
+
+def _applications(addresses: MasterAddresses) -> list[dict[str, Plain]] | None:
+    try:
+        return at_work(addresses)
+    except UnreadableError:
+        return None

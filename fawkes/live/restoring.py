@@ -61,6 +61,10 @@ class Copies(Protocol):
         """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
         ...
 
+    def fetch(self, cluster: ClusterId, node: NodeId) -> Copy:
+        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
+        ...
+
 
 class Carrier(Protocol):
     """Runs scripts on nodes and carries bytes to and from them; `live.fleet.Fleet` is the real one."""
@@ -171,7 +175,7 @@ class Restorer:
             if seen.get("old") in _STAND_STILL and seen.get("image") is True:
                 yield {"found": {**facts, "files": []}}
                 return
-            copy, origin = self._copy(cluster)
+            copy, origin = self._copy(cluster, seen.get("copy_at"))
             facts["copied_us"] = copy.copied_us
             members = sorted({*cast("list[NodeId]", seen.get("reached") or []), *self._storing_master(cluster, seen)})
             silent = sorted(n for n, m in cluster.members.items() if m.role is not Role.TRANSIENT and n not in members)
@@ -206,8 +210,11 @@ class Restorer:
         """The masters' own node stores data as well, when it answers."""
         return [cluster.master] if seen.get("old") in _STAND_STILL and cluster.master in cluster.members else []
 
-    def _copy(self, cluster: LiveCluster) -> tuple[Copy, Origin]:
+    def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[Copy, Origin]:
+        """The copy, and what it is of; the second one is fetched from its node ``at`` where the controller has none."""
         copy = self._copies.newest(cluster.id)
+        if copy is None and isinstance(at, str) and at in cluster.members:
+            copy = self._copies.fetch(cluster.id, NodeId(at))
         if copy is None:
             raise RefusedError(
                 "there is no kept copy of its masters' data",

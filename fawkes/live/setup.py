@@ -205,7 +205,8 @@ class Setup:
 
     def doors_list(self, cluster: LiveCluster) -> str:
         """The text of the list of those whose connections its daemons take."""
-        return doors_list(self._ground.addresses(cluster.members), cluster.details.clients)
+        inside = (node for node in cluster.members if node not in cluster.shut_out)
+        return doors_list(self._ground.addresses(inside), cluster.details.clients)
 
     def policy(self, cluster: LiveCluster) -> str:
         """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take."""
@@ -231,6 +232,7 @@ class Setup:
                     str(folders.conf / hadoop_conf.DOORS_JAR),
                 ),
                 env,
+                follows="" if name in _MASTER_DAEMONS else self._ground.nodes[cluster.master].data_address,
             )
             for name in names
         ]

@@ -32,7 +32,7 @@ from fawkes.errors import ElsewhereError, FawkesError, FullError, NodeRefusedErr
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts, NotProvenError
+from fawkes.live.hosts import Hosts, NoImageError, NotProvenError
 from fawkes.live.jobs import Jobs
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
@@ -40,6 +40,7 @@ from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
+from fawkes.live.succession import StayError
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
 
@@ -283,6 +284,8 @@ def _facts_of_host(error: FawkesError) -> Facts:
     """What the core is told of a node that was not reached, besides the error."""
     if isinstance(error, MissingReleaseError):
         return {"no_release": True}
+    if isinstance(error, NoImageError):
+        return {"no_image": True}
     return {"refused": True} if isinstance(error, NodeRefusedError) else {}
 
 
@@ -290,6 +293,8 @@ def _facts(error: FawkesError) -> Facts:
     """What the core and people are told of a stage that failed, besides its error."""
     if isinstance(error, NodeRefusedError):
         return {"refused": error.host}
+    if isinstance(error, StayError):
+        return {"alive": True}
     return error.facts if isinstance(error, UnsavedError) else {}
 
 

@@ -40,7 +40,8 @@ CASES = (
         "a playbook that is none",
         'playbooks = ["nodes"]\n',
         2,
-        "fawkes.toml: playbooks: there is no playbook 'nodes'. A site may replace lease, node, hadoop, job",
+        "fawkes.toml: playbooks: there is no playbook 'nodes'. A site may replace lease, node, hadoop, job, kept, "
+        "moving",
     ),
     settings(
         "a playbook without a file",

@@ -39,6 +39,7 @@ from tests.cli.conftest import INVENTORY, Run, World, job, output
         ("undrain", "node01"),
         ("retry", "node01"),
         ("restore", "c-1", "--yes"),
+        ("move-masters", "c-1"),
         ("down", "--yes"),
         ("env", "c-1"),
         ("logs", "c-1"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
+from fawkes.core.events import MoveMastersAsked, PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
 from fawkes.core.model import Reason
 from fawkes.errors import FawkesError
 from tests.cli.conftest import Run, World, cluster, job, node
@@ -201,6 +201,28 @@ def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
     assert run("retry", "c-1").exit_code == 2
 
 
+def test_masters_move_after_the_jobs_that_run(run: Run, loaded: World) -> None:
+    loaded.facts = {"cluster": "c-1", "jobs": ["j-1", "j-2"]}
+    result = run("move-masters", "c-1", "--to", "node02")
+    assert result.stdout == (
+        "The masters of c-1 go to node02 once these have ended: j-1, j-2. Follow it with `fawkes events --follow`\n"
+    )
+    result = run("move-masters", "c-1", "--now")
+    assert "go to another core node; begun again afterwards: j-1, j-2." in result.stdout
+    asked = [(event.cluster, event.to, event.now) for event in loaded.events]
+    assert asked == [("c-1", "node02", False), ("c-1", None, True)]
+    assert all(isinstance(event, MoveMastersAsked) for event in loaded.events)
+
+
+def test_masters_go_only_where_they_can_run(run: Run, loaded: World) -> None:
+    loaded.refuse = Reason("no-such-master", {"cluster": "c-1", "node": "node09", "able": ["node02"]})
+    result = run("move-masters", "c-1", "--to", "node09")
+    assert result.exit_code == 6
+    assert "node09 is no core node in service of c-1. Its masters can go to node02" in result.stderr
+    assert run("move-masters", "c1").exit_code == 2
+    assert "Did you mean 'c-1'?" in run("move-masters", "c1").stderr
+
+
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
     loaded.nodes["node01"].update(state="lost", alert="no route to host")
     result = run("retry", "node01", "--dry-run", "-o", "csv")
@@ -381,6 +403,7 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
         (("drain", "node01", "--reason", "r"), node("node01", state="out")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
+        (("move-masters", "c-1"), {"cluster": "c-1", "node": None, "waits_for": []}),
         (("release", "c-2", "--yes"), cluster("c-2", state="gone")),
         (("cancel", "j-1"), job("j-1")),
         (("down", "--keep"), node("node01")),

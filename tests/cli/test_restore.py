@@ -27,7 +27,14 @@ def found(**facts: Any) -> dict[str, Any]:
         row("short", 12, 50, ("/a b", 1, 3)),
         row("unknown"),
     ]
-    told = {"cluster": "c-1", "master": "node01", "to": "node02", "old": "silent", "image": None, "files": rows}
+    told: dict[str, Any] = {
+        "cluster": "c-1",
+        "master": "node01",
+        "to": "node02",
+        "old": "silent",
+        "image": None,
+        "files": rows,
+    }
     told |= {"copied_us": 40 * MINUTE_US, "now_us": 43 * MINUTE_US, "txid": 5123, "strangers": 0, "silent": []}
     return told | facts
 

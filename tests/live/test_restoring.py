@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
@@ -83,9 +83,13 @@ class KeptCopy:
 @dataclass
 class Copies:
     kept: KeptCopy | None = None
+    second: Mapping[NodeId, KeptCopy] = field(default_factory=dict)
 
     def newest(self, cluster: ClusterId) -> KeptCopy | None:
         return self.kept
+
+    def fetch(self, cluster: ClusterId, node: NodeId) -> KeptCopy:
+        return self.second[node]
 
 
 @dataclass
@@ -227,6 +231,21 @@ def test_a_disk_that_has_the_whole_data_needs_no_copy(lost: Lost) -> None:
     lost.seen |= {"old": "stopped", "image": True}
     found = lost.found()
     assert (found["files"], found["image"]) == ([], True)
+
+
+def test_a_copy_that_only_another_node_has_is_fetched(lost: Lost) -> None:
+    lost.keep()
+    assert lost.copies.kept is not None
+    lost.copies = Copies(second={TO: replace(lost.copies.kept, copied_us=30_000_000)})
+    lost.seen |= {"copy_at": TO}
+    assert lost.found()["copied_us"] == 30_000_000
+
+
+def test_the_age_of_each_copy_is_told(lost: Lost) -> None:
+    assert lost.restorer().copies({}) == [{"cluster": C, "age_us": None}]
+    lost.keep()
+    assert lost.restorer().copies({"cluster": C}) == [{"cluster": C, "age_us": 60_000_000}]
+    assert lost.restorer().copies({"cluster": "c-9"}) == []
 
 
 @pytest.mark.parametrize("state", ["silent", "stopped"])

@@ -1,0 +1,127 @@
+"""What a move of masters works with: the nodes, the copies, and how masters and members are at this moment."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.errors import FawkesError
+from fawkes.live import masters
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.ground import Ground
+from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.playbooks import lease
+from fawkes.live.playbooks import moving as book
+from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.live.setup import Setup
+from fawkes.playbook import Lease
+
+_log = logging.getLogger(__name__)
+#: a node that does not answer within this time (s) is silent
+LOOK_S = 10.0
+ANSWER_S = 5.0
+#: steps on a node that stop daemons and wait for their end, or read a whole image
+STEP_S = 60.0
+
+
+class Copies(Protocol):
+    """Keeps the copies; `live.keeping.Keeper` is the real one."""
+
+    def newest(self, cluster: ClusterId) -> KeptCopy | None:
+        """The controller's copy; None: there is none."""
+        ...
+
+    def second(self, cluster: ClusterId, node: NodeId) -> int | None:
+        """Up to when (us) the second copy on a node has everything; None: there is none. HostError."""
+        ...
+
+    def fetch(self, cluster: ClusterId, node: NodeId) -> KeptCopy:
+        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
+        ...
+
+    def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
+        """The controller's copy with all that stopped masters have; FawkesError when they cannot be read."""
+        ...
+
+    def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
+        """Put a copy where masters of a node read it; what was there is set aside. FawkesError says why not."""
+        ...
+
+    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
+        """Nothing is copied meanwhile."""
+        ...
+
+
+class StayError(FawkesError):
+    """The masters stay where they were, and nothing was done: lost ones answer, or those that were to move do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How masters stand on their node: ``state`` as in `LookAtMasters`, ``image`` None where it is not known."""
+
+    state: str
+    image: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Nodes, MR-clusters, their configuration and their copies, for whoever looks at masters or moves them."""
+
+    ground: Ground
+    clusters: Clusters
+    setup: Setup
+    membership: MembershipKeeper
+    copies: Copies
+    stopping: threading.Event
+
+    def copied(self, cluster: LiveCluster, reached: Iterable[NodeId]) -> tuple[int | None, int | None, str | None]:
+        """Up to when the newest copy has everything, its last transaction, and who has it.
+
+        A second copy counts only where the controller has none: it is never newer.
+        """
+        copy = self.copies.newest(cluster.id)
+        if copy is not None:
+            return copy.copied_us, copy.transaction, "controller"
+        for at in sorted(reached):
+            if cluster.members[at].role is Role.CORE:
+                try:
+                    copied_us = self.copies.second(cluster.id, at)
+                except FawkesError as error:
+                    _log.info("%s: its copy is not known: %s", at, error)
+                    continue
+                if copied_us is not None:
+                    return copied_us, None, at
+        return None, None, None
+
+    def lease(self, cluster: LiveCluster, at: NodeId) -> Lease:
+        """The right to change a member."""
+        return self.ground.lease(at, cluster.id, cluster.members[at].generation)
+
+    def reached(self, cluster: LiveCluster, nodes: Iterable[NodeId]) -> list[NodeId]:
+        """The nodes that answer and take orders of this controller for the MR-cluster."""
+        scripts = {n: lease.claim(self.lease(cluster, n)) for n in sorted(nodes)}
+        outcomes = self.ground.run_on(scripts, "asking the node", within_s=LOOK_S)
+        return [n for n, outcome in outcomes.items() if not isinstance(outcome, FawkesError)]
+
+    def standing(self, cluster: LiveCluster, at: NodeId) -> Standing:
+        """How the masters on a node stand at this moment."""
+        try:
+            masters.answer(self.setup.masters(replace(cluster, master=at)), Deadline.after(ANSWER_S))
+            state = "answers"
+        except UnreadableError:
+            state = ""
+        try:
+            facts = self.ground.run(at, book.look(self.lease(cluster, at)), "looking at the masters", within_s=STEP_S)
+        except FawkesError as error:
+            _log.info("%s: %s", at, error)
+            return Standing(state or "silent", None)
+        alive = {"namenode", "resourcemanager"} & set(facts.under("process"))
+        image = {"yes": True, "no": False}.get(facts.get("image", ""))
+        return Standing(state or ("runs" if alive else "stopped"), image)

@@ -1,0 +1,248 @@
+"""The masters of an MR-cluster on a node: do they run, is their image usable, stop them, set their data aside.
+
+Nothing here deletes a NameNode's folder. What a former master leaves is renamed, so that an administrator can still
+read it until the node leaves the MR-cluster.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading, task
+
+MASTERS = ("namenode", "resourcemanager", "historyserver")
+"""The daemons that run on the masters' node alone."""
+
+MARK = "fawkes.moved"
+"""The file in a NameNode's folder that was brought from another node: where it came from and what it has."""
+
+# `masters`: pid and name of each master daemon of the MR-cluster, found by the marks in its environment: after the
+# disk was emptied no pid file tells of a daemon that still runs. `clients`: pids of launchers of jobs, and of what they
+# started.
+_PROCESSES = r"""
+marked_as() {
+    for pid in $(marked "$my_pool" "$my_cluster" "$work"); do
+        name=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^FAWKES_DAEMON=//p')
+        case " $1 " in *" $name "*) [ -z "$name" ] || echo "$pid $name" ;; esac
+    done
+}
+masters() { marked_as 'namenode resourcemanager historyserver'; }
+clients() { marked_as job; }
+pids() { cut -d' ' -f1; }
+"""
+
+# `image FOLDER CLUSTER_ID`: yes, no, or nothing where that cannot be known because the disk does not answer.
+_IMAGE = r"""
+image() {
+    [ -e "$1" ] || { ls "$work" >/dev/null 2>&1 && echo no; return 0; }
+    [ -e "$1/current/VERSION" ] || { ls "$1" >/dev/null 2>&1 && echo no; return 0; }
+    version=$(cat "$1/current/VERSION" 2>/dev/null) && names=$(ls -r "$1/current" 2>/dev/null) || return 0
+    printf '%s\n' "$version" | grep -qxF "clusterID=$2" || { echo no; return 0; }
+    for sum in $(printf '%s\n' "$names" | grep -E '^fsimage_[0-9]+[.]md5$'); do
+        if (cd "$1/current" && [ -s "${sum%.md5}" ] && md5sum --status -c "$sum" 2>/dev/null); then
+            echo yes; return 0
+        fi
+    done
+    echo no
+}
+"""
+
+
+def cluster_id(lease: Lease) -> str:
+    """The id with which the NameNode of the lease's MR-cluster was formatted."""
+    return f"{lease.pool}-{lease.cluster}"
+
+
+def look(lease: Lease) -> Script:
+    """How the masters of the MR-cluster stand on a node; changes nothing and needs no valid lease.
+
+    Fact ``process.NAME`` is the pid of each master daemon. ``image`` is ``yes`` for a NameNode's folder of this
+    MR-cluster with an image whose checksum is right, else ``no``; it is absent when the disk gives no answer.
+    ``moved.KEY`` is what `arrived` wrote.
+    """
+    return reading(
+        r"""
+my_pool={pool}; my_cluster={cluster}; work={work}; nn={nn}
+"""
+        + _PROCESSES
+        + _IMAGE
+        + r"""
+masters | while read -r pid name; do fact "process.$name" "$pid"; done
+usable=$(image "$nn" {id})
+[ -z "$usable" ] || fact image "$usable"
+[ ! -r "$nn/"{mark} ] || while IFS='=' read -r key value; do fact "moved.$key" "$value"; done <"$nn/"{mark}
+:
+""",
+        pool=lease.pool,
+        cluster=lease.cluster,
+        work=lease.work_dir,
+        nn=lease.folders.nn,
+        id=cluster_id(lease),
+        mark=MARK,
+    )
+
+
+_STOP = (
+    _PROCESSES
+    + r"""
+run={run}; tries={tenths}
+count=$(masters | wc -l)
+kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
+while [ $tries -gt 0 ] && [ -n "$(masters)$(clients)" ]; do tries=$((tries - 1)); sleep 0.1; done
+tries=50
+while [ $tries -gt 0 ] && kill -KILL $(masters | pids) $(clients | pids) 2>/dev/null; do
+    tries=$((tries - 1)); sleep 0.1
+done
+left=$(masters; clients)
+[ -z "$left" ] || { echo "masters or clients of $my_cluster cannot be stopped:" $left >&2; exit 70; }
+for name in {names}; do rm -f "$run/$name.pid"; done
+# An attempt that was never begun never will be: its client would submit to masters that have moved away.
+for job in {jobs}/*/; do
+    if [ -d "$job" ] && mkdir "$job/begun" 2>/dev/null; then
+        : >"$job/cancelled"; printf 'exit=143\n' >"$job/result.new" && mv -f "$job/result.new" "$job/result"
+    fi
+done
+fact stopped "$count"
+"""
+)
+
+
+def stop(lease: Lease, *, grace_s: float = 10.0) -> Script:
+    """Stop the master daemons of the MR-cluster on a node and the clients of jobs beside them; again does no harm.
+
+    TERM, ``grace_s`` later KILL; fact ``stopped`` says how many masters ran. Exit CLEAN_FAILED if one is still there.
+    """
+    return changing(lease, "{stop}", stop=_stop(lease, grace_s))
+
+
+def _stop(lease: Lease, grace_s: float) -> Script:
+    return Script.of(
+        _STOP,
+        run=lease.folders.run,
+        jobs=lease.folders.jobs,
+        names=list(MASTERS),
+        tenths=max(1, round(grace_s * 10)),
+    )
+
+
+def retire(lease: Lease, *, grace_s: float = 10.0) -> Script:
+    """Make a former masters' node a plain member: stop the masters there and set their data aside.
+
+    The folders of the NameNode, of the ResourceManager's state and of the member lists get names that end in
+    ``.before-N``. Nothing is deleted. Fact ``aside`` names each folder that was renamed; on a node that was not the
+    masters' there is none. Exit CLEAN_FAILED if a master cannot be stopped: nothing is renamed then.
+    """
+    return changing(
+        lease,
+        r"""
+{stop}
+aside() {
+    [ -e "$1" ] || return 0
+    [ -n "$(ls -A "$1")" ] || return 0
+    number=1
+    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
+    mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
+    fact aside "$1.before-$number"
+}
+aside {nn}
+aside {rm_state}
+aside {members}
+mkdir -p {rm_state} {members} || { echo "cannot make "{members} >&2; exit 73; }
+""",
+        stop=_stop(lease, grace_s),
+        nn=lease.folders.nn,
+        rm_state=lease.folders.rm_state,
+        members=lease.folders.members,
+    )
+
+
+def image(lease: Lease) -> Script:
+    """Whether the masters can be started: fact ``image`` is ``yes`` when a NameNode runs or its image is usable.
+
+    ``no``: the folder has no image of this MR-cluster; the fact is absent when the disk gives no answer.
+    """
+    return reading(
+        _IMAGE
+        + r"""
+work={work}
+if alive {run}/namenode.pid; then fact image yes; exit 0; fi
+usable=$(image {nn} {id})
+[ -z "$usable" ] || fact image "$usable"
+""",
+        work=lease.work_dir,
+        run=lease.folders.run,
+        nn=lease.folders.nn,
+        id=cluster_id(lease),
+    )
+
+
+def arrived(
+    lease: Lease, facts: Mapping[str, str | int], edits: bytes = b"", *, name: str = "", size: int = 0
+) -> Script:
+    """Note in the NameNode's folder where its image came from, once it is whole there.
+
+    ``edits`` are appended to the file ``name`` of the image first, if that has ``size`` bytes; a repetition finds it
+    longer and leaves it. Exit NOT_EMPTY where a NameNode runs already, or where the file has another size.
+    """
+    append = Script.of(
+        r"""
+file=$nn/current/{name}; now=$(wc -c 2>/dev/null <"$file") || now=0
+if [ "$now" -eq {size} ]; then
+    cp -p "$file" "$file.new" 2>/dev/null; printf %s {data} | base64 -d >>"$file.new" && sync "$file.new" &&
+        mv -fT "$file.new" "$file" || { echo "cannot write $file" >&2; exit 73; }
+elif [ "$now" -ne {whole} ]; then
+    echo "$file has $now bytes instead of "{size} >&2; exit 80
+fi
+""",
+        name=name,
+        size=size,
+        whole=size + len(edits),
+        data=base64.b64encode(edits).decode(),
+    )
+    return changing(
+        lease,
+        _PROCESSES
+        + r"""
+nn={nn}
+[ -z "$(masters)" ] || { echo "masters of $my_cluster run already on this node" >&2; exit 80; }
+{append}
+printf %s {text} >"$nn/"{mark}.new && sync "$nn/"{mark}.new && mv -fT "$nn/"{mark}.new "$nn/"{mark} ||
+    { echo "cannot write $nn" >&2; exit 73; }
+fact moved yes
+""",
+        nn=lease.folders.nn,
+        append=append if edits else Script(""),
+        text="".join(f"{key}={value}\n" for key, value in sorted(facts.items())),
+        mark=MARK,
+    )
+
+
+def following(lease: Lease, daemons: Sequence[str], masters: str) -> Script:
+    """Note that running daemons have begun to work for the masters at an address; see ``follows`` of `hadoop.Daemon`.
+
+    Fact ``following`` names each; one that does not run is left out.
+    """
+    return changing(
+        lease,
+        r"""
+run={run}
+for daemon in {daemons}; do
+    if alive "$run/$daemon.pid"; then
+        echo {masters} >"$run/$daemon.follows.new" && mv -f "$run/$daemon.follows.new" "$run/$daemon.follows" ||
+            { echo "cannot write $run" >&2; exit 73; }
+        fact following "$daemon"
+    fi
+done
+""",
+        run=lease.folders.run,
+        daemons=list(daemons),
+        masters=masters,
+    )
+
+
+@task(name="look")
+def look_by_hand(context: Any, work_dir: str, pool: str, cluster: str) -> None:
+    """Show which masters of an MR-cluster run on a node, and whether an image of its NameNode is there."""
+    play(context, look(hand_lease(context, work_dir, pool, cluster)))

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fawkes.playbook import Exit, Lease
+from playbooks import hadoop, moving, node
+from playbooks import lease as leases
+from playbooks.hadoop import Daemon
+from tests.playbooks.conftest import LeaseOf, ok, sh
+
+
+@pytest.fixture
+def lease(lease_of: LeaseOf) -> Lease:
+    lease = lease_of()
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    return lease
+
+
+def runs(name: str, follows: str = "") -> Daemon:
+    return Daemon(name, ["/bin/sleep", "60"], {}, follows)
+
+
+def image_of(lease: Lease, *, cluster_id: str = "", content: bytes = b"image") -> Path:
+    """A NameNode's folder with an image, its checksum and edits."""
+    current = Path(lease.folders.nn) / "current"
+    current.mkdir(parents=True)
+    (current / "VERSION").write_text(f"namespaceID=1\nclusterID={cluster_id or moving.cluster_id(lease)}\n")
+    (current / "fsimage_0000000000000000000").write_bytes(b"image")
+    digest = hashlib.md5(content).hexdigest()
+    (current / "fsimage_0000000000000000000.md5").write_text(f"{digest} *fsimage_0000000000000000000\n")
+    (current / "edits_inprogress_0000000000000000001").write_bytes(b"12345678")
+    return current
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+
+
+def test_an_image_counts_when_it_is_whole_and_of_this_mr_cluster(lease: Lease) -> None:
+    assert ok(moving.look(lease))["image"] == "no"
+    current = image_of(lease)
+    assert ok(moving.look(lease))["image"] == ok(moving.image(lease))["image"] == "yes"
+    (current / "fsimage_0000000000000000000").write_bytes(b"imagE")
+    assert ok(moving.look(lease))["image"] == ok(moving.image(lease))["image"] == "no"
+
+
+def test_the_image_of_another_mr_cluster_is_none(lease: Lease) -> None:
+    image_of(lease, cluster_id="elsewhere-alpha")
+    assert ok(moving.look(lease))["image"] == "no"
+
+
+def test_an_older_image_counts_when_the_newest_is_damaged(lease: Lease) -> None:
+    current = image_of(lease)
+    (current / "fsimage_0000000000000000009").write_bytes(b"damaged")
+    (current / "fsimage_0000000000000000009.md5").write_text(f"{'0' * 32} *fsimage_0000000000000000009\n")
+    assert ok(moving.look(lease))["image"] == "yes"
+
+
+def test_masters_are_found_and_stopped_after_the_disk_was_emptied(lease: Lease) -> None:
+    ok(hadoop.start(lease, [runs("namenode"), runs("resourcemanager"), runs("datanode")]))
+    data = ok(hadoop.status(lease.folders, ["datanode"]))["pid.datanode"]
+    subprocess.run(["rm", "-rf", str(lease.work_dir)], check=True)
+    found = ok(moving.look(lease))
+    assert set(found.under("process")) == {"namenode", "resourcemanager"}
+    # The disk may only be away; nobody knows until there is a folder again.
+    assert "image" not in found
+    # The lease went with the disk: without one nothing is stopped.
+    assert sh(moving.stop(lease)).exit == Exit.NOT_TAKEN
+    ok(leases.take(lease))
+    assert ok(moving.look(lease))["image"] == "no"
+    assert ok(moving.stop(lease))["stopped"] == "2"
+    assert not ok(moving.look(lease)).under("process")
+    assert Path(f"/proc/{data}").exists()
+    assert ok(moving.stop(lease))["stopped"] == "0"
+
+
+def test_clients_of_jobs_end_with_the_masters_and_begin_no_more(lease: Lease) -> None:
+    from playbooks import job
+
+    ok(job.start(lease, "works", 1, ["/bin/sleep", "60"]))
+    waits = Path(lease.folders.jobs) / "waits.1"
+    waits.mkdir()
+    ok(moving.stop(lease))
+    assert ok(job.look(lease.folders, "works", 1))["state"] in ("finished", "lost")
+    assert ok(job.start(lease, "waits", 1, ["/bin/true"]))["started"] == "no"
+
+
+def test_data_of_former_masters_is_set_aside_and_never_removed(lease: Lease) -> None:
+    current = image_of(lease)
+    (Path(lease.folders.rm_state) / "state").write_text("applications")
+    (Path(lease.folders.members) / "version").write_text("7\n")
+    ok(hadoop.start(lease, [runs("namenode")]))
+    root = current.parent.parent
+    assert set(ok(moving.retire(lease)).all("aside")) == {
+        str(root / f"{name}.before-1") for name in ("nn", "rm-state", "members")
+    }
+    assert not ok(moving.look(lease)).under("process")
+    assert (root / "nn.before-1/current/edits_inprogress_0000000000000000001").read_bytes() == b"12345678"
+    assert (root / "rm-state.before-1/state").read_text() == "applications"
+    assert list((root / "members").iterdir()) == list((root / "rm-state").iterdir()) == []
+    assert ok(moving.retire(lease)).all("aside") == ()
+    image_of(lease)
+    assert ok(moving.retire(lease)).all("aside") == (str(root / "nn.before-2"),)
+    assert (root / "nn.before-1/current/VERSION").exists()
+
+
+def test_edits_are_appended_once_however_often_that_is_asked_for(lease: Lease) -> None:
+    current = image_of(lease)
+    name = "edits_inprogress_0000000000000000001"
+    script = moving.arrived(lease, {"from": "node02", "txid": 5}, b"more\0", name=name, size=8)
+    for _ in range(2):
+        assert ok(script)["moved"] == "yes"
+        assert (current / name).read_bytes() == b"12345678more\0"
+    assert ok(moving.look(lease)).under("moved") == {"from": "node02", "txid": "5"}
+    (current / name).write_bytes(b"123456789")
+    assert sh(script).exit == Exit.NOT_EMPTY
+
+
+def test_a_segment_of_edits_is_made_where_there_is_none(lease: Lease) -> None:
+    current = image_of(lease)
+    ok(moving.arrived(lease, {"from": "node02"}, b"head", name="edits_inprogress_0000000000000000006", size=0))
+    assert (current / "edits_inprogress_0000000000000000006").read_bytes() == b"head"
+
+
+def test_nothing_is_noted_below_masters_that_run(lease: Lease) -> None:
+    image_of(lease)
+    ok(hadoop.start(lease, [runs("namenode")]))
+    assert sh(moving.arrived(lease, {"from": "node02"})).exit == Exit.NOT_EMPTY
+    assert not ok(moving.look(lease)).under("moved")
+
+
+def pid_of(lease: Lease, name: str) -> int | None:
+    return ok(hadoop.status(lease.folders, [name])).number(f"pid.{name}")
+
+
+def test_a_worker_of_other_masters_is_started_again_and_its_containers_end(lease: Lease) -> None:
+    ok(hadoop.start(lease, [runs("nodemanager", "10.0.0.1"), runs("datanode", "10.0.0.1"), runs("namenode")]))
+    before = {name: pid_of(lease, name) for name in ("nodemanager", "datanode", "namenode")}
+    work = Path(lease.folders.nm_local) / "container"
+    work.mkdir()
+    container = subprocess.Popen(["/bin/sleep", "60"], cwd=work)
+    again = ok(hadoop.start(lease, [runs("nodemanager", "10.0.0.1"), runs("datanode", "10.0.0.1")]))
+    assert set(again.under("daemon").values()) == {"running"}
+    assert container.poll() is None
+
+    ok(moving.following(lease, ["datanode"], "10.0.0.2"))
+    ended = ok(hadoop.start(lease, [runs("nodemanager", "10.0.0.2"), runs("datanode", "10.0.0.2"), runs("namenode")]))
+    assert ended.under("daemon") == {"nodemanager": "started", "datanode": "running", "namenode": "running"}
+    assert container.wait(20) != 0
+    assert pid_of(lease, "nodemanager") != before["nodemanager"]
+    assert (pid_of(lease, "datanode"), pid_of(lease, "namenode")) == (before["datanode"], before["namenode"])
+
+
+def test_containers_of_a_dead_node_manager_end_before_it_works_for_other_masters(lease: Lease) -> None:
+    work = Path(lease.folders.nm_local) / "container"
+    work.mkdir()
+    ok(hadoop.start(lease, [runs("nodemanager", "10.0.0.1")]))
+    ok(hadoop.stop(lease, ["nodemanager"]))
+    container = subprocess.Popen(["/bin/sleep", "60"], cwd=work)
+    ok(hadoop.start(lease, [runs("nodemanager", "10.0.0.2")]))
+    assert container.wait(20) != 0
+
+
+def test_only_daemons_that_run_are_noted_as_following(lease: Lease) -> None:
+    ok(hadoop.start(lease, [runs("datanode", "10.0.0.1")]))
+    assert ok(moving.following(lease, ["datanode", "nodemanager"], "10.0.0.2")).all("following") == ("datanode",)
