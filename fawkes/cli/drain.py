@@ -48,8 +48,8 @@ def drain(
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
     It leaves its MR-cluster as in a shrink: no data is lost, and tasks get the time that the settings allow. A core
-    node leaves once another node has replaced it. The node of the masters leaves only with its MR-cluster: release that
-    first.
+    node leaves once another node has replaced it. From the node of the masters these move to another core node first,
+    when no job runs.
 
     --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
     elsewhere. Use it only when that data may be lost.

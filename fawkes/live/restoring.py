@@ -169,7 +169,7 @@ class Restorer:
         with self._alone(cluster.id):
             yield {"doing": f"asking the members of {cluster.id} and its masters on {cluster.master}"}
             seen = self._look(LookAtMasters(cluster.id, cluster.version, cluster.master, to)) or {}
-            self._check(cluster, seen)
+            _check(cluster, seen)
             facts: dict[str, Plain] = {key: seen.get(key) for key in ("old", "image", "copied_us", "txid", "reached")}
             facts |= {"cluster": cluster.id, "master": cluster.master, "to": to, "now_us": self._now()}
             if seen.get("old") in _STAND_STILL and seen.get("image") is True:
@@ -177,14 +177,15 @@ class Restorer:
                 return
             copy, origin = self._copy(cluster, seen.get("copy_at"))
             facts["copied_us"] = copy.copied_us
-            members = sorted({*cast("list[NodeId]", seen.get("reached") or []), *self._storing_master(cluster, seen)})
-            silent = sorted(n for n, m in cluster.members.items() if m.role is not Role.TRANSIENT and n not in members)
-            yield {"doing": f"listing the blocks on {len(members)} nodes"}
-            replicas, unread = self._blocks(cluster, members, origin)
+            storing = [n for n, m in sorted(cluster.members.items()) if m.role is not Role.TRANSIENT]
+            reached = {*cast("list[NodeId]", seen.get("reached") or []), *_own(cluster, seen)}
+            asked = [n for n in storing if n in reached]
+            yield {"doing": f"listing the blocks on {len(asked)} of {len(storing)} nodes that store data"}
+            replicas, read = self._blocks(cluster, asked, origin)
             yield {"doing": f"reading the copy on {to}"}
             salvage, transaction = self._read(cluster, to, copy, replicas)
-            silent_now = sorted({*silent, *unread})
-            yield {"found": {**facts, **_rows(salvage), "txid": transaction, "silent": list(silent_now)}}
+            silent: list[Plain] = [n for n in storing if n not in read]
+            yield {"found": {**facts, **_rows(salvage), "txid": transaction, "silent": silent}}
 
     @contextmanager
     def _alone(self, cluster: ClusterId) -> Iterator[None]:
@@ -197,18 +198,6 @@ class Restorer:
         finally:
             with self._lock:
                 self._busy.discard(cluster)
-
-    def _check(self, cluster: LiveCluster, seen: Facts) -> None:
-        if seen.get("old") == "answers":
-            raise RefusedError(
-                "its masters answer, so there is nothing to restore",
-                where=cluster.id,
-                hint="Nothing was changed. `fawkes move-masters` moves masters that answer",
-            )
-
-    def _storing_master(self, cluster: LiveCluster, seen: Facts) -> list[NodeId]:
-        """The masters' own node stores data as well, when it answers."""
-        return [cluster.master] if seen.get("old") in _STAND_STILL and cluster.master in cluster.members else []
 
     def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[Copy, Origin]:
         """The copy, and what it is of; the second one is fetched from its node ``at`` where the controller has none."""
@@ -234,8 +223,8 @@ class Restorer:
             )
         return copy, origin
 
-    def _blocks(self, cluster: LiveCluster, members: list[NodeId], origin: Origin) -> tuple[Replicas, list[NodeId]]:
-        """The replicas on nodes, and the nodes that could not be read; RefusedError for blocks of another namespace."""
+    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: Origin) -> tuple[Replicas, list[NodeId]]:
+        """The replicas on nodes, and the nodes that could be read; RefusedError for blocks of another namespace."""
 
         def one(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
             script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
@@ -246,13 +235,13 @@ class Restorer:
             except HostError as error:
                 return error
 
-        storing = [n for n in members if cluster.members[n].role is not Role.TRANSIENT]
-        with ThreadPoolExecutor(max(1, len(storing)), thread_name_prefix="blocks") as threads:
-            found = dict(zip(storing, threads.map(one, storing), strict=True))
+        with ThreadPoolExecutor(max(1, len(nodes)), thread_name_prefix="blocks") as threads:
+            found = dict(zip(nodes, threads.map(one, nodes), strict=True))
         whole: set[Block] = set()
         begun: set[int] = set()
         for node, each in found.items():
             if isinstance(each, HostError):
+                _log.info("%s", each)
                 continue
             replicas, pools = each
             if pools and origin.block_pool not in pools:
@@ -263,7 +252,7 @@ class Restorer:
                 )
             whole |= replicas.whole
             begun |= replicas.begun
-        return Replicas(whole, begun), [n for n, each in found.items() if isinstance(each, HostError)]
+        return Replicas(whole, begun), [n for n, each in found.items() if not isinstance(each, HostError)]
 
     def _read(self, cluster: LiveCluster, to: NodeId, copy: Copy, replicas: Replicas) -> tuple[Salvage, int]:
         """The files of the copy against the replicas, and its last transaction."""
@@ -291,6 +280,25 @@ class Restorer:
             self._ground.run(node, book.drop(right), "removing what was read")
         except FawkesError as error:
             _log.warning("the copy that was read stays until the next look: %s", error)
+
+
+def _check(cluster: LiveCluster, seen: Facts) -> None:
+    """RefusedError unless the masters are seen not to answer."""
+    old = seen.get("old")
+    if old == "answers":
+        raise RefusedError(
+            "its masters answer, so there is nothing to restore",
+            where=cluster.id,
+            hint="Nothing was changed. `fawkes move-masters` moves masters that answer",
+        )
+    if old != "silent" and old not in _STAND_STILL:
+        hint = f"Nothing was changed. Try again; `fawkes explain --cluster {cluster.id}` says more"
+        raise RefusedError("it is not known whether its masters still run", where=cluster.id, hint=hint)
+
+
+def _own(cluster: LiveCluster, seen: Facts) -> list[NodeId]:
+    """The masters' own node stores data as well; none when it does not answer."""
+    return [cluster.master] if seen.get("old") in _STAND_STILL else []
 
 
 def _pack(folder: Path, into: BinaryIO) -> None:

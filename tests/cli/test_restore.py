@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fawkes.cli.status import copy_line
 from fawkes.core.events import RestoreAsked
 from fawkes.core.model import Reason
 from fawkes.errors import HostError
@@ -134,3 +135,18 @@ def test_a_name_that_is_none_is_helped(run: Run, lost: World) -> None:
     result = run("restore", "c-11")
     assert (result.exit_code, lost.events) == (2, [])
     assert "Did you mean 'c-1'?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("known", "second", "says"),
+    [
+        ([{"age_us": 2_000_000}], "node02", "copy of their data is 2s old; a second copy goes to node02"),
+        ([{"age_us": None}], "node02", "copy of their data is NOT MADE YET; a second"),
+        ([], None, "is of unknown age; a second copy has NO PLACE: there is no other core node"),
+    ],
+)
+def test_status_says_how_the_masters_data_is_kept(known: list[dict[str, Any]], second: str | None, says: str) -> None:
+    shown = {"cluster": "c-1", "masters_on": "node01", "promise": "kept", "second_copy": second}
+    line = copy_line(shown, known)
+    assert line.startswith("c-1: its masters are on node01; promise: kept. The controller's ")
+    assert says in line

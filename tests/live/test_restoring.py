@@ -262,6 +262,14 @@ def test_masters_that_answer_are_left_alone(lost: Lost) -> None:
         lost.found()
 
 
+def test_masters_of_which_nothing_is_known_are_left_alone(lost: Lost) -> None:
+    lost.keep()
+    for seen in ({}, {"old": None}, {"old": "soon"}):
+        lost.seen = seen
+        with pytest.raises(RefusedError, match="it is not known whether its masters still run"):
+            lost.found()
+
+
 @pytest.mark.parametrize(
     ("version", "says"),
     [
