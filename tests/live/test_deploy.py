@@ -133,7 +133,7 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
     )
     setup = cast(Setup, FakeSetup(ground))
     hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None))
-    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 5))
+    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 6))
     heard: list[Event] = []
     try:
         world.start([DEPLOY])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Host, Member
+from fawkes.core.effects import Goal, Host, Member, Membership
 from fawkes.core.events import Condition
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.proof import Proof
@@ -17,7 +18,7 @@ from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts, NotProvenError
+from fawkes.live.hosts import Hosts, NoImageError, NotProvenError
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts
@@ -217,3 +218,75 @@ def test_masters_whose_node_is_held_are_still_asked() -> None:
     proving.sight = seen()
     assert proving.wipe() is Condition.CLEAN
     assert clusters.get(C) is None
+
+
+class Bringing:
+    """A core node is brought up; ``facts`` are what its scripts print."""
+
+    def __init__(self, node: NodeId, facts: list[tuple[str, str]]) -> None:
+        self.ground = FakeGround()
+        self.facts = Facts(facts)
+        self.ground.nodes = {NODE: SimpleNamespace(work_dir="/a"), NodeId("node01"): SimpleNamespace(work_dir="/b")}
+        self.clusters = known()
+        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in self.ground.nodes}
+        self.clusters.changed(Membership(C, 2, members, master=node))
+        self.clusters.mark(C, ready=True)
+
+    def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Condition | None:
+        setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
+        bringing = Hosts(cast(Ground, self), self.clusters, setup, stopping, lambda effect: None, nobody_asks)
+        return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
+        return self.ground.lease(node, cluster, generation)
+
+    def run(self, node: NodeId, script: object, doing: str) -> Facts:
+        self.ground.run(node, script, doing)
+        return self.facts
+
+    def run_on(self, scripts: dict[NodeId, object], doing: str) -> dict[NodeId, Facts]:
+        return {node: self.run(node, script, f"{doing} of {node}") for node, script in scripts.items()}
+
+
+def once() -> Callable[[], bool]:
+    """A goal that is wanted for one look."""
+    looks = iter([True])
+    return lambda: next(looks, False)
+
+
+def test_masters_without_an_image_are_not_started() -> None:
+    bringing = Bringing(NODE, [("image", "no")])
+    with pytest.raises(NoImageError, match="node02: its NameNode has lost its image"):
+        bringing.reach(threading.Event())
+    assert "starting daemons" not in bringing.ground.done
+
+
+@pytest.mark.parametrize("facts", [[("image", "yes")], []])
+def test_masters_whose_image_is_there_or_not_known_are_started(facts: list[tuple[str, str]]) -> None:
+    bringing = Bringing(NODE, facts)
+    assert bringing.reach(threading.Event(), once()) is None
+    assert bringing.ground.done[-2:] == ["looking for the image of the NameNode", "starting daemons"]
+
+
+def test_a_former_masters_node_becomes_a_plain_member_and_is_let_in() -> None:
+    bringing = Bringing(NodeId("node01"), [])
+    bringing.clusters.end_move(C, NodeId("node01"), [NODE])
+    assert bringing.reach(threading.Event(), once()) is None
+    assert bringing.ground.done == [
+        "taking the node",
+        "making folders",
+        "setting former masters' data aside",
+        "opening the doors of node01",
+        "configuring",
+        "starting daemons",
+    ]
+
+
+def test_nothing_is_brought_up_while_masters_move() -> None:
+    bringing = Bringing(NODE, [])
+    bringing.clusters.begin_move(C, NodeId("node01"))
+    looks = iter([True, True, True])
+    stopping = threading.Event()
+    stopping.set()
+    assert bringing.reach(stopping, lambda: next(looks, False)) is None
+    assert bringing.ground.done == []

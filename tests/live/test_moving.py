@@ -1,0 +1,408 @@
+"""Moves of masters on nodes that are folders of this machine: real scripts, sleeping daemons, a server that answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import pytest
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Deploy, Goal, LookAtMasters, Member, Membership, MoveMasters
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Role
+from fawkes.errors import FawkesError, HostError
+from fawkes.live import edit_log
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
+from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE
+from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.moving import MastersMover
+from fawkes.live.setup import Setup
+from fawkes.live.succession import StayError
+from fawkes.playbook import Lease
+from playbooks import hadoop, moving, node
+from playbooks import lease as leases
+from playbooks.hadoop import Daemon
+from tests.live.masters_server import APPS, HISTORY, INFO, JMX, NODE_LIST, Server, beans, clear, running, says, text
+from tests.support.local_nodes import LocalFleet, node_of
+
+C = ClusterId("c-1")
+OLD, TO, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
+NODES = (OLD, TO, THIRD)
+DATA = Path(__file__).with_name("data")
+EDITS = (DATA / "edits-blocks-3.5.0").read_bytes()
+LAST = edit_log.operations(EDITS[edit_log.HEADER_BYTES :], 0).last
+SEGMENT = edit_log.open_name(1)
+WHOLE = "The filesystem under path '/' is HEALTHY\n"
+MISSING = (
+    "/data/a 5 bytes, replicated: replication=2, 1 block(s): MISSING 1 blocks of total size 5 B\n"
+    "0. BP-1:blk_1_1 len=5 MISSING!\n\n"
+)
+APPLICATION = "application_1795220018027_0001"
+ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
+
+
+class FakeSetup:
+    """Daemons are sleepers, and all masters answer at the one server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def masters(self, cluster: LiveCluster) -> MasterAddresses:
+        # Masters that are gone answer nobody: the server is that of the others.
+        url = "http://127.0.0.1:1" if cluster.master in self.server_off else self.server.url
+        return self.server.masters(
+            resource_manager=url, namenode=url, history=url, nodes={name: name for name in NODES}
+        )
+
+    server_off: frozenset[NodeId] = frozenset()
+
+    def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
+        return "/usr"
+
+    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str]:
+        return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        return "".join(f"{at}\n" for at in sorted(cluster.members) if at not in cluster.shut_out)
+
+    def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
+        names = ["namenode", "resourcemanager"] if at == cluster.master else []
+        workers = [Daemon(name, ["/bin/sleep", "60"], follows=cluster.master) for name in ("datanode", "nodemanager")]
+        return [Daemon(name, ["/bin/sh", "-c", "sleep 60", name]) for name in names] + workers
+
+    def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
+        return {}
+
+    def order(self, cluster: LiveCluster, which: str) -> Any:
+        return cluster.master, 8020, ENTER_SAFE_MODE
+
+    def kill_order(self, cluster: LiveCluster, application: str) -> Any:
+        return cluster.master, 8032, ENTER_SAFE_MODE
+
+    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
+        return ["/bin/true", which]
+
+    kill_argv = refresh_argv
+
+
+class FolderCopies:
+    """Copies by copying folders."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.kept: KeptCopy | None = None
+        self.fails = False
+
+    def take(self, *, copied_us: int = 7) -> KeptCopy:
+        folder = self.site.folder / "kept"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.site.root(OLD) / "nn" / "current", folder / "nn")
+        self.kept = KeptCopy(origin=ORIGIN, copied_us=copied_us, transaction=LAST, image=0, size_bytes=0, folder=folder)
+        return self.kept
+
+    def newest(self, cluster: ClusterId) -> KeptCopy | None:
+        return self.kept
+
+    def second(self, cluster: ClusterId, at: NodeId) -> int | None:
+        return None
+
+    def fetch(self, cluster: ClusterId, at: NodeId) -> KeptCopy:
+        raise AssertionError("there is no second copy")
+
+    def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
+        assert not self.site.masters_on(old), "masters that are not stopped go on writing"
+        return self.take()
+
+    def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
+        if self.fails:
+            raise HostError("its disk is full", host=at)
+        shutil.copytree(copy.files, self.site.root(at) / "nn" / "current")
+
+    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class Site:
+    """Three core nodes, the first one with masters."""
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        self.folder, self.server = folder, server
+        self.fleet = LocalFleet([node_of(name, folder) for name in NODES])
+        # Daemons are found by their marks, on all of this machine.
+        pool = f"pool-{uuid4().hex[:8]}"
+        self.ground = self.fleet.ground(1, "x", pool)
+        self.clusters = Clusters()
+        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in NODES}
+        spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain())
+        self.clusters.deploying(Deploy(C, 1, spec, members, OLD))
+        self.clusters.mark(C, ready=True)
+        self.setup = FakeSetup(server)
+        setup = cast(Setup, self.setup)
+        self.membership = MembershipKeeper(self.ground, self.clusters, setup)
+        self.copies = FolderCopies(self)
+        self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, self.copies, threading.Event())
+        for at in NODES:
+            self.ground.run(at, leases.take(self.lease(at)), "taking")
+            self.ground.run(at, node.prepare(self.lease(at)), "preparing")
+        current = self.root(OLD) / "nn" / "current"
+        current.mkdir(parents=True)
+        (current / "VERSION").write_text(f"clusterID={pool}-{C}\n")
+        image = (DATA / "fsimage-3.5.0").read_bytes()
+        (current / edit_log.image_name(0)).write_bytes(image)
+        sum_of = hashlib.md5(image).hexdigest()
+        (current / f"{edit_log.image_name(0)}.md5").write_text(f"{sum_of} *{edit_log.image_name(0)}\n")
+        (current / SEGMENT).write_bytes(EDITS)
+
+    def lease(self, at: NodeId) -> Lease:
+        return self.ground.lease(at, C, 1)
+
+    def root(self, at: NodeId) -> Path:
+        return Path(self.ground.folders(at, C).root)
+
+    def start_masters(self) -> None:
+        cluster = self.clusters.get(C)
+        assert cluster is not None
+        daemons = self.setup.daemons(cluster, OLD, Role.CORE)
+        self.ground.run(OLD, hadoop.start(self.lease(OLD), daemons), "starting")
+
+    def masters_on(self, at: NodeId) -> set[str]:
+        """The masters that the pid files of a node tell of."""
+        script = hadoop.status(self.ground.folders(at, C), list(moving.MASTERS))
+        facts, _ = self.ground.look(at, script)
+        return {name for name, state in facts.under("daemon").items() if state == "running"}
+
+    def end(self) -> None:
+        self.fleet.off.clear()
+        for at in NODES:
+            self.ground.run(at, hadoop.stop(self.lease(at), list(hadoop.DAEMONS)), "stopping")
+
+    # --- what the masters say
+
+    def serves(self, *at: NodeId, applications: tuple[dict[str, Any], ...] = (), files: str = "") -> None:
+        live = {f"{n}:9866": {"xferaddr": f"{n}:9866", "adminState": "In Service", "lastBlockReport": 0} for n in at}
+        info = {"name": "NameNodeInfo", "LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
+        self.server.answers |= {
+            INFO: says({"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}),
+            NODE_LIST: says({"nodes": {"node": [{"nodeHostName": n, "state": "RUNNING"} for n in at]}}),
+            APPS: says({"apps": {"app": list(applications)}}),
+            JMX: beans(NameNodeInfo={"beans": [{**info, "Safemode": ""}]}),
+            "/fsck": text(files + (WHOLE if not files else WHOLE.replace("HEALTHY", "CORRUPT"))),
+            "/ws/v1/history/info": says({"historyInfo": {}}),
+        }
+
+    def move(self, *, planned: bool = False, version: int = 5, to: NodeId = TO) -> Facts:
+        facts = self.mover.reach(MoveMasters(C, version, OLD, to, planned), lambda: True)
+        assert facts is not None
+        return facts
+
+    def look(self) -> Facts:
+        facts = self.mover.reach(LookAtMasters(C, 4, OLD, TO), lambda: True)
+        assert facts is not None
+        return facts
+
+    def master(self) -> NodeId:
+        cluster = self.clusters.get(C)
+        assert cluster is not None
+        return cluster.master
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def site(tmp_path: Path, server: Server) -> Iterator[Site]:
+    clear(server)
+    found = Site(tmp_path, server)
+    try:
+        yield found
+    finally:
+        found.end()
+
+
+def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    before = sorted(path.name for path in site.folder.rglob("*"))
+    assert site.look() == {
+        "old": "stopped",
+        "image": True,
+        "copied_us": None,
+        "txid": None,
+        "copy_at": None,
+        "reached": [TO, THIRD],
+        "applications": None,
+    }
+    assert sorted(path.name for path in site.folder.rglob("*")) == before
+    site.copies.take(copied_us=11)
+    site.start_masters()
+    found = site.look()
+    assert (found["old"], found["copied_us"], found["txid"], found["copy_at"]) == ("runs", 11, LAST, "controller")
+    site.fleet.off = {OLD, THIRD}
+    found = site.look()
+    assert (found["old"], found["image"], found["reached"]) == ("silent", None, [TO])
+
+
+def test_a_look_at_masters_that_answer(site: Site) -> None:
+    site.serves(*NODES, applications=({"id": APPLICATION, "state": "RUNNING", "name": "n", "user": "u"},))
+    found = site.look()
+    assert found["old"] == "answers"
+    assert found["applications"] == [{"id": APPLICATION, "name": "n", "user": "u"}]
+
+
+def test_a_look_needs_the_node_that_would_get_the_masters(site: Site) -> None:
+    site.fleet.off = {TO}
+    with pytest.raises(HostError, match=r"node02: it does not answer, so it cannot run the masters of c-1"):
+        site.look()
+
+
+def test_masters_that_answer_are_not_replaced(site: Site) -> None:
+    site.serves(*NODES)
+    site.copies.take()
+    site.start_masters()
+    with pytest.raises(StayError, match="c-1: its masters answer, so they stay where they are"):
+        site.move()
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    assert not (site.root(TO) / "nn").exists()
+    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
+def test_stopped_masters_lose_nothing(site: Site) -> None:
+    """Their node answers: what they have on disk is brought over, and set aside."""
+    site.setup.server_off = frozenset({OLD})
+    site.start_masters()
+    site.serves(*NODES)
+    facts = site.move()
+    assert (facts["copied_us"], facts["txid"], facts["reached"]) == (None, LAST, list(NODES))
+    assert (site.root(TO) / "nn" / "current" / SEGMENT).read_bytes() == EDITS
+    assert not (site.root(OLD) / "nn").exists()
+    assert (site.root(OLD) / "nn.before-1" / "current" / SEGMENT).read_bytes() == EDITS
+    assert (site.master(), site.clusters.moving(C)) == (TO, None)
+    for at in NODES:
+        assert (site.root(at) / "conf" / "core-site.xml").read_text() == TO
+        assert (site.root(at) / "run" / "nodemanager.follows").read_text() == f"{TO}\n"
+    assert (site.root(TO) / "members" / "version").read_text() == "5\n"
+
+
+def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take(copied_us=23)
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD, files=MISSING)
+    facts = site.move()
+    assert (facts["copied_us"], facts["reached"]) == (23, [TO, THIRD])
+    assert (facts["missing"], facts["missing_files"]) == (["/data/a"], 1)
+    log = (site.root(TO) / "nn" / "current" / SEGMENT).read_bytes()
+    assert log.startswith(EDITS)
+    assert edit_log.operations(log[edit_log.HEADER_BYTES :], 0).last == LAST + 2
+    # Former masters that nobody could stop are on no list of addresses.
+    for at in (TO, THIRD):
+        assert (site.root(at) / "conf" / LIST).read_text() == "node02\nnode03\n"
+    cluster = site.clusters.get(C)
+    assert cluster is not None
+    assert cluster.shut_out == {OLD}
+    assert site.setup.doors_list(cluster) == "node02\nnode03\n"
+
+
+def test_a_lost_disk_is_replaced_by_the_copy(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    shutil.rmtree(site.folder / OLD)
+    site.serves(*NODES)
+    facts = site.move()
+    assert (facts["copied_us"], facts["reached"]) == (7, list(NODES))
+
+
+def test_a_move_that_was_cut_off_goes_on_with_what_it_has_begun(site: Site) -> None:
+    """Its NameNode may have taken files: nothing is put in the place of its data."""
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD)
+    site.move()
+    written = site.root(TO) / "nn" / "current" / "edits_inprogress_0000000000000000099"
+    written.write_text("files that the new NameNode has taken")
+    site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
+    site.copies.fails = True
+    facts = site.move()
+    assert (facts["copied_us"], facts["txid"]) == (7, LAST)
+    assert written.exists()
+
+
+def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD)
+    site.move(version=5)
+    site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
+    site.copies.fails = True
+    with pytest.raises(HostError, match="its disk is full"):
+        site.move(version=8)
+
+
+def test_a_planned_move_that_fails_leaves_the_masters_at_work(site: Site) -> None:
+    site.serves(*NODES)
+    site.start_masters()
+    site.copies.fails = True
+    with pytest.raises(HostError, match="its disk is full"):
+        site.move(planned=True)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    assert (site.root(OLD) / "nn" / "current" / SEGMENT).read_bytes() == EDITS
+    assert (site.root(THIRD) / "conf" / "core-site.xml").read_text() == OLD
+    # It is tried again, and nobody else brings masters up meanwhile.
+    assert site.clusters.moving(C) == TO
+    with pytest.raises(FawkesError, match="c-1: its masters are being moved to node02"):
+        site.membership.apply(Membership(C, 6, {}, master=TO))
+    site.copies.fails = False
+    facts = site.move(planned=True)
+    assert (facts["copied_us"], site.master()) == (None, TO)
+
+
+def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.fleet.off = {OLD}
+    site.copies.take()
+    with pytest.raises(StayError, match="node01: it does not answer, so its masters cannot be moved without loss"):
+        site.move(planned=True)
+    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
+def test_applications_end_unless_their_history_says_that_they_succeeded(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    other = APPLICATION.replace("0001", "0002")
+    ended = APPLICATION.replace("0001", "0003")
+    ours = {"applicationTags": "fawkes-j-1-1"}
+    site.serves(
+        *NODES,
+        applications=(
+            {"id": APPLICATION, "state": "RUNNING", **ours},
+            {"id": other, "state": "ACCEPTED", "name": "theirs", "user": "alice"},
+            {"id": ended, "state": "FINISHED", "finalStatus": "SUCCEEDED", **ours},
+        ),
+    )
+    name = APPLICATION.replace("application", "job")
+    site.server.answers[f"{HISTORY}/{name}"] = says({"job": {"state": "SUCCEEDED"}})
+    facts = site.move()
+    assert facts["finished"] == [ended, APPLICATION]
+    assert facts["ended"] == [{"id": other, "name": "theirs", "user": "alice"}]
+
+
+def test_a_node_that_is_let_in_again(site: Site) -> None:
+    site.clusters.end_move(C, TO, [OLD])
+    assert site.clusters.let_in(C, OLD)
+    assert not site.clusters.let_in(C, OLD)
+    cluster = site.clusters.get(C)
+    assert cluster == replace(cast(LiveCluster, cluster), shut_out=frozenset())
