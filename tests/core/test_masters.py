@@ -543,21 +543,6 @@ def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None
     assert desk.refusal() == "masters-moving"
 
 
-def test_lost_masters_that_nothing_takes_over_can_be_restored() -> None:
-    desk = Desk(6, how=settings(masters_lost_us=0))
-    desk.up("a", 3)
-    restore(desk)
-    assert desk.refusal() == "masters-answer"
-    silence(desk)
-    at(desk, 100)
-    restore(desk, dry_run=True)
-    assert (desk.refusal(), cluster(desk).moving) == ("", None)
-    restore(desk)
-    assert len(all_of(desk, LookAtMasters)) == 1
-    look(desk, copied_us=5, reached=[])
-    assert begun(desk)
-
-
 # Copies, retries, ends.
 
 
