@@ -23,7 +23,7 @@ from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
 
 pytestmark = pytest.mark.hadoop
 
-ODD = "amp&<angle> \\5c;"
+ODD = "amp&<angle>"
 #: writes without an end: a client that holds a file open
 _HOLD = "import sys, time; sys.stdout.buffer.write(b'x' * {}); sys.stdout.flush(); time.sleep(600)"
 
