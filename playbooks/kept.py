@@ -133,6 +133,30 @@ if [ -f ../note ]; then fact note "$(head -c 4096 ../note | tr -d '\n')"; fi
     )
 
 
+def checkpoint(lease: Lease, argv: Sequence[str], env: Mapping[str, str]) -> Script:
+    """Run the command that makes a new image for the NameNode, to its end; exit 1, with its last words, if it fails.
+
+    One at a time on a node: fact ``checkpoint`` is ``made``, or ``busy`` when another one runs.
+    """
+    return changing(
+        lease,
+        ":",
+        # Without the node's lock, for it takes long.
+        after=Script.of(
+            r"""
+umask 077
+log={logs}/checkpoint.out
+exec 8>>{logs}/checkpoint.lock && flock -n 8 || { fact checkpoint busy; exit 0; }
+env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >"$log" 2>&1 </dev/null 8>&- || { tail -n 5 "$log" >&2; exit 1; }
+fact checkpoint made
+""",
+            logs=lease.folders.logs,
+            env=[f"{key}={value}" for key, value in {**env, **lease.marks("checkpoint")}.items()],
+            argv=list(argv),
+        ),
+    )
+
+
 def whole(folders: Folders) -> Script:
     """The second copy as a tar on standard output: give it a ``sink``."""
     return Script.of("exec tar -cf - -C {kept} note nn rm-state", kept=folders.kept)

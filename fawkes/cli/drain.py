@@ -48,8 +48,8 @@ def drain(
     """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
 
     It leaves its MR-cluster as in a shrink: no data is lost, and tasks get the time that the settings allow. A core
-    node leaves once another node has replaced it. From the node of the masters these move to another core node first,
-    when no job runs.
+    node leaves once another node has replaced it. The masters of an MR-cluster first move to another of its core nodes,
+    once no job runs (`fawkes move-masters --now` does not wait). Without another one, release the MR-cluster first.
 
     --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
     elsewhere. Use it only when that data may be lost.

@@ -56,6 +56,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "namenode": ("org.apache.hadoop.hdfs.server.namenode.NameNode",),
         "namenode-format": ("org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive"),
+        "checkpoint": ("org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode", "-checkpoint", "force"),
         "datanode": ("org.apache.hadoop.hdfs.server.datanode.DataNode",),
         "resourcemanager": ("org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",),
         "nodemanager": ("org.apache.hadoop.yarn.server.nodemanager.NodeManager",),

@@ -18,11 +18,11 @@ from fawkes.live.kept_copy import CopyFolder, KeepError, md5_of, state_rows
 from fawkes.live.playbooks import kept as book
 from fawkes.playbook import Facts, Folders
 
-#: how much of a segment is asked for at once; doubled for an operation that is longer
-_PIECE_BYTES = 1 << 20
+#: how much of a segment is asked for at first, and at once when there is more: what is padding is sent as well
+_PIECE_BYTES = 32 << 10
 _MOST_PIECE_BYTES = 8 << 20
-#: looks until a copy is given up that never catches up: a gigabyte of edits
-_MOST_LOOKS = 1000
+#: looks until a copy is given up that never catches up: gigabytes of edits
+_MOST_LOOKS = 300
 #: an operation that is being written at the moment of a look is whole at the next
 _MOST_TORN = 5
 _LOOK_S = 30.0
@@ -98,11 +98,9 @@ class Copier:
                 changed |= self._image(copy, seen, folders, node)
                 return Brought(seen.at_us, changed, seen.running)
             following = (missing[0].segment.first, missing[0].offset)
-            if following == asked:
-                if len(seen.piece) == limit and limit < _MOST_PIECE_BYTES:
-                    limit *= 2
-                else:
-                    torn += 1
+            more = len(seen.piece) == limit and limit < _MOST_PIECE_BYTES
+            torn += following == asked and not more
+            limit = 4 * limit if more else limit
             asked = following
             if torn > _MOST_TORN:
                 what = "an operation that is not whole" if whole_but_torn else "nothing to read"

@@ -9,11 +9,12 @@ import logging
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from fawkes.core.events import CopySeen
 from fawkes.core.model import ClusterId, NodeId
@@ -26,10 +27,32 @@ from fawkes.live.ground import Ground
 from fawkes.live.kept_copy import CopyFolder, KeepError, KeptCopy
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.placing import Placing
+from fawkes.live.playbooks import kept as book
 from fawkes.live.second_copy import SecondCopy, Snapshot
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
+
+
+#: how often the second copy is brought up to date: it counts when both the masters' disk and the controller's are lost
+SECOND_EVERY_US = 10_000_000
+#: edits beside an image that a NameNode reads in some seconds; with more, a new image is made
+CHECKPOINT_BYTES = 64 << 20
+#: how long (s) a checkpoint may take, and how long after one that failed none is tried
+_CHECKPOINT_S = 1800.0
+_NO_CHECKPOINT_US = 600_000_000
+
+
+class Commands(Protocol):
+    """Says how a checkpoint is made on a node; `setup.Setup` is the real one."""
+
+    def checkpoint_argv(self, cluster: LiveCluster, node: NodeId) -> Sequence[str]:
+        """The command; FawkesError when the node does not say where its software is."""
+        ...
+
+    def environment(self, cluster: LiveCluster, node: NodeId) -> Mapping[str, str]:
+        """What it finds in its environment."""
+        ...
 
 
 class _Kept:
@@ -58,8 +81,26 @@ class _Told:
 class Keeper:
     """Keeps the copies of all MR-clusters. `round` returns at once, and no MR-cluster waits for another one's nodes."""
 
-    def __init__(self, ground: Ground, clusters: Clusters, fleet: Fleet, mailbox: Mailbox, folder: Path) -> None:
-        """``folder`` is the one of the controller's state in which each MR-cluster's copy has a folder."""
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        fleet: Fleet,
+        mailbox: Mailbox,
+        folder: Path,
+        commands: Commands | None = None,
+        checkpoint_bytes: int = CHECKPOINT_BYTES,
+        second_every_us: int = SECOND_EVERY_US,
+    ) -> None:
+        """``folder`` is the one of the controller's state in which each MR-cluster's copy has a folder.
+
+        With ``commands`` the NameNode gets a new image whenever its edits have more than ``checkpoint_bytes``. The
+        second copy is brought up to date every ``second_every_us``.
+        """
+        self._commands = commands
+        self._checkpoint_bytes = checkpoint_bytes
+        self._second_every_us = second_every_us
+        self._no_checkpoint_until: dict[ClusterId, int] = {}
         self._ground = ground
         self._clusters = clusters
         self._fleet = fleet
@@ -83,16 +124,20 @@ class Keeper:
     def newest(self, cluster: ClusterId) -> KeptCopy | None:
         """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from.
 
-        Never waits for a node. KeepError when the disk refuses.
+        Never waits for a node.
         """
-        return self._of(cluster).copy.copy()
+        try:
+            return self._of(cluster).copy.copy()
+        except KeepError as error:
+            _log.warning("%s", error)
+            return None
 
     def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
         """The controller's copy with all that the masters on ``old`` have; they must be stopped, or frozen.
 
         HostError when the node does not answer, KeepError when it does not have the data of this MR-cluster.
         """
-        with self.held(cluster) as kept:
+        with self._hold(cluster) as kept:
             brought = self._copier.bring(kept.copy, cluster, old, compare=True)
             kept.copy.note(brought.at_us, changed=True)
             copy = kept.copy.copy()
@@ -122,7 +167,7 @@ class Keeper:
         KeepError when there is none of this MR-cluster, or it is not whole; HostError when the node does not answer.
         """
         fetched = self._folder / f".{cluster}.fetched"
-        with self.held(cluster) as kept:
+        with self._hold(cluster) as kept:
             kept.second.fetch(node, cluster, fetched)
             if CopyFolder(fetched, kept.copy.cluster_id).copy() is None:
                 shutil.rmtree(fetched, ignore_errors=True)
@@ -136,11 +181,16 @@ class Keeper:
         return taken
 
     @contextmanager
-    def held(self, cluster: ClusterId) -> Iterator[_Kept]:
+    def held(self, cluster: ClusterId) -> Iterator[None]:
         """No rounds meanwhile: while masters move, two nodes have the data of a NameNode.
 
         A round that is under way, and may hang on a node, is not waited for: it writes nothing any more.
         """
+        with self._hold(cluster):
+            yield
+
+    @contextmanager
+    def _hold(self, cluster: ClusterId) -> Iterator[_Kept]:
         before = self._of(cluster)
         with self._lock:
             self._holds[cluster] += 1
@@ -153,7 +203,7 @@ class Keeper:
 
     def remove(self, cluster: ClusterId) -> None:
         """The MR-cluster is gone for good: nobody needs its copy."""
-        with self.held(cluster) as kept, self._lock:
+        with self._hold(cluster) as kept, self._lock:
             kept.copy.give_up()
             kept_copy.remove(self._folder / cluster)
             self._known.pop(cluster, None)
@@ -204,9 +254,7 @@ class Keeper:
             self._tell(cluster.id, "copy", str(error))
             return
         # After the copy was taken up: one that retires meanwhile gives it up.
-        if self._clusters.get(cluster.id) is None:
-            return
-        if not kept.lock.acquire(blocking=False):
+        if self._clusters.get(cluster.id) is None or not kept.lock.acquire(blocking=False):
             return
         snapshot, problem = None, ""
         try:
@@ -219,14 +267,18 @@ class Keeper:
             problem = str(error)
         finally:
             kept.lock.release()
-        if self._known.get(cluster.id) is not kept:
-            return
-        self._tell(cluster.id, "copy", problem)
+        if self._known.get(cluster.id) is kept:
+            self._tell(cluster.id, "copy", problem)
+            self._go_on(cluster, kept, snapshot)
+
+    def _go_on(self, cluster: LiveCluster, kept: _Kept, snapshot: Snapshot | None) -> None:
+        """What follows once the controller's copy is up to date."""
         if cluster.copy_on is None:
             self._tell(cluster.id, "second", "")
-        elif snapshot is not None:
-            taken = snapshot
-            self._begin(lambda one: self._push(one, kept, taken), cluster)
+        elif snapshot is not None and snapshot.copied_us - kept.second.noted_us >= self._second_every_us:
+            self._begin(lambda one: self._push(one, kept, snapshot), cluster)
+        if kept.copy.edits_bytes() > self._checkpoint_bytes:
+            self._begin(self._checkpoint, cluster)
 
     def _bring(self, cluster: LiveCluster, kept: _Kept) -> Snapshot | None:
         master, folder = cluster.master, kept.copy
@@ -253,6 +305,22 @@ class Keeper:
             kept.second_lock.release()
         if self._known.get(cluster.id) is kept:
             self._tell(cluster.id, "second", problem)
+
+    def _checkpoint(self, cluster: LiveCluster) -> None:
+        """Have a new image made, where its memory is not the masters' if there is another core node."""
+        commands, node = self._commands, cluster.copy_on or cluster.master
+        now_us = self._mailbox.clock.now_us()
+        with self._lock:
+            if commands is None or node not in cluster.members or now_us < self._no_checkpoint_until.get(cluster.id, 0):
+                return
+            self._no_checkpoint_until[cluster.id] = now_us + _NO_CHECKPOINT_US
+        try:
+            lease = self._ground.lease(node, cluster.id, cluster.members[node].generation)
+            argv, env = commands.checkpoint_argv(cluster, node), commands.environment(cluster, node)
+            self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=_CHECKPOINT_S)
+            _log.info("%s: its NameNode has a new image, made on %s", cluster.id, node)
+        except FawkesError as error:
+            _log.warning("%s: no new image for its NameNode: %s", cluster.id, error)
 
     def _tell(self, cluster: ClusterId, which: str, problem: str) -> None:
         """Post how copying works, when that is news."""

@@ -140,6 +140,11 @@ class CopyFolder:
         with self._guard:
             return {each.first: each for each in edit_log.segments(self.sizes)}
 
+    def edits_bytes(self) -> int:
+        """The bytes of all its segments."""
+        with self._guard:
+            return sum(size for name, size in self.sizes.items() if name.startswith("edits_"))
+
     def last(self, first: int) -> int:
         """The last transaction that it has of the segment that begins with ``first``."""
         return self._last.get(first, first - 1)

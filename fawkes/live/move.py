@@ -16,7 +16,7 @@ from fawkes.core.model import Facts, NodeId, Plain, Role
 from fawkes.core.proof import NAMED, BlockSeen, reports
 from fawkes.core.sight import Blocks
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import history, masters
+from fawkes.live import half_done, history, masters
 from fawkes.live.blocks import blocks_below
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.doors import LIST
@@ -31,6 +31,7 @@ from fawkes.live.playbooks import moving as book
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.skipping import skipping
 from fawkes.live.succession import ANSWER_S, LOOK_S, STEP_S, Means, Standing, StayError
+from fawkes.live.webhdfs import Hdfs
 from fawkes.playbook import Facts as NodeFacts
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ _NO_DELETION_S = 600
 _REPORTS_S = 4.0
 #: an address that no DataNode has: the report is not about one that leaves
 _NOBODY = "-"
+_MAPREDUCE = "MAPREDUCE"
 _MASTERS = ("namenode", "resourcemanager", "historyserver")
 #: applications that have succeeded and are told: those of running jobs are among the newest
 _TOLD = 500
@@ -383,19 +385,39 @@ class Move:
     def _end_applications(self, addresses: MasterAddresses) -> tuple[list[Plain], list[Plain]]:
         """Ids of applications that have succeeded, and rows of those that could not go on.
 
-        No ApplicationMaster has survived. One whose history says that it succeeded is finished, whatever the
-        ResourceManager recovered; a second attempt of it would run its work again.
+        No ApplicationMaster has survived. One whose history says that it succeeded, or whose output is committed, is
+        finished, whatever the ResourceManager recovered; a second attempt of it would run its work again. The output
+        of others is set aside, for it would be in the way of the job that begins again.
         """
         known = masters.all_applications(addresses, Deadline.after(ANSWER_S), tag="")
-        finished = [one.id for one in known if one.succeeded and is_ours(one)][-_TOLD:]
+        newest = [one for one in known if is_ours(one)][-_TOLD:]
+        finished = [one.id for one in newest if one.succeeded or self._has_finished(addresses, one)]
         ended: list[Plain] = []
         for one in (one for one in known if not one.ended):
-            if history.succeeded(addresses, one.id, Deadline.after(ANSWER_S)):
-                finished.append(one.id)
-            else:
+            if one.id not in finished:
                 ended.append({"id": one.id, "name": one.name, "user": one.user})
+                self._set_aside(addresses, one)
             self._kill(one)
         return list(finished), ended
+
+    def _set_aside(self, addresses: MasterAddresses, one: Application) -> None:
+        """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""
+        if not is_ours(one) or one.kind != _MAPREDUCE:
+            return
+        try:
+            hdfs = Hdfs.of(addresses, patience_s=_RPC_S)
+            if aside := half_done.set_aside(hdfs, half_done.staging(one, self._setup.settings(self._after))):
+                _log.info("%s: the unfinished output of %s is in %s", self._after.id, one.id, aside)
+        except FawkesError as error:
+            _log.warning("%s: the unfinished output of %s is still there: %s", self._after.id, one.id, error)
+
+    def _has_finished(self, addresses: MasterAddresses, one: Application) -> bool:
+        """Whether an application succeeded that was cut off, or was ended by an earlier try."""
+        if one.kind != _MAPREDUCE or (one.ended and one.state != "KILLED"):
+            return False
+        if history.succeeded(addresses, one.id, Deadline.after(ANSWER_S)):
+            return True
+        return half_done.committed(Hdfs.of(addresses), half_done.staging(one, self._setup.settings(self._after)))
 
     def _kill(self, one: Application) -> None:
         cluster, to = self._after, self._to

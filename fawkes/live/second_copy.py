@@ -20,8 +20,6 @@ from fawkes.playbook import Facts, Lease
 
 #: bytes that go within one script
 _PART_BYTES = 1 << 20
-#: how often the note follows the controller's while nothing changes: each time costs the node a lock and a file
-_NOTE_EVERY_US = 10_000_000
 _PUSH_S = 60.0
 _FETCH_S = 900.0
 _STATE_FILES = 500
@@ -67,14 +65,16 @@ class SecondCopy:
         """What it has is in doubt: it is looked at before anything is added."""
         self._there = None
 
+    @property
+    def noted_us(self) -> int:
+        """Up to when it has everything, by what was pushed; 0 while that is in doubt."""
+        return 0 if self._there is None else self._there.copied_us
+
     def push(self, snapshot: Snapshot, node: NodeId, lease: Lease) -> None:
         """Bring the second copy up to what the controller's was; FawkesError says why that cannot be done."""
         there = self._there
         if there is None or there.lease != lease:
             there = self._there = self._look(snapshot, node, lease)
-        changed = there.sizes != dict(snapshot.sizes) or there.rows != dict(snapshot.rows)
-        if not changed and snapshot.copied_us - there.copied_us < _NOTE_EVERY_US:
-            return
         # Until the end it is not known what was written.
         self._there = None
         self._send(snapshot, node, lease, there)

@@ -250,6 +250,11 @@ class Setup:
         """A command on any node that reads or merges a copy of the NameNode's data: ``namenode`` or ``oiv``."""
         return self._argv(cluster, node, program, extra=[f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"])
 
+    def checkpoint_argv(self, cluster: LiveCluster, node: NodeId) -> list[str]:
+        """The command on a core node that makes a new image of the NameNode's image and edits, and gives it to it."""
+        flags = hadoop.log_flags(self._ground.folders(node, cluster.id), "checkpoint")
+        return self._argv(cluster, node, "checkpoint", extra=flags)
+
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
 
@@ -376,6 +381,8 @@ class Setup:
         return self._ground.nodes[node].memory_bytes < _SMALL_NODE_BYTES
 
     def _heap_mb(self, cluster: LiveCluster, node: NodeId, program: str) -> int:
+        # A checkpoint has the whole namespace in memory, as the NameNode has.
+        program = "namenode" if program == "checkpoint" else program
         given = cluster.details.heap_bytes.get(program)
         if given:
             return given // MB

@@ -260,7 +260,9 @@ class Handler(BaseHTTPRequestHandler):
     def op_rename(self, path: str, query: dict[str, str], body: bytes) -> None:
         assert query["renameoptions"] == "OVERWRITE"
         self._entry(path)
-        self.server.tree[query["destination"]] = self.server.tree.pop(path)
+        to, tree = query["destination"], self.server.tree
+        for name in [other for other in tree if other == path or other.startswith(f"{path}/")]:
+            tree[to + name.removeprefix(path)] = tree.pop(name)
         self._answer({})
 
     def op_delete(self, path: str, query: dict[str, str], body: bytes) -> None:
