@@ -152,7 +152,7 @@ class Site:
         self.clusters.mark(C, ready=True)
         self.setup = FakeSetup(server)
         setup = cast(Setup, self.setup)
-        self.membership = MembershipKeeper(self.ground, self.clusters, setup)
+        self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10)
         self.copies = FolderCopies(self)
         self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, self.copies, threading.Event())
         for at in NODES:
