@@ -62,6 +62,7 @@ VERBS = {
     "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
     "move-masters": Verb("fawkes.cli.move_masters:move_masters", "Move the masters of an MR-cluster to another node."),
     "retry": Verb("fawkes.cli.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
+    "restore": Verb("fawkes.cli.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."),
     "down": Verb("fawkes.cli.down:down", "Stop for good: release all MR-clusters, end the controller."),
     "policies": Verb("fawkes.cli.policies:policies", "List the weighting policies and where each comes from."),
     "verify": Verb("fawkes.cli.verify:verify", "Decide all steps of a ledger again and compare."),

@@ -15,6 +15,7 @@ from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
+from fawkes.units import show_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -52,7 +53,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         click.echo()
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if output == TABLE and not isinstance(output, Wide):
-        for line in trouble_lines(rows):
+        for line in [*trouble_lines(rows), *(_copy_lines(site, rows) if cluster is not None else [])]:
             say(line, "  ")
 
 
@@ -75,6 +76,35 @@ def _trouble(site: Site) -> str:
         return str(Client(site, timeout_s=_ASK_S).get("ledger")["trouble"])
     except FawkesError:
         return ""
+
+
+def _copy_lines(site: Site, rows: Sequence[Row]) -> list[str]:
+    """Where masters are, and the copies of their data; only a running controller knows how old these are."""
+    from fawkes.cli.client import Client
+
+    lines = []
+    for row in (row for row in rows if row["masters_on"] is not None):
+        try:
+            known = Client(site, timeout_s=_ASK_S).rows("copies", cluster=row["cluster"])
+        except FawkesError:
+            known = []
+        lines.append(copy_line(row, known))
+    return lines
+
+
+def copy_line(row: Row, known: Sequence[Row]) -> str:
+    """The promise of an MR-cluster in a sentence; ``known`` has the age of the controller's copy, if it is known."""
+    if not known:
+        age = "of unknown age"
+    elif known[0]["age_us"] is None:
+        age = "NOT MADE YET"
+    else:
+        age = f"{show_duration(known[0]['age_us'])} old"
+    second = f"goes to {row['second_copy']}" if row["second_copy"] else "has NO PLACE: there is no other core node"
+    return (
+        f"{row['cluster']}: its masters are on {row['masters_on']}; promise: {row['promise']}. "
+        f"The controller's copy of their data is {age}; a second copy {second}"
+    )
 
 
 def headlines(pool: Row) -> list[str]:

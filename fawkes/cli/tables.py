@@ -46,7 +46,8 @@ _MASTERS = ("masters_away_s", "masters_moves", "masters_lacks_s", "jobs_again", 
 TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
         ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
-        ("core", "transient_core", "transient", "joining", "leaving", "lost", "since", "why"),
+        ("core", "transient_core", "transient", "joining", "leaving", "lost", "masters_on", "promise", "second_copy",
+         "since", "why"),
         drop=("jobs_running", "jobs_waiting", "share", "weight"),
     ),
     "nodes": Table(
@@ -84,6 +85,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "request": Table(("cluster", "state", "nodes")),
     "release": Table(("cluster", "state", "nodes")),
     "release --dry-run": Table(("cluster", "path", "bytes", "fate"), ("files", "owner", "save_to")),
+    "restore": Table(("cluster", "files", "bytes", "fate"), ("named",)),
     "submit": Table(
         ("job", "cluster", "state", "wait_s", "run_s", "why"), ("attempt", "log"), drop=("cluster", "wait_s", "run_s")
     ),

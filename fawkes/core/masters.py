@@ -131,7 +131,7 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
     if cluster is None:
         draft.reply(event.ask, Reason("no-such-cluster", {"cluster": event.cluster}))
         return
-    moving = cluster.moving
+    moving = cluster.moving or _waited_for(draft, cluster)
     if moving is None or moving.planned:
         draft.reply(event.ask, Reason("masters-answer", {"cluster": cluster.id}))
         return
@@ -151,6 +151,16 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
         cluster = replace(cluster, moving=move)
         draft.put_cluster(cluster)
         _go_on(draft, cluster)
+
+
+def _waited_for(draft: Draft, cluster: ClusterState) -> MastersMove | None:
+    """Lost masters that are waited for for ever, as the settings want it; None when they are not lost."""
+    if cluster.master is None or cluster.life not in _MOVABLE:
+        return None
+    master = draft.node(cluster.master)
+    if master.life is not NodeLife.LOST:
+        return None
+    return MastersMove(cause=MoveCause.LOST, since_us=master.since_us, old=cluster.master)
 
 
 def advance(draft: Draft) -> None:

@@ -66,6 +66,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "application": ("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application"),
         "rmadmin": ("org.apache.hadoop.yarn.client.cli.RMAdminCLI",),
         "dfsadmin": ("org.apache.hadoop.hdfs.tools.DFSAdmin",),
+        "oiv": ("org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB",),
         "storagepolicies": ("org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",),
         "sleep": ("org.apache.hadoop.mapreduce.SleepJob",),
     }

@@ -20,6 +20,7 @@ from fawkes.core.events import (
     PauseAsked,
     ReleaseAsked,
     Requested,
+    RestoreAsked,
     ResumeAsked,
     RetryAsked,
     Submitted,
@@ -182,6 +183,19 @@ class UndrainBody(Strict):
         return UndrainAsked(at_us=at_us, node=NodeId(self.node), by=by, ask=ask)
 
 
+class RestoreBody(Strict):
+    """``POST /restore``: an MR-cluster brought back from its kept copy."""
+
+    cluster: Name
+    to: Host | None = None
+    dry_run: bool = False
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """RestoreAsked."""
+        to = None if self.to is None else NodeId(self.to)
+        return RestoreAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, dry_run=self.dry_run, by=by, ask=ask)
+
+
 class MoveMastersBody(Strict):
     """``POST /move-masters``: the masters of an MR-cluster on another of its core nodes."""
 
@@ -206,6 +220,7 @@ ASKS: Mapping[str, type[Strict]] = {
     "retry": RetryBody,
     "drain": DrainBody,
     "undrain": UndrainBody,
+    "restore": RestoreBody,
     "move-masters": MoveMastersBody,
 }
 

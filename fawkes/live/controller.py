@@ -17,7 +17,7 @@ from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core.closing import longest_us
-from fawkes.core.effects import CountWork, Reply, Survey
+from fawkes.core.effects import CountWork, LookAtMasters, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
@@ -54,6 +54,7 @@ from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
+from fawkes.live.restoring import Restorer
 from fawkes.live.ruling import Reign
 from fawkes.live.sampling import Sampling
 from fawkes.live.secrets import FOLDER as SECRETS
@@ -236,10 +237,10 @@ class Controller:
         self._ledger = ledger
         if verdict.standing is not Standing.RULES:
             self._claim_first(ledger, identity)
-        setup, stages = self._equip(world, fleet, state)
+        setup, stages, restorer = self._equip(world, fleet, state)
         keep = _keep_pictures(ledger, pictured, mailbox.clock)
         engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
-        control = self._control(world, state, setup, fleet, stages)
+        control = self._control(world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)
         now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
@@ -273,7 +274,7 @@ class Controller:
     def _fetch(self, wanted: cache.Wanted) -> None:
         cache.provide(wanted, say=self._say)
 
-    def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages]:
+    def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages, Restorer]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(self._fetch, self._say)
@@ -314,9 +315,15 @@ class Controller:
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         world.every("copies", _COPY_US, copies.round)
-        return setup, stages
 
-    def _control(self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages) -> ControlServer:
+        def look(effect: LookAtMasters) -> Facts | None:
+            return mover.reach(effect, lambda: not world.stopping.is_set())
+
+        return setup, stages, Restorer(ground, clusters, setup, fleet, copies, look, mailbox.clock.now_us)
+
+    def _control(
+        self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages, restorer: Restorer
+    ) -> ControlServer:
         folder = self._plan.site.state_dir
         data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
 
@@ -339,6 +346,7 @@ class Controller:
             {
                 **answers(state, lambda: LedgerReader(folder)),
                 **data.queries(),
+                **restorer.queries(),
                 "ledger": lambda _: world.ledger_row(),
                 "releases": lambda _: releases(acts=acts),
             },

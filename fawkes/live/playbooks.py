@@ -19,7 +19,7 @@ from fawkes.catalog import Catalog, Found, Kind, Origin, load_module
 from fawkes.errors import ConfigError, RefusedError
 from fawkes.reading import is_file
 
-NAMES = ("lease", "node", "hadoop", "job", "kept", "moving")
+NAMES = ("lease", "node", "hadoop", "job", "kept", "moving", "restoring")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -36,11 +36,23 @@ class _Book:
 _ours: Mapping[str, ModuleType] = {name: load_module(Catalog().find(Kind.PLAYBOOK, name)) for name in NAMES}
 _playing: dict[str, ModuleType] = dict(_ours)
 if TYPE_CHECKING:
-    from playbooks import hadoop, job, kept, lease, moving, node
+    from playbooks import hadoop, job, kept, lease, moving, node, restoring
 else:
-    lease, node, hadoop, job, kept, moving = map(_Book, NAMES)
+    lease, node, hadoop, job, kept, moving, restoring = map(_Book, NAMES)
 
-__all__ = ["NAMES", "hadoop", "job", "kept", "lease", "moving", "node", "played", "site_playbooks", "unused"]
+__all__ = [
+    "NAMES",
+    "hadoop",
+    "job",
+    "kept",
+    "lease",
+    "moving",
+    "node",
+    "played",
+    "restoring",
+    "site_playbooks",
+    "unused",
+]
 
 
 def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[Found, ...]:

@@ -246,6 +246,10 @@ class Setup:
         """The command that formats the NameNode's folder."""
         return self._argv(cluster, cluster.master, "namenode-format")
 
+    def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
+        """A command on any node that reads or merges a copy of the NameNode's data: ``namenode`` or ``oiv``."""
+        return self._argv(cluster, node, program, extra=[f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"])
+
     def checkpoint_argv(self, cluster: LiveCluster, node: NodeId) -> list[str]:
         """The command on a core node that makes a new image of the NameNode's image and edits, and gives it to it."""
         flags = hadoop.log_flags(self._ground.folders(node, cluster.id), "checkpoint")

@@ -9,6 +9,7 @@ from typing import Any
 from fawkes.core import alerts
 from fawkes.core.decision import PutTick
 from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.members import copy_on
 from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
@@ -25,6 +26,8 @@ Row = dict[str, Any]
 #: how long a jump of the clock is news
 _NEWS_US = 86_400 * SECOND_US
 GREEN, YELLOW, RED = "green", "yellow", "red"
+#: the promise about the masters' data of an MR-cluster: it is copied all the time
+KEPT = "kept"
 
 
 def seconds(us: int | None) -> float | None:
@@ -92,7 +95,7 @@ def cluster_row(
     ``nodes`` are those that it holds, ``usable_milli`` is the capacity in service, in thousandths. ``jobs_waiting`` and
     ``jobs_running`` are what its masters said last, users' own applications included. ``own`` are the jobs that were
     submitted to Fawkes and have not ended: ``jobs_queued`` of them wait in its queue, ``jobs_started`` were handed to
-    YARN (both None when nobody counted).
+    YARN (both None when nobody counted). ``second_copy`` is the node that gets the second copy of the masters' data.
     """
     jobs = None if own is None else Counter(job.life is JobLife.QUEUED for job in own)
     held = list(nodes)
@@ -127,6 +130,9 @@ def cluster_row(
         "deploy_s": seconds(state.deploy_us),
         "load_s": seconds(state.load_us),
         "save_s": seconds(state.save_us),
+        "masters_on": state.master,
+        "promise": None if state.master is None else KEPT,
+        "second_copy": None if state.master is None else copy_on(held, state.master),
         "failed": state.failed,
         "alert": state.alert,
     }

@@ -70,6 +70,7 @@ class World:
             "env": lambda _: self.env,
             "releases": lambda _: self.releases,
             "logs": self._logs,
+            "restore": self._logs,
         }
 
     def later(self, name: str, *changes: dict[str, Any]) -> None:

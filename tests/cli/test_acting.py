@@ -38,6 +38,7 @@ from tests.cli.conftest import INVENTORY, Run, World, job, output
         ("drain", "node01", "--reason", "r"),
         ("undrain", "node01"),
         ("retry", "node01"),
+        ("restore", "c-1", "--yes"),
         ("move-masters", "c-1"),
         ("down", "--yes"),
         ("env", "c-1"),

@@ -42,6 +42,8 @@ def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
         (("status", "c-"), ["c-1", "c-2", "c-3"]),
         (("explain", "--node", "node1"), ["node10"]),
         (("drain", "node0"), [f"node0{n}" for n in range(1, 10)]),
+        (("restore", "c-"), ["c-1", "c-2", "c-3"]),
+        (("restore", "c-1", "--to", "node1"), ["node10"]),
         (("cancel", "c-2-job"), [f"c-2-job{n}" for n in range(1, 9)]),
         (("submit", "c-"), ["c-1", "c-2", "c-3"]),
         (("request", ""), ["c-9"]),

@@ -15,7 +15,7 @@ from fawkes.config.site import Site
 
 PROMISED = """
 init lab dist check run request release submit cancel status nodes jobs events explain env logs
-pause resume drain undrain retry down policies
+pause resume drain undrain retry restore down policies
 """
 
 

@@ -265,3 +265,14 @@ def test_a_jump_of_the_clock_is_news_for_a_day() -> None:
     woke = Woke(at_us=desk.now_us)
     store.append(woke, desk.tell(woke))
     assert pool_row(store)["clock"] == ""
+
+
+def test_a_row_says_where_the_masters_and_the_copies_of_their_data_are() -> None:
+    running = replace(RUNNING, master=NodeId("node01"))
+    core = [replace(CORE, node=replace(CORE.node, id=NodeId(f"node0{n}"))) for n in (1, 2, 3)]
+    row = cluster_row(running, core, None, None, 3000)
+    assert (row["masters_on"], row["promise"], row["second_copy"]) == ("node01", "kept", "node02")
+    alone = cluster_row(running, core[:1], None, None, 3000)
+    assert (alone["promise"], alone["second_copy"]) == ("kept", None)
+    waiting = cluster_row(replace(RUNNING, master=None), core, None, None, 3000)
+    assert (waiting["masters_on"], waiting["promise"], waiting["second_copy"]) == (None, None, None)
