@@ -77,10 +77,13 @@ class Hdfs:
         )
 
     def emptied(self, node: NodeId, state: State) -> None:
-        """A fault took all that a node held; with the masters' node the names of all files."""
+        """A fault took all that a node held; with the only core node the names of all files.
+
+        Where there is another core node, its masters take over from the kept copy.
+        """
         lost = self.blocks.wipe(node, "a fault emptied its disk")
         for cluster in state.clusters.values():
-            if cluster.master == node:
+            if cluster.master == node and not self._storing(cluster.id, state, core=True) - {node}:
                 lost += self.blocks.lose_all(cluster.id, "a fault took the NameNode's disk")
         self._robbed.update(file.cluster for file in lost)
         self.lost_to_faults += len(lost)

@@ -151,9 +151,9 @@ class Drill:
         self._over_us = max(self._over_us, back_us)
         if again is not None:
             self.world.script([replace(again, at_us=back_us)])
-        for cluster, deployed in self.world.deployed.items():
+        for cluster in self.world.deployed:
             # A new controller looks at all masters: what the one before saw last may not be stored.
-            error = "no answer" if deployed.master in self.world.gone else ""
+            error = "no answer" if cluster in self.world.masters.away else ""
             self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error)])
         self.state = engine.rebuild(self.store.entries())
         self._controller_starts()
@@ -166,6 +166,9 @@ class Drill:
             for entry in [entry for entry in self._actions if entry[0] <= event.at_us]:
                 self._actions.remove(entry)
                 entry[1]()
+            if isinstance(event, MastersSeen) and not event.error and event.cluster in self.world.masters.away:
+                # One fault is over, but another one has taken their node meanwhile.
+                continue
             seen = self._seeing.through(event, self.state, self.world.script)
             if seen is not None:
                 return seen
@@ -229,7 +232,7 @@ class Drill:
         else:
             if back_us is None:
                 self._gone_for_good.add(node)
-            self.world.lose(node, at_us, back_us)
+            self.world.lose(node, at_us, back_us, emptied=fault.kind is Kind.EMPTIED)
             if fault.kind is Kind.EMPTIED:
                 self._actions.append((at_us, lambda: self.hdfs.emptied(node, self.state)))
 

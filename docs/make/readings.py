@@ -7,6 +7,7 @@ from dataclasses import fields
 from docs.make.table import code, table
 from fawkes.cli.fields import FIELDS
 from fawkes.core.model import Sample
+from fawkes.offline.failover import MASTERS
 from fawkes.offline.outcome import DEADLINES, ClusterOutcome, Outcome
 
 READINGS = {
@@ -39,8 +40,8 @@ def readings() -> str:
 
 def figures() -> str:
     """Each figure of a run offline, and where it stands."""
-    of_cluster = {each.name for each in fields(ClusterOutcome)} - {"due"} | {*DEADLINES}
-    of_run = {each.name for each in fields(Outcome)} - {"clusters", "due"} | {*DEADLINES}
+    of_cluster = {each.name for each in fields(ClusterOutcome)} - {"due", "masters"} | {*DEADLINES, *MASTERS}
+    of_run = {each.name for each in fields(Outcome)} - {"clusters", "due", "masters"} | {*DEADLINES, *MASTERS}
     rows = []
     for name in sorted(of_cluster | of_run):
         places = [place for place, names in (("MR-cluster", of_cluster), ("run", of_run)) if name in names]

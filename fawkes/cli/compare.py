@@ -195,6 +195,7 @@ def _tell(
 ) -> None:
     import pandas as pd
 
+    from fawkes.offline.failover import MASTERS
     from fawkes.offline.folder import write_frame
     from fawkes.offline.outcome import DEADLINES
     from fawkes.offline.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
@@ -207,14 +208,18 @@ def _tell(
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
     _draw(table, baseline, folder)
-    due = [key for key in DEADLINES if table and key in table[0]]
+    due, masters = ([key for key in keys if table and key in table[0]] for keys in (DEADLINES, MASTERS))
     if output == CSV:
-        form = replace(form, keys=(*form.keys, *due))
+        form = replace(form, keys=(*form.keys, *due, *masters))
     show(plain_texts(table) if output == CSV else table, form, output)
     if due and output not in (CSV, JSON):
         say("")
         say("jobs that have a deadline, medians over the replays:")
         show(table, TABLES["compare, deadlines"], output)
+    if masters and output not in (CSV, JSON):
+        say("")
+        say("lost and moved masters, medians over the replays:")
+        show(table, TABLES["compare, masters"], output)
     if output == TABLE:
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")

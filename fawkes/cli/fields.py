@@ -272,6 +272,11 @@ _ALL: Final = (
     Field("jobs_killed", "killed", "Jobs that the admission policy ended after their deadline.", FIGURE),
     Field("sdr", "SDR", "The share of the jobs with a deadline that met it.", SHARE),
     Field("wasted_s", "wasted", "Task-seconds of jobs with a deadline that did not meet it.", WHOLE_SECONDS),
+    Field("masters_away_s", "no masters", "Time in which its masters did not serve.", DURATION),
+    Field("masters_moves", "moves", "How often masters went to another node.", FIGURE),
+    Field("masters_lacks_s", "lacked", "Of how much time the writes were lost: the copies lacked them.", TENTHS),
+    Field("jobs_again", "again", "Jobs that began again because they had ended with their masters.", FIGURE),
+    Field("work_again_s", "done in vain", "Task-seconds that those jobs had run before.", WHOLE_SECONDS),
     Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
     # deadlines on a flat pool of CPUs
     Field("trace", "trace", "The trace of jobs.", NAME),

@@ -126,10 +126,10 @@ def simulate(
         step("reference times")
         copies = Copies(plan.losses)
         ready = replace(asked(chosen, plan.demands), check=check)
-        tasks: list[TaskEvent] | None = [] if ready.has_deadlines else None
+        tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
         store = run(ready, watch=copies, tasks=tasks)
         step(chosen.policy.name)
-        outcome = outcome_of(store, tasks)
+        outcome = outcome_of(store, tasks, with_losses=bool(plan.losses))
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
     if copies.lost:
@@ -187,9 +187,10 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         "finished_s": outcome.makespan_s,
     }
     due = {} if outcome.due is None else asdict(outcome.due)
+    masters = {} if outcome.masters is None else asdict(outcome.masters)
     table = TABLES["simulate"]
-    form = replace(table, keys=(*table.keys, *due)) if output == CSV else table
-    show([*rows, {**everything, **due}], form, output)
+    form = replace(table, keys=(*table.keys, *due, *masters)) if output == CSV else table
+    show([*rows, {**everything, **due, **masters}], form, output)
     if due and output not in (CSV, JSON):
         say("")
         say("Jobs that have a deadline:")
@@ -198,6 +199,10 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
             TABLES["simulate, deadlines"],
             output,
         )
+    if masters and output not in (CSV, JSON):
+        say("")
+        say("Lost and moved masters:")
+        show([*rows, {"cluster": ALL, **masters}], TABLES["simulate, masters"], output)
     if output == TABLE:
         say("")
         say(

@@ -39,6 +39,8 @@ _FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "s
 _DEADLINES = (
     "jobs_due", "jobs_met", "jobs_missed", "jobs_dropped", "jobs_killed", "sdr", "wasted_s",
 )  # fmt: skip
+#: of MR-clusters whose masters may be lost
+_MASTERS = ("masters_away_s", "masters_moves", "masters_lacks_s", "jobs_again", "work_again_s")
 
 #: the table of each verb, and of its options where they have one of their own
 TABLES: Final[Mapping[str, Table]] = {
@@ -106,6 +108,7 @@ TABLES: Final[Mapping[str, Table]] = {
         ("response_median_s", "node_s"),
     ),
     "simulate, deadlines": Table(("cluster", *_DEADLINES)),
+    "simulate, masters": Table(("cluster", *_MASTERS)),
     "simulate --beside, decisions": Table(
         ("from_cluster", "to_cluster", "role", "recorded_at_s", "recorded_nodes", "simulated_at_s", "simulated_nodes")
     ),
@@ -119,6 +122,7 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("failed_jobs", "makespan_s"),
     ),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
+    "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(
         ("deadlines", "cpus", "allocator", "sdr", "ptr", "wtr", "utilisation", "fairness"),
         ("trace", "seeds", "sdr_least", "sdr_most", "unserved", "fairness_ci", "fairness_ci_days", "equality",

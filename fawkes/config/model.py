@@ -80,6 +80,12 @@ class ModelTable(Strict):
     )
     drain_us: DurationUs | None = Field(default=None, alias="drain", description="until a node without tasks may go")
     clean_us: DurationUs | None = Field(default=None, alias="clean", description="until a node is wiped")
+    masters_us: DurationUs | None = Field(
+        default=None, alias="move_masters", description="until masters serve on another node"
+    )
+    copy_us: DurationUs | None = Field(
+        default=None, alias="keep_every", description="how often the masters' data is copied off their node"
+    )
     spread: Annotated[float, between(0, 2, "more spread is no longer that of equal tasks")] | None = Field(
         default=None, description="deviation of the work of equal tasks; 0 is none"
     )
@@ -93,6 +99,9 @@ class ModelTable(Strict):
     speculative: bool | None = Field(default=None, description="whether slow tasks are overtaken by a second attempt")
     idle_cores: Annotated[float, between(0, 1000, "no daemons take more")] | None = Field(
         default=None, description="cores that a node's daemons take all the time"
+    )
+    keep_cores: Annotated[float, between(0, 1000, "no copies take more")] | None = Field(
+        default=None, description="cores that copying an MR-cluster's masters' data takes all the time"
     )
     task_end_us: DurationUs | None = Field(
         default=None, alias="task_end", description="until the slot of a task that has ended is free"

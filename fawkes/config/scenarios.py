@@ -83,13 +83,17 @@ class LoadTable(Strict):
 
 
 class FaultTable(Strict):
-    """``[[fault]]``: a node that loses its power."""
+    """``[[fault]]``: a node that loses its power, or the one that has the masters of an MR-cluster then."""
 
-    node: str = Field(description="the node")
+    node: str | None = Field(default=None, description="the node")
+    masters_of: Name | None = Field(
+        default=None, description="the MR-cluster whose masters' node it is, instead of `node`"
+    )
     at_us: DurationUs = Field(alias="at", description="when, from the start of the run")
     back_us: DurationUs | None = Field(
         default=None, alias="back", description="when it has power again, from the start of the run; never without it"
     )
+    emptied: bool = Field(default=False, description="whether its disk is lost as well")
 
 
 class BoundsTable(Strict):
@@ -141,9 +145,23 @@ def scenario_of(said: Mapping[str, Any], path: Path) -> ScenarioTable:
     faults = Faults(path)
     for number, load in enumerate(table.load, 1):
         _check_load(load, table, f"load[#{number}]", faults)
+    for number, fault in enumerate(table.fault, 1):
+        _check_fault(fault, table, f"fault[#{number}]", faults)
     _check_pool(table, faults)
     faults.refuse()
     return table
+
+
+def _check_fault(fault: FaultTable, table: ScenarioTable, key: str, faults: Faults) -> None:
+    if (fault.node is None) == (fault.masters_of is None):
+        what = "is missing" if fault.node is None else "means nothing beside masters_of"
+        faults.add(what, f"{key}.node", "Give either node or masters_of")
+    clusters = {one.id or "": one for one in table.cluster}
+    if fault.masters_of is not None and fault.masters_of not in clusters:
+        hint = did_you_mean(fault.masters_of, clusters, kind="there are")
+        faults.add(f"there is no MR-cluster {fault.masters_of!r}", f"{key}.masters_of", hint)
+    if fault.back_us is not None and fault.back_us <= fault.at_us:
+        faults.add("comes back before it is lost", f"{key}.back", "Give a time after at")
 
 
 def _check_load(load: LoadTable, table: ScenarioTable, key: str, faults: Faults) -> None:

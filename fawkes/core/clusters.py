@@ -94,11 +94,16 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
     draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **event.facts)
-    draft.put_cluster(replace(cluster, alert=alerts.text(Kind.MEMBERS, event.error) if members else event.error))
+    lost = cluster.moving is not None or draft.pending(Key.SILENT.of(cluster.id)) is not None
+    if not lost:
+        # What is wrong with lost masters is said already.
+        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.MEMBERS, event.error) if members else event.error))
     refused = event.facts.get("refused")
     if stage is ClusterLife.DEPLOYING and isinstance(refused, str) and deploy_without(draft, cluster, NodeId(refused)):
         return
-    hopeless = event.final or pending.tries >= draft.settings.deploy_attempts
+    # Nothing can be loaded while masters are away, however often it is tried.
+    away = lost and stage is ClusterLife.LOADING
+    hopeless = event.final or (pending.tries >= draft.settings.deploy_attempts and not away)
     if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and hopeless:
         _give_up(draft, cluster, event.error)
         return

@@ -33,6 +33,7 @@ from fawkes.core.model import (
     Reason,
     Role,
 )
+from fawkes.core.moves import lost as lost_node
 from fawkes.core.tags import is_copy
 
 #: lives of an MR-cluster in which its masters can go to another node
@@ -333,7 +334,10 @@ def _objection(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: 
         seconds = gap_us // 1_000_000
         return f"the copy of their data is {seconds} s older than their last answer: `fawkes restore {cluster.id}`"
     if old == "silent" and not _most_reached(draft, cluster, moving, facts):
-        return "their node does not answer, nor do most of the others that store data: they may still serve these"
+        return (
+            "their node does not answer, nor do most of the others that store data: they may still serve these. "
+            f"If they do not: `fawkes restore {cluster.id}`"
+        )
     return ""
 
 
@@ -371,21 +375,37 @@ def _not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending
     """The old masters answer after all, or the move is tried again; after some tries on another node."""
     draft.say("not-reached", cluster=cluster.id, stage="masters", error=event.error, tries=pending.tries)
     if event.facts.get("alive") is True:
-        _stay(draft, replace(cluster, master=moving.old))
         draft.touch(cluster.id, afresh=True)
+        _stay(draft, replace(cluster, master=moving.old))
+        for job in draft.busy_of(cluster.id):
+            # What was seen of it meanwhile did not count, and is not told again by itself.
+            if (begun := draft.pending(Key.JOB.of(job.id))) is not None:
+                draft.again(begun)
         return
     cluster = replace(cluster, alert=alerts.text(Kind.MASTERS, event.error))
-    if pending.tries >= draft.settings.deploy_attempts and not moving.planned and len(able(draft, cluster)) > 0:
-        # Where they should be they do not come up. That node is looked at as one with lost masters, for it may have
-        # taken files; those on the first node stay stopped, or without the others.
-        draft.settle(pending.key)
-        cluster = replace(cluster, moving=replace(moving, old=_master(cluster), to=None, begun=False))
-        draft.put_cluster(cluster)
-        _go_on(draft, cluster)
-        return
     draft.put_cluster(cluster)
+    if pending.tries >= draft.settings.deploy_attempts and (moving.planned or able(draft, cluster)):
+        draft.settle(pending.key)
+        _elsewhere(draft, cluster, moving)
+        return
     wait_us = backoff.wait_us(draft.settings, pending.tries)
     draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _elsewhere(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
+    """Where the masters should be they do not come up: they are lost masters now, and are looked at as such.
+
+    After a planned move those on the old node, which may have been started there again. Else those on the new one, for
+    it may have taken files; the ones before them are stopped, or without the other nodes.
+    """
+    to = draft.node(_master(cluster))
+    master = moving.old if moving.planned else to.node.id
+    again = replace(moving, cause=MoveCause.LOST, old=master, to=None, begun=False)
+    cluster = replace(cluster, master=master, moving=again)
+    draft.put_cluster(cluster)
+    if to.life is NodeLife.SERVING:
+        lost_node(draft, to, "the masters did not come up on it")
+    _go_on(draft, cluster)
 
 
 def _moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: MoveMasters, facts: Facts) -> None:

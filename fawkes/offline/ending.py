@@ -62,8 +62,9 @@ class Patience:
         """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
         failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
-        # Lost masters that nobody can take over from are looked at, again and again.
-        failed = failed or (isinstance(event, Done | Failed) and split(event.effect)[0] is Key.MASTERS)
+        # Lost masters that nobody can take over from are looked at, and told of members, again and again.
+        failed = failed or isinstance(event, Failed)
+        failed = failed or (isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS)
         if not (failed or isinstance(event, Sampled | Woke)):
             self._since_us = max(self._since_us, event.at_us)
             return False
@@ -143,8 +144,8 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     if lost := sorted(filter(None, {_lost_master(view, cluster) for cluster in waiting})):
         idle = sum(node.owner is None for node in view.nodes.values())
         hint = (
-            f"No node takes over the masters of an MR-cluster ({idle} nodes are free): give the [[fault]] of {lost[0]} "
-            "a time `back`, or let another node fail"
+            f"Masters move only to another core node in service ({idle} nodes are free): give the [[fault]] of "
+            f"{lost[0]} a time `back`, give the MR-cluster more min_nodes, or set patience.masters_lost"
         )
     count = "1 job has" if len(left) == 1 else f"{len(left)} jobs have"
     return DeadlineError(

@@ -145,7 +145,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     demands = grid.demands_of(cell)
     try:
         shaken = shaken_scenario(scenario, demands, seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us)
-        tasks: list[TaskEvent] | None = [] if shaken.has_deadlines else None
+        tasks: list[TaskEvent] | None = [] if shaken.keeps_tasks else None
         store = simulate(shaken, watch=copies, tasks=tasks)
     except FawkesError as error:
         # Not every kind of error comes through a pipe whole.
@@ -157,7 +157,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         "code": code_digest(),
         "variant": grid.variant(cell),
         **cell._asdict(),
-        **outcome_of(store, tasks).plain(),
+        **outcome_of(store, tasks, with_losses=bool(shaken.losses)).plain(),
         "lost_copies": copies.lost,
     }
     if cell.replay == DRAWN:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import JobId, JobLife, JobState
+from fawkes.offline.failover import NO_LOSS, MastersLost, masters_lost, spans_us, total_of
 from fawkes.report import history
 from fawkes.report.steps import held
 from fawkes.sim.model import TaskEvent
@@ -56,10 +57,11 @@ class ClusterOutcome:
     most_nodes: int
     finished_s: float | None
     due: Deadlines | None = None
+    masters: MastersLost | None = None
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON; those of deadlines only where there are any."""
-        return _flat(self, self.due)
+        """As values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        return _flat(self)
 
 
 DEADLINES = tuple(each.name for each in fields(Deadlines))
@@ -89,28 +91,42 @@ class Outcome:
     reconfigurations: int
     steps: int
     due: Deadlines | None = None
+    masters: MastersLost | None = None
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON; those of deadlines only where there are any."""
-        return {**_flat(self, self.due), "clusters": [row.plain() for row in self.clusters]}
+        """As values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        return {**_flat(self), "clusters": [row.plain() for row in self.clusters]}
 
 
-def _flat(outcome: ClusterOutcome | Outcome, due: Deadlines | None) -> dict[str, Any]:
-    plain = {key: value for key, value in asdict(outcome).items() if key != "due"}
-    return plain if due is None else {**plain, **asdict(due)}
+def _further(outcome: ClusterOutcome | Outcome) -> dict[str, Any]:
+    """The values that only some outcomes have: of deadlines and of lost masters."""
+    return {
+        key: value for part in (outcome.due, outcome.masters) if part is not None for key, value in asdict(part).items()
+    }
 
 
-def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> Outcome:
-    """The figures of a run that has ended; ``tasks`` are the starts and ends of its attempts, if they were kept."""
+def _flat(outcome: ClusterOutcome | Outcome) -> dict[str, Any]:
+    plain = {key: value for key, value in asdict(outcome).items() if key not in ("due", "masters")}
+    return {**plain, **_further(outcome)}
+
+
+def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None, *, with_losses: bool = False) -> Outcome:
+    """The figures of a run that has ended; ``tasks`` are the starts and ends of its attempts, if they were kept.
+
+    ``with_losses``: nodes were lost in it, so that what lost masters cost is told.
+    """
     start_us = history.first_us(store)
     jobs: dict[str, list[JobState]] = {cluster.id: [] for cluster in history.clusters(store)}
     for job in history.jobs(store):
         jobs[job.cluster].append(job)
     node_s, most = _held(store)
     spent_us = None if tasks is None else _spent_us(tasks)
+    lost = masters_lost(store, tasks) if with_losses else {}
     rows = tuple(
         replace(
-            _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)), due=_deadlines(mine, spent_us)
+            _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)),
+            due=_deadlines(mine, spent_us),
+            masters=lost.get(name, NO_LOSS) if with_losses else None,
         )
         for name, mine in jobs.items()
     )
@@ -132,6 +148,7 @@ def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> Outco
         reconfigurations=sum(tick.moved for tick in history.ticks(store)),
         steps=store.last_seq(),
         due=_deadlines(everyone, spent_us),
+        masters=total_of(list(lost.values())) if with_losses else None,
     )
 
 
@@ -173,14 +190,9 @@ def _deadlines(jobs: Sequence[JobState], spent_us: Mapping[JobId, int] | None) -
 
 def _spent_us(tasks: Sequence[TaskEvent]) -> dict[JobId, int]:
     """The time of all attempts of the tasks of each job, those that were killed included."""
-    since: dict[tuple[JobId, int, int], int] = {}
     spent: Counter[JobId] = Counter()
-    for event in tasks:
-        attempt = (event.job, event.attempt, event.number)
-        if event.what == "start":
-            since[attempt] = event.at_us
-        else:
-            spent[event.job] += event.at_us - since.pop(attempt)
+    for event, span_us in spans_us(tasks):
+        spent[event.job] += span_us
     return spent
 
 

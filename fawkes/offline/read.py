@@ -11,7 +11,7 @@ from fawkes.catalog import Catalog, Kind
 from fawkes.config.changes import blamed
 from fawkes.config.loader import Faults, did_you_mean
 from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import LoadTable, ScenarioTable, load_scenario
+from fawkes.config.scenarios import FaultTable, LoadTable, ScenarioTable, load_scenario
 from fawkes.config.site import Site
 from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
@@ -77,11 +77,9 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     faults = Faults(path)
     known = {node.id for node in nodes}
     for number, fault in enumerate(table.fault, 1):
-        if fault.node not in known:
+        if fault.node is not None and fault.node not in known:
             hint = f"The nodes are {nodes[0].id} to {nodes[-1].id}"
             faults.add(f"there is no node {fault.node!r}", f"fault[#{number}].node", hint)
-        if fault.back_us is not None and fault.back_us <= fault.at_us:
-            faults.add("comes back before it is lost", f"fault[#{number}].back", "Give a time after at")
     faults.refuse()
     constants = constants_of(table.model, said.network_bytes)
     reach = Reach(table.limit_us or LIMIT_US, constants, len(nodes))
@@ -107,13 +105,19 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
         seed=seed,
         constants=constants,
         delays=delays_of(table.model),
-        losses=tuple(Loss(NodeId(fault.node), fault.at_us, fault.back_us) for fault in table.fault),
+        losses=tuple(map(_loss, table.fault)),
         limit_us=reach.limit_us,
         bounds=bounds_of(table.bounds),
         file=str(path),
         base=path.parent,
         unreferenced=frozenset(unreferenced),
     )
+
+
+def _loss(fault: FaultTable) -> Loss:
+    masters_of = None if fault.masters_of is None else ClusterId(fault.masters_of)
+    node = NodeId(fault.node or "")
+    return Loss(node, fault.at_us, fault.back_us, masters_of=masters_of, emptied=fault.emptied)
 
 
 def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Demand:

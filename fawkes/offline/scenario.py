@@ -82,6 +82,11 @@ class Scenario:
         jobs = (wish.event.spec for wish in self.wishes if isinstance(wish.event, Submitted))
         return any(spec.deadline_us is not None for spec in jobs)
 
+    @property
+    def keeps_tasks(self) -> bool:
+        """Whether its figures need the starts and ends of tasks: of jobs with deadlines, and of lost nodes."""
+        return self.has_deadlines or bool(self.losses)
+
     def under(self, settings: Settings, policy: PolicyText) -> Scenario:
         """The same pool and users under other settings or another policy."""
         return replace(self, settings=settings, policy=policy)
@@ -143,7 +148,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         keep_events=tasks is not None,
     )
     for loss in scenario.losses:
-        world.lose(loss.node, loss.at_us, loss.back_us)
+        world.suffer(loss)
     state = State()
     engine = Engine(world, store, loader(scenario.bounds), state, load_admission=admission_loader(scenario.bounds))
     patience = Patience(scenario.wishes, scenario.settings, scenario.losses)

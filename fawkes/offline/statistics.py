@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fawkes.offline.failover import MASTERS
 from fawkes.offline.outcome import DEADLINES
 
 #: what a table has of each run: mean and median slowdown over all jobs; least, median, most of the MR-clusters' means
@@ -58,7 +59,7 @@ def with_settings(frame: pd.DataFrame) -> pd.DataFrame:
 def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str, Any]]:
     """For each policy and settings, in the order of the rows: replays, of each figure the median and the spread.
 
-    The figures are `FIGURES`, and `DEADLINES` where jobs have deadlines.
+    The figures are `FIGURES`, `DEADLINES` where jobs have deadlines, and `MASTERS` where nodes are lost.
 
     ``p`` is of Wilcoxon's signed-rank test of the mean slowdown against the ``baseline`` policy under the same
     settings, paired by replay (two-sided); ``change`` is the median of the pairs' relative changes. ``FIGURE_ci_low``
@@ -67,7 +68,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
     when so few pairs can show nothing. All of these but the figures' intervals are None for the baseline itself and
     without it.
     """
-    figures = (*FIGURES, *(name for name in DEADLINES if any(name in row for row in rows)))
+    figures = (*FIGURES, *(name for name in (*DEADLINES, *MASTERS) if any(name in row for row in rows)))
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["policy"], row["settings"]), {})[row["replay"]] = row

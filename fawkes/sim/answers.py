@@ -1,12 +1,49 @@
-"""What simulated masters answer about the attempts of jobs."""
+"""What simulated masters and nodes answer, as the facts that a world posts."""
 
 from __future__ import annotations
 
-from fawkes.core.effects import CountWork
-from fawkes.core.events import AttemptSeen, Done, Failed, Progress
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
+from collections.abc import Mapping
+
+from fawkes.core.effects import CountWork, Host
+from fawkes.core.events import AttemptSeen, Condition, Done, Failed, NodeObserved, Progress
+from fawkes.core.model import ClusterId, Facts, NodeId
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.sim.model import Cluster
 from fawkes.sim.tasks import End, JobAttempt
+
+NO_FACTS: Facts = {}
+
+
+def sight_of(
+    cluster: ClusterId,
+    only_here: Mapping[NodeId, ClusterId],
+    now_us: int,
+    compute: Compute = Compute.LOST,
+    stored: Stored = Stored.DEAD,
+    blocks: Blocks | None = None,
+) -> Sight:
+    """How masters see a node; the report on its blocks knows of those that only a dead node has."""
+    if blocks is None:
+        missing = missing_of(cluster, only_here)
+        blocks = Blocks(asked_us=now_us, known=True, missing=missing, missing_files=len(missing))
+    return Sight(asked_us=now_us, compute=compute, stored=stored, blocks=blocks)
+
+
+def missing_of(cluster: ClusterId, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, ...]:
+    """The files of an MR-cluster of which no living node has the blocks."""
+    return tuple(sorted(f"/blocks-of/{node}" for node, owner in only_here.items() if owner == cluster))
+
+
+def observed(
+    effect: Host, now_us: int, condition: Condition, error: str | None = None, facts: Facts = NO_FACTS
+) -> NodeObserved | None:
+    """What is told of a node; nothing of an ``error`` of which nothing is ever heard, which is empty."""
+    if error == "":
+        return None
+    node, generation = effect.node, effect.generation
+    return NodeObserved(
+        at_us=now_us, node=node, generation=generation, condition=condition, error=error or "", facts=facts
+    )
 
 
 def runs(attempt: JobAttempt, started_us: int, now_us: int) -> AttemptSeen:
@@ -39,6 +76,11 @@ def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Don
     return Done(at_us=now_us, effect=effect.key, version=effect.attempt, facts={"work_us": end.work_us})
 
 
+def application_of(attempt: JobAttempt) -> str:
+    """The name of the one application of an attempt."""
+    return f"application_{attempt[0]}_{attempt[1]}"
+
+
 def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -> tuple[AppSeen, ...]:
     """The one application of an attempt, as YARN knows it while it runs and at its end."""
     life = AppLife.LIVE
@@ -46,7 +88,7 @@ def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -
         life = AppLife.SUCCEEDED if end.progress is Progress.SUCCEEDED else AppLife.FAILED
     return (
         AppSeen(
-            id=f"application_{attempt[0]}_{attempt[1]}",
+            id=application_of(attempt),
             life=life,
             started_us=started_us,
             finished_us=end.finished_us if end else None,

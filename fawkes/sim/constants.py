@@ -51,6 +51,8 @@ class Constants:
     - ``join_cpu_us``: time on one core that the daemons of a node take until it serves, where all nodes share the cores
       (none unless asked for). A deployment starts those of its nodes, and three masters
     - ``idle_cores``: cores that a node's daemons take all the time (none unless asked for)
+    - ``keep_cores``: cores that copying the masters' data of an MR-cluster takes all the time (measured on a lab; none
+      unless asked for)
     - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
       heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
     - ``decommission_us``: how often the NameNode looks whether a node that leaves has been emptied
@@ -89,6 +91,7 @@ class Constants:
     task_end_us: int = 1_500_000
     join_cpu_us: int = 0
     idle_cores: float = 0.0
+    keep_cores: float = 0.0
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
     decommission_us: int = 30_000_000

@@ -34,7 +34,7 @@ class Common:
         stream = constants.site_stream_bytes_s / SECOND_US
         self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=stream)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
-        self.nodes = 0
+        self.nodes = self.clusters = 0
 
 
 class Machine:
@@ -61,14 +61,16 @@ class Machine:
     def resize(self, counts: Mapping[Role, int]) -> None:
         """The MR-cluster has so many nodes of each role from now on."""
         of, nodes = self._constants, sum(counts.values())
-        self._common.nodes += nodes - sum(self._counts.values())
+        before = sum(self._counts.values())
+        self._common.nodes += nodes - before
+        self._common.clusters += bool(nodes) - bool(before)
         self._counts = counts
         for role, pool in self._disks.items():
             self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US), max(1, counts[role]))
         if self._common.cores is None:
-            self._flows.resize(self._cores, capacity_of(nodes, cores_of(of, 1)))
+            self._flows.resize(self._cores, own_cores_of(of, nodes))
         else:
-            self._flows.resize(self._common.cores, cores_of(of, self._common.nodes))
+            self._flows.resize(self._common.cores, cores_of(of, self._common.nodes, self._common.clusters))
         self._flows.resize(self._network, capacity_of(nodes, network_of(of, nodes)))
         self._flows.resize(self._copies, of.multiplier * nodes * of.block_bytes / of.heartbeat_us)
 
@@ -198,9 +200,16 @@ def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int)
     return Replicas(own, on_core, sent - on_core)
 
 
-def cores_of(constants: Constants, nodes: int) -> float:
-    """What the daemons of so many nodes leave of the cores; never less than a twentieth."""
-    return max(constants.cores / 20, constants.cores - constants.idle_cores * nodes)
+def cores_of(constants: Constants, nodes: int, clusters: int = 0) -> float:
+    """What the daemons of so many nodes, and the copies of MR-clusters, leave of the cores; at least a twentieth."""
+    of = constants
+    return max(of.cores / 20, of.cores - of.idle_cores * nodes - of.keep_cores * clusters)
+
+
+def own_cores_of(constants: Constants, nodes: int) -> float:
+    """What is left of the cores of an MR-cluster's nodes where each node has its own."""
+    free = capacity_of(nodes, cores_of(constants, 1))
+    return max(free / 20, free - constants.keep_cores)
 
 
 def network_of(constants: Constants, nodes: int) -> float:

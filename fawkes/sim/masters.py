@@ -1,37 +1,209 @@
-"""Masters of simulated MR-clusters: where they are, what is seen of lost ones, and others that take over."""
+"""Masters of simulated MR-clusters: where they are, what stands still while they do not serve, and how they move.
+
+While they are away nothing of their MR-cluster begins, and nobody learns what ends. Daemons that are restarted on their
+own node go on with what was there. Masters on another node read what the last copy has, or the disk of the old ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from fawkes.core.effects import LookAtMasters
-from fawkes.core.model import Facts, NodeId
-from fawkes.sim.model import Cluster
+from fawkes.core.effects import Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.events import Progress
+from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
+from fawkes.sim.answers import application_of, missing_of
+from fawkes.sim.model import Cluster, JobEnded
+from fawkes.sim.steps import Hosted, Loss, Step
+from fawkes.sim.tasks import End, JobAttempt
 
-
-def look(effect: LookAtMasters, cluster: Cluster, gone: Collection[NodeId], now_us: int) -> Facts:
-    """The facts of a look at masters: those of a node without power are silent; a copy has everything until then."""
-    silent = effect.old in gone
-    return {
-        "old": "silent" if silent else "answers",
-        "image": None if silent else True,
-        "copied_us": now_us,
-        "txid": 0,
-        "copy_at": "controller",
-        "reached": sorted(node for node in cluster.nodes if node not in gone and node != effect.old),
-        "applications": [],
-    }
+#: what a hand says that needs them
+NO_ANSWER = "its masters do not answer"
 
 
-def move(cluster: Cluster) -> Facts:
-    """What is told once masters serve on another node. What ran under the old ones has ended."""
-    for attempt in list(cluster.jobs):
-        cluster.cancel(attempt)
-    return {
-        "reached": sorted(cluster.nodes),
-        "missing": [],
-        "missing_files": 0,
-        "open": [],
-        "finished": [],
-        "ended": [],
-    }
+@dataclass(slots=True)
+class Away:
+    """Masters that do not serve: what they knew, and what waits for them.
+
+    ``home`` is the node whose disk has all that they knew, None when that is gone; the kept copy has everything up to
+    ``copied_us``. ``moving``: others are being brought up. ``nodes`` work again once they serve. ``waits`` is done
+    then, and ``ended`` jobs are told then. ``cut`` are the attempts that their move has ended.
+    """
+
+    home: NodeId | None
+    copied_us: int
+    moving: bool = False
+    nodes: dict[NodeId, None] = field(default_factory=dict)
+    waits: list[Step] = field(default_factory=list)
+    ended: list[JobEnded] = field(default_factory=list)
+    cut: dict[JobAttempt, End] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Masters:
+    """The masters of all MR-clusters of a world, whose ``clusters``, ``deployed``, ``hosts`` and nodes these are.
+
+    ``void`` counts the jobs of an MR-cluster whose end was never told: they ended while their masters were away.
+    """
+
+    clusters: dict[ClusterId, Cluster]
+    deployed: dict[ClusterId, Deploy]
+    hosts: dict[NodeId, Hosted]
+    dead: set[NodeId]
+    gone: set[NodeId]
+    copy_us: int
+    away: dict[ClusterId, Away] = field(default_factory=dict)
+    void: dict[ClusterId, int] = field(default_factory=dict)
+
+    def node(self, cluster: ClusterId) -> NodeId | None:
+        """The node that has the masters of an MR-cluster, or should have them."""
+        deployed = self.deployed.get(cluster)
+        return None if deployed is None else deployed.master
+
+    def forget(self, cluster: ClusterId) -> None:
+        """The MR-cluster is gone, or a new one has its name."""
+        self.away.pop(cluster, None)
+        self.void.pop(cluster, None)
+
+    def struck(self, loss: Loss) -> NodeId | None:
+        """The node that a loss strikes now; None when the MR-cluster that it names has no masters."""
+        if loss.masters_of is None:
+            return loss.node
+        return self.node(loss.masters_of) if loss.masters_of in self.clusters else None
+
+    def fail(self, cluster: ClusterId, node: NodeId, now_us: int, document: object, *, emptied: bool) -> bool:
+        """A node of an MR-cluster has lost its power; whether its masters are silent since then."""
+        away = self.away.get(cluster)
+        if away is not None and emptied and away.home == node:
+            away.home = None
+        if away is not None or cluster not in self.clusters or self.node(cluster) != node:
+            return False
+        self.stop(cluster, now_us, document, emptied=emptied)
+        return True
+
+    def stop(self, cluster: ClusterId, now_us: int, document: object, *, emptied: bool = False) -> None:
+        """They do not serve from now on; ``document`` is the latest `Membership`. Running tasks go on for now."""
+        master = self.node(cluster)
+        copied_us = now_us - now_us % self.copy_us if self.copy_us else now_us
+        away = self.away[cluster] = Away(None if emptied else master, copied_us)
+        found = self.clusters.get(cluster)
+        for node in [] if found is None else list(found.nodes):
+            if not leaving(document, node):
+                away.nodes[node] = None
+                self.clusters[cluster].drain(node)
+
+    def serve(self, cluster: ClusterId, document: object, sites: Mapping[NodeId, str]) -> Away | None:
+        """They serve again: nodes compute; what waited, and what ended meanwhile, is for the caller. None: they did."""
+        away = self.away.pop(cluster, None)
+        found = self.clusters.get(cluster)
+        for node in () if away is None or found is None else away.nodes:
+            hosted = self.hosts.get(node)
+            mine = hosted is not None and hosted.cluster == cluster
+            if hosted is not None and mine and node not in self.gone and not leaving(document, node):
+                self.clusters[cluster].join(node, hosted.role, sites.get(node, ""))
+        return away
+
+    def reading(self, cluster: ClusterId) -> Reading:
+        """What they say, when they do: jobs whose end nobody was told count as ended once, by their later attempt."""
+        reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
+        return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
+
+    def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
+        """Whether daemons that start on a node are those of lost masters."""
+        return cluster in self.away and self.node(cluster) == node and node in self.gone
+
+    def no_image(self, cluster: ClusterId, node: NodeId) -> str:
+        """Why daemons of lost masters cannot start on a node: its disk was lost; else nothing."""
+        away = self.away.get(cluster)
+        if away is None or away.home == node or away.moving or not self.brings_up(cluster, node):
+            return ""
+        return f"{node} has no image of its NameNode any more"
+
+    def look(self, effect: LookAtMasters, now_us: int) -> Facts:
+        """The facts of a look. Masters whose node has power again, without daemons, are stopped."""
+        away = self.away.get(effect.cluster)
+        old, image = "answers", True
+        if away is not None:
+            old, image = ("silent" if effect.old in self.dead else "stopped"), away.home == effect.old
+        return {
+            "old": old,
+            "image": None if old == "silent" else image,
+            "copied_us": now_us if away is None else away.copied_us,
+            "txid": 0,
+            "copy_at": "controller",
+            "reached": self._reached(effect.cluster, {effect.old}),
+            "applications": [],
+        }
+
+    def begin(self, effect: MoveMasters, now_us: int, document: object) -> bool:
+        """Masters are being brought up elsewhere: what ran under the old ones ends. False: that must not begin."""
+        away = self.away.get(effect.cluster)
+        if effect.cluster not in self.clusters:
+            return False
+        if away is None and (not effect.planned or self._why_not(effect)):
+            return False
+        if away is None:
+            self.stop(effect.cluster, now_us, document)
+            away = self.away[effect.cluster]
+        self.deployed[effect.cluster] = replace(self.deployed[effect.cluster], master=effect.to)
+        cluster = self.clusters[effect.cluster]
+        for attempt in list(cluster.jobs):
+            away.cut[attempt] = cluster.cancel(attempt)
+        for late in away.ended:
+            # Its output was not committed: nobody was there to take it.
+            away.cut[late.attempt] = cluster.ended[late.attempt] = replace(late.end, progress=Progress.CANCELLED)
+            self.void[effect.cluster] = self.void.get(effect.cluster, 0) + 1
+        away.ended.clear()
+        away.moving = True
+        return True
+
+    def refuse(self, cluster: ClusterId, goals: Iterable[Effect]) -> None:
+        """Attempts that were handed to the old masters and did not reach them never begin."""
+        for goal in goals:
+            if isinstance(goal, StartJob) and goal.cluster == cluster:
+                self.clusters[cluster].cancel((goal.job, goal.attempt))
+
+    def end(self, effect: MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
+        """Why a move that has begun cannot end yet, or nothing and its facts."""
+        away = self.away.get(effect.cluster)
+        if away is None or not away.moving:
+            return self._why_not(effect) or f"{effect.old} answers: its masters stay", {"alive": True}
+        if why := self._why_not(effect):
+            return why, {}
+        # Whatever had stopped on that node is started with them.
+        self.gone.discard(effect.to)
+        away.nodes[effect.to] = None
+        whole = away.home is not None and away.home not in self.dead
+        missing = missing_of(effect.cluster, only_here)
+        return "", {
+            "txid": 0,
+            "copied_us": None if whole else away.copied_us,
+            "reached": self._reached(effect.cluster, {effect.to}),
+            "missing": list(missing),
+            "missing_files": len(missing),
+            "open": [],
+            "finished": sorted(
+                application_of(attempt)
+                for attempt, end in self.clusters[effect.cluster].ended.items()
+                if end.progress is Progress.SUCCEEDED
+            ),
+            "ended": [],
+        }
+
+    def _why_not(self, effect: MoveMasters) -> str:
+        hosted = self.hosts.get(effect.to)
+        if effect.to in self.dead:
+            return f"no answer from {effect.to}"
+        if hosted is None or (hosted.cluster, hosted.role) != (effect.cluster, Role.CORE):
+            return f"{effect.to} is no core node of {effect.cluster}"
+        return ""
+
+    def _reached(self, cluster: ClusterId, without: Collection[NodeId]) -> list[NodeId]:
+        mine = (node for node, hosted in self.hosts.items() if hosted.cluster == cluster)
+        return sorted(node for node in mine if node not in self.dead and node not in without)
+
+
+def leaving(document: object, node: NodeId) -> bool:
+    """Whether the latest document about members says that a node leaves."""
+    member = document.members.get(node) if isinstance(document, Membership) else None
+    return member is not None and member.goal is not Goal.SERVING

@@ -30,6 +30,8 @@ class Delays:
     """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4).
 
     ``detect_us`` is how long masters wait for the heartbeat of a dead node: what Fawkes sets for both (hadoop_conf.py).
+    ``masters_us`` is how long masters take to serve on another node once that is decided, ``copy_us`` how often the
+    data of masters is copied off their node.
     """
 
     deploy_us: int = 12 * SECOND_US
@@ -45,6 +47,7 @@ class Delays:
     sample_us: int = 2 * SECOND_US
     detect_us: int = 60 * SECOND_US
     masters_us: int = 15 * SECOND_US
+    copy_us: int = 2 * SECOND_US
 
     def of(self, effect: Effect) -> int:
         """How long an effect takes that takes a given time."""
@@ -84,11 +87,17 @@ def no_faults(kind: str, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A node loses its power, and has it again at ``back_us`` if ever; times are of the run."""
+    """A node loses its power, and has it again at ``back_us`` if ever; times are of the run.
+
+    With ``masters_of`` it is the node that has the masters of that MR-cluster then, and ``node`` is empty; without
+    masters then nothing is lost. ``emptied``: nothing is left on its disk.
+    """
 
     node: NodeId
     at_us: int
     back_us: int | None = None
+    masters_of: ClusterId | None = None
+    emptied: bool = False
 
 
 def next_look_us(now_us: int, every_us: int) -> int:
@@ -130,9 +139,9 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True)
 class PowerFails:
-    """A node is off."""
+    """A node is off, of a loss."""
 
-    node: NodeId
+    loss: Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,9 @@ class PowerReturns:
 class Reads:
     """It is time to read all MR-clusters."""
 
+
+#: what stands on the heap, beside events
+Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads
 
 #: what takes the time that shared rates give
 Copied = Deploys | Load | Save | Leaves | Host

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
+from typing import Any
 
 from fawkes.core.effects import (
     CancelJob,
@@ -37,19 +37,18 @@ from fawkes.core.events import (
     Event,
     Failed,
     MastersSeen,
-    NodeObserved,
     NodeSeen,
     Sampled,
     Woke,
 )
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
-from fawkes.core.sight import Blocks, Compute, Sight, Stored
+from fawkes.core.sight import Blocks, Compute, Stored
 from fawkes.errors import FullError
-from fawkes.sim import masters
-from fawkes.sim.answers import ended, runs, work_counted
+from fawkes.sim.answers import NO_FACTS, ended, observed, runs, sight_of, work_counted
 from fawkes.sim.constants import PLAIN, Constants
-from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
+from fawkes.sim.masters import NO_ANSWER, Masters
+from fawkes.sim.model import Cluster, CopyDone, Engine, JobEnded, Model, TaskEvent, model_of
 from fawkes.sim.steps import (
     Copied,
     Delays,
@@ -57,21 +56,21 @@ from fawkes.sim.steps import (
     Faults,
     Hosted,
     Leaves,
+    Loss,
     Noticed,
     OfCluster,
     PowerFails,
     PowerReturns,
     Reads,
+    Step,
     next_look_us,
     no_faults,
 )
 from fawkes.sim.tasks import End, JobAttempt
+from fawkes.sim.transfers import Transfers
 from fawkes.sim.users import Users
 
 _COMPLETION, _REQUEST, _TIMER = 0, 1, 2
-
-
-Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads
 
 
 @dataclass(slots=True)
@@ -82,7 +81,7 @@ class SimWorld:
     ``check`` the laws of conservation are looked at after each event of a task, by the readable one: BrokenError.
 
     ``dead`` nodes have no power; the daemons of ``gone`` ones do not run, ``only_here`` of them have the only replicas
-    of blocks of an MR-cluster; ``destroyed`` were wiped although they had.
+    of blocks of an MR-cluster; ``destroyed`` were wiped although they had. The disks of ``emptied`` ones were lost.
     """
 
     until_us: int
@@ -102,13 +101,14 @@ class SimWorld:
     deployed: dict[ClusterId, Deploy] = field(default_factory=dict)
     only_here: dict[NodeId, ClusterId] = field(default_factory=dict)
     destroyed: list[NodeId] = field(default_factory=list)
+    emptied: set[NodeId] = field(default_factory=set)
     replies: list[Reply] = field(default_factory=list)
     ended: bool = False
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
+    masters: Masters = field(init=False)
     _told: deque[Event] = field(default_factory=deque)
-    _copies: dict[Copied, Copying] = field(default_factory=dict)
-    _coming: dict[ClusterId, Cluster] = field(default_factory=dict)
+    _transfers: Transfers = field(init=False)
     _model: Model = field(init=False)
     _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
     _count: int = 0
@@ -123,6 +123,10 @@ class SimWorld:
             keep_events=self.keep_events,
             check=self.check,
         )
+        self._transfers = Transfers(self._model, self.constants, self.delays, self.clusters)
+        self.masters = Masters(
+            self.clusters, self.deployed, self.hosts, self.dead, self.gone, copy_us=self.delays.copy_us
+        )
         self.script(self.users.begin())
         self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
 
@@ -131,11 +135,15 @@ class SimWorld:
         for event in events:
             self._push(event.at_us, _REQUEST, event)
 
-    def lose(self, node: NodeId, at_us: int, back_us: int | None = None) -> None:
+    def lose(self, node: NodeId, at_us: int, back_us: int | None = None, *, emptied: bool = False) -> None:
         """A node will lose its power: its tasks are gone, and it answers nobody until ``back_us``, if ever."""
-        self._push(at_us, _COMPLETION, PowerFails(node))
-        if back_us is not None:
-            self._push(back_us, _COMPLETION, PowerReturns(node))
+        self.suffer(Loss(node, at_us, back_us, emptied=emptied))
+
+    def suffer(self, loss: Loss) -> None:
+        """A node will lose its power, or the node that has the masters of an MR-cluster then."""
+        self._push(loss.at_us, _COMPLETION, PowerFails(loss))
+        if loss.back_us is not None and loss.masters_of is None:
+            self._push(loss.back_us, _COMPLETION, PowerReturns(loss.node))
 
     def wait_for_room(self, error: FullError) -> bool:
         """A simulated disk has room when it is asked again; no simulated time passes."""
@@ -168,16 +176,13 @@ class SimWorld:
                     self.replies.append(effect)
                 case EndControl():
                     self.ended = True
-                case Load() | Save() if self._copies_bytes(effect.cluster):
-                    self._begin_copy(self.clusters[effect.cluster], effect)
-                case Host() if self._starts_daemons(effect):
-                    self._begin_copy(self.clusters[effect.cluster], effect)
-                case Deploy() if self._daemons_compute and effect.cluster not in self.clusters:
-                    self._coming[effect.cluster] = self._new_cluster(effect)
-                    self._begin_copy(self._coming[effect.cluster], Deploys(effect))
+                case _ if self._transfers.takes(effect):
+                    pass
                 case _:
                     if isinstance(effect, Retire):
                         self._stop_stage(effect.cluster)
+                    if isinstance(effect, MoveMasters):
+                        self._begin_move(effect)
                     self._push(self.now_us + self.delays.of(effect), _COMPLETION, effect)
 
     def task_events(self) -> list[TaskEvent]:
@@ -203,15 +208,18 @@ class SimWorld:
             deployed=self.deployed,
             only_here=self.only_here,
             destroyed=self.destroyed,
+            emptied=self.emptied,
         )
+        left.masters.away, left.masters.void = self.masters.away, self.masters.void
         left._model, left.engine, left.check = self._model, self.engine, self.check
+        left._transfers.model = self._model
         left.keep_events = self.keep_events
         left.users, left.sites, left.seed = self.users, self.sites, self.seed
         left.replies, left.starts, left._count = self.replies, self.starts, self._count
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
-        for of, copy in self._copies.items():
+        for of, copy in self._transfers.under_way.items():
             if isinstance(of, Leaves):
-                left._copies[of] = copy
+                left._transfers.under_way[of] = copy
             else:
                 self._model.drop(copy)
         back_us = self.now_us + away_us
@@ -229,41 +237,13 @@ class SimWorld:
                 heapq.heappush(left._heap, (late_us, order, count, later))
         return left
 
-    def _copies_bytes(self, cluster: ClusterId) -> bool:
-        """Whether copies take the time that rates give, instead of a given one."""
-        return self.constants.storage_bytes_s < inf and cluster in self.clusters
-
-    @property
-    def _daemons_compute(self) -> bool:
-        """Whether daemons that start take their part of cores that all share, instead of a given time."""
-        return self.constants.shared_cores and self.constants.join_cpu_us > 0
-
-    def _starts_daemons(self, effect: Host) -> bool:
-        return effect.role is not None and self._daemons_compute and effect.cluster in self.clusters
-
-    def _begin_copy(self, cluster: Cluster, of: Copied) -> None:
-        if of in self._copies:
-            return
-        match of:
-            case Load():
-                self._copies[of] = cluster.load(of)
-            case Save():
-                self._copies[of] = cluster.save(of)
-            case Leaves():
-                self._copies[of] = cluster.evacuate(of.node, of)
-            case Host():
-                self._copies[of] = cluster.start_daemons(self.delays.join_us, of)
-            case Deploys():
-                count = len(of.effect.members)
-                self._copies[of] = cluster.start_daemons(self.delays.deploy_us, of, deploys=count)
-
     def _copied(self, of: Copied) -> Event | None:
         """Bytes have arrived, or daemons run; nothing is told when they are not wanted any more."""
-        del self._copies[of]
+        del self._transfers.under_way[of]
         if isinstance(of, Leaves):
             self._push(next_look_us(self.now_us, self.constants.decommission_us), _COMPLETION, of)
             return None
-        if isinstance(of, Load) and of.cluster in self.clusters:
+        if isinstance(of, Load) and of.cluster in self.clusters and of.cluster not in self.masters.away:
             self.clusters[of.cluster].loaded = True
         effect = of.effect if isinstance(of, Deploys) else of
         return self._reach(effect) if self._goals.get(effect.key) == effect else None
@@ -273,20 +253,11 @@ class SimWorld:
 
         Off the heap as well: a later MR-cluster of the name may have a goal that is equal.
         """
-        for of in [of for of in self._copies if isinstance(of, Deploys | Load | Save) and of.cluster == cluster]:
-            self._model.drop(self._copies.pop(of))
-        self._coming.pop(cluster, None)
+        self._transfers.stop(cluster)
+        self._transfers.stop_deployment(cluster)
         kept = [e for e in self._heap if not (isinstance(e[3], Deploy | Load | Save) and e[3].cluster == cluster)]
         heapq.heapify(kept)
         self._heap = kept
-
-    def _new_cluster(self, effect: Deploy) -> Cluster:
-        data = effect.spec.details.get("data", ())
-        sizes = (
-            [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
-        )
-        data_bytes = sum(size for size in sizes if isinstance(size, int))
-        return self._model.cluster(effect.cluster, replication=effect.spec.replication, data_bytes=data_bytes)
 
     def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
         self._count += 1
@@ -297,7 +268,7 @@ class SimWorld:
             case Leaves():
                 return self._leaves(what)
             case PowerFails():
-                return self._power_fails(what.node)
+                return self._power_fails(what.loss)
             case Noticed():
                 return self._noticed(what)
             case PowerReturns():
@@ -308,7 +279,12 @@ class SimWorld:
                 return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
         if not isinstance(what, Effect):
             return what
-        return self._reach(what) if self._goals.get(what.key) == what else None
+        if self._goals.get(what.key) != what:
+            return None
+        if isinstance(what, StartJob | CancelJob) and what.cluster in self.masters.away:
+            self.masters.away[what.cluster].waits.append(what)
+            return None
+        return self._reach(what)
 
     def _reach(self, effect: Effect) -> Event | None:
         match effect:
@@ -328,39 +304,66 @@ class SimWorld:
             case CountWork():
                 return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
             case LookAtMasters() | MoveMasters():
-                return self._masters(effect)
+                return self._move(effect)
         return None
 
-    def _masters(self, effect: LookAtMasters | MoveMasters) -> Event | None:
-        cluster = self.clusters.get(effect.cluster)
+    def _begin_move(self, effect: MoveMasters) -> None:
+        """What ran under the old masters ends where it is, copies of data as well."""
+        if self.masters.begin(effect, self.now_us, self._goals.get(f"membership:{effect.cluster}")):
+            for of in self._transfers.stop(effect.cluster):
+                self._push(self.now_us, _COMPLETION, of)
+
+    def _move(self, effect: LookAtMasters | MoveMasters) -> Event | None:
         error = self.faults("masters", effect.cluster)
-        if cluster is None or error is not None:
-            return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
+        if effect.cluster not in self.clusters or error is not None:
+            return self._failed(effect, error if effect.cluster in self.clusters else f"there is no {effect.cluster}")
         if isinstance(effect, LookAtMasters):
-            facts = masters.look(effect, cluster, self.gone, self.now_us)
+            facts = self.masters.look(effect, self.now_us)
         else:
-            deployed = self.deployed[effect.cluster]
-            self.deployed[effect.cluster] = replace(deployed, master=effect.to)
-            facts = masters.move(cluster)
+            self._begin_move(effect)
+            why, facts = self.masters.end(effect, self.only_here)
+            if why:
+                return self._failed(effect, why, facts)
+            self.masters.refuse(effect.cluster, self._goals.values())
+            self._serve(effect.cluster, moved=True)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
+
+    def _serve(self, cluster: ClusterId, *, moved: bool = False) -> None:
+        """Masters answer again: what waited for them is done, and they tell what has ended meanwhile.
+
+        After a move it is told what has ended with the old ones, and nothing else has.
+        """
+        document = self._goals.get(f"membership:{cluster}")
+        away = self.masters.serve(cluster, document, self.sites)
+        if away is None:
+            return
+        for step in away.waits:
+            self._push(self.now_us, _COMPLETION, step)
+        for late in away.ended:
+            self._tell(late)
+        if not moved:
+            self._told.extend(ended(attempt, end, self.now_us) for attempt, end in away.cut.items())
 
     def _read(self, cluster: ClusterId) -> Reading:
         error = self.faults("read", cluster)
-        if error is None and self._master(cluster) in self.gone:
-            error = "its masters do not answer"
-        return self.clusters[cluster].read() if error is None else Reading(cluster=cluster, error=error or "no answer")
+        if error is None and cluster in self.masters.away:
+            error = NO_ANSWER
+        return self.masters.reading(cluster) if error is None else Reading(cluster=cluster, error=error or "no answer")
 
     def _stage(self, effect: Deploy | Load | Save | Retire | Survey) -> Event | None:
         error = self.faults(type(effect).__name__.lower(), effect.cluster)
+        if error is None and isinstance(effect, Load | Save | Survey) and effect.cluster in self.masters.away:
+            error = NO_ANSWER
         if error is not None:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
+            if effect.master in self.dead:
+                return self._failed(effect, f"no answer from {effect.master}", {"refused": effect.master})
             if effect.cluster not in self.clusters:
-                self.clusters[effect.cluster] = (
-                    self._coming.pop(effect.cluster) if effect.cluster in self._coming else self._new_cluster(effect)
-                )
+                self.clusters[effect.cluster] = self._transfers.deployed(effect)
             cluster = self.clusters[effect.cluster]
             self.deployed[effect.cluster] = effect
+            self.masters.forget(effect.cluster)
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 if node in self.dead:
@@ -374,12 +377,16 @@ class SimWorld:
         facts: Facts = {"undeclared": [], "applications": []} if isinstance(effect, Survey) else {}
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
-    def _failed(self, effect: OfCluster, error: str) -> Event | None:
-        return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error) if error else None
+    def _failed(self, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Event | None:
+        if not error:
+            return None
+        return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error, facts=facts)
 
     def _membership(self, effect: Membership) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
         error = self.faults("membership", effect.cluster)
+        if error is None and effect.cluster in self.masters.away:
+            error = NO_ANSWER
         if cluster is None or error is not None:
             return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
         for node in [n for n in cluster.nodes if n not in effect.members]:
@@ -400,8 +407,8 @@ class SimWorld:
             until_us = self.now_us + self.delays.drain_us + member.leave_us
             wait_us = self.delays.drain_us + min(member.leave_us, cluster.busy_us(node))
         leaves = Leaves(effect.key, node, member.generation, member.goal, until_us)
-        if member.goal is Goal.EVACUATING and self._copies_bytes(effect.cluster):
-            self._begin_copy(cluster, leaves)
+        if member.goal is Goal.EVACUATING and self._transfers.copies_bytes(effect.cluster):
+            self._transfers.begin(cluster, leaves)
             return
         self._push(self.now_us + wait_us, _COMPLETION, leaves)
 
@@ -411,6 +418,9 @@ class SimWorld:
         if latest is None or member is None or (member.goal, member.generation) != (what.goal, what.generation):
             return None
         cluster: ClusterId = latest.cluster  # type: ignore[union-attr]
+        if cluster in self.masters.away:
+            self.masters.away[cluster].waits.append(what)
+            return None
         if what.node in self.gone:
             return self._see(cluster, what.node, what.generation)
         if what.goal is Goal.EVACUATING:
@@ -439,20 +449,8 @@ class SimWorld:
         blocks = Blocks(asked_us=self.now_us, why=error)
         return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEAVING, blocks)
 
-    def _see(
-        self,
-        cluster: ClusterId,
-        node: NodeId,
-        generation: int,
-        compute: Compute = Compute.LOST,
-        stored: Stored = Stored.DEAD,
-        blocks: Blocks | None = None,
-    ) -> NodeSeen:
-        """How masters see a node; the report on its blocks knows of those that only a dead node has."""
-        if blocks is None:
-            missing = tuple(sorted(f"/blocks-of/{n}" for n, owner in self.only_here.items() if owner == cluster))
-            blocks = Blocks(asked_us=self.now_us, known=True, missing=missing, missing_files=len(missing))
-        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, blocks=blocks)
+    def _see(self, cluster: ClusterId, node: NodeId, generation: int, *seen: Any) -> NodeSeen:
+        sight = sight_of(cluster, self.only_here, self.now_us, *seen)
         return NodeSeen(at_us=self.now_us, cluster=cluster, node=node, generation=generation, sight=sight)
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
@@ -463,11 +461,7 @@ class SimWorld:
         found.leave(node)
         if not found.nodes and not any(hosted.cluster == cluster for hosted in self.hosts.values()):
             del self.clusters[cluster]
-
-    def _seen(self, node: NodeId, generation: int, condition: Condition, error: str | None) -> Event | None:
-        if error == "":
-            return None
-        return NodeObserved(at_us=self.now_us, node=node, generation=generation, condition=condition, error=error or "")
+            self.masters.forget(cluster)
 
     def _host(self, effect: Host) -> Event | None:
         hosted = self.hosts.get(effect.node)
@@ -477,37 +471,60 @@ class SimWorld:
         if effect.node in self.dead:
             error = "no answer"
         if error is not None:
-            return self._seen(effect.node, effect.generation, Condition.FAILED, error)
+            return observed(effect, self.now_us, Condition.FAILED, error)
         if effect.role is None:
             return self._wipe(effect)
-        self.hosts[effect.node] = Hosted(effect.cluster, effect.role, effect.generation)
+        if why := self.masters.no_image(effect.cluster, effect.node):
+            return observed(effect, self.now_us, Condition.FAILED, why, {"no_image": True})
+        return self._starts(effect, effect.role)
+
+    def _starts(self, effect: Host, role: Role) -> Event | None:
+        """The daemons of a node run, also those of masters if it has any."""
+        away, restarts = self.masters.away.get(effect.cluster), self.masters.brings_up(effect.cluster, effect.node)
+        self.hosts[effect.node] = Hosted(effect.cluster, role, effect.generation)
         self.gone.discard(effect.node)
-        self.only_here.pop(effect.node, None)
+        if effect.node not in self.emptied:
+            self.only_here.pop(effect.node, None)
         cluster = self.clusters.get(effect.cluster)
         if cluster is not None and not effect.leaving:
-            cluster.join(effect.node, effect.role, self.sites.get(effect.node, ""))
-        if self._master(effect.cluster) == effect.node:
+            if away is None:
+                cluster.join(effect.node, role, self.sites.get(effect.node, ""))
+            else:
+                away.nodes[effect.node] = None
+        if restarts:
+            self._serve(effect.cluster)
+        if self.masters.node(effect.cluster) == effect.node and effect.cluster not in self.masters.away:
             self._told.append(MastersSeen(at_us=self.now_us, cluster=effect.cluster))
-        return self._seen(effect.node, effect.generation, Condition.SERVING, None)
+        return observed(effect, self.now_us, Condition.SERVING)
 
     def _wipe(self, effect: Host) -> Event | None:
         """Right before, HDFS is asked once more where a proof is wanted."""
         refused = self.faults("wipe", effect.node)
+        if effect.proof is not None and refused is None and effect.cluster in self.masters.away:
+            refused = NO_ANSWER
         if effect.proof is not None and refused is None:
             sight = self._see(effect.cluster, effect.node, effect.generation).sight
             refused = not_proven(sight, effect.proof, since_us=self.now_us - 1) or None
         if refused is not None:
-            return self._seen(effect.node, effect.generation, Condition.HELD, refused)
-        if effect.node in self.only_here:
+            return observed(effect, self.now_us, Condition.HELD, refused)
+        if effect.node in self.only_here and effect.node not in self.emptied:
             self.destroyed.append(effect.node)
+        self.emptied.discard(effect.node)
         self.hosts.pop(effect.node, None)
         self.gone.discard(effect.node)
         self._take_off(effect.node, effect.cluster)
-        return self._seen(effect.node, effect.generation, Condition.CLEAN, None)
+        return observed(effect, self.now_us, Condition.CLEAN)
 
-    def _power_fails(self, node: NodeId) -> Event | None:
+    def _power_fails(self, loss: Loss) -> Event | None:
         """Its daemons are gone; its masters notice that later, and what was on it alone is where it is."""
+        node = self.masters.struck(loss)
+        if node is None:
+            return None
+        if loss.masters_of is not None and loss.back_us is not None:
+            self._push(loss.back_us, _COMPLETION, PowerReturns(node))
         self.dead.add(node)
+        if loss.emptied:
+            self.emptied.add(node)
         hosted = self.hosts.get(node)
         if hosted is None:
             return None
@@ -519,20 +536,16 @@ class SimWorld:
             cluster.leave(node)
         self.gone.add(node)
         self._push(self.now_us + self.delays.detect_us, _COMPLETION, Noticed(node, hosted.generation))
-        if self._master(hosted.cluster) != node:
-            return None
-        return MastersSeen(at_us=self.now_us, cluster=hosted.cluster, error="no answer")
-
-    def _master(self, cluster: ClusterId) -> NodeId | None:
-        deployed = self.deployed.get(cluster)
-        return None if deployed is None else deployed.master
+        document = self._goals.get(f"membership:{hosted.cluster}")
+        silent = self.masters.fail(hosted.cluster, node, self.now_us, document, emptied=loss.emptied)
+        return MastersSeen(at_us=self.now_us, cluster=hosted.cluster, error="no answer") if silent else None
 
     def _noticed(self, what: Noticed) -> Event | None:
         """Heartbeats are missed, unless the node's daemons run again or its masters are away themselves."""
         hosted = self.hosts.get(what.node)
         if hosted is None or what.node not in self.gone or hosted.generation != what.generation:
             return None
-        if self._master(hosted.cluster) in self.gone:
+        if hosted.cluster in self.masters.away:
             self._push(self.now_us + self.delays.detect_us, _COMPLETION, what)
             return None
         return self._see(hosted.cluster, what.node, what.generation)
@@ -573,6 +586,10 @@ class SimWorld:
     def _tell(self, found: JobEnded | CopyDone) -> None:
         """What a master would tell."""
         if isinstance(found, JobEnded):
+            for name, away in self.masters.away.items():
+                if found.attempt in self.clusters[name].ended:
+                    away.ended.append(found)
+                    return
             self._told.append(ended(found.attempt, found.end, self.now_us))
             self.script(self.users.job_ended(found.attempt[0], self.now_us))
             return

@@ -49,6 +49,21 @@ def fawkes(*words: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli, [str(word) for word in words])
 
 
+def test_lost_masters_have_a_table_of_their_own_and_columns_in_csv(scenario: Path) -> None:
+    scenario.write_text(SCENARIO + '[[fault]]\nmasters_of = "c-2"\nat = "60s"\n')
+    said = fawkes("simulate", scenario)
+    assert said.exit_code == 0, said.stderr
+    _, _, table = said.stdout.partition("Lost and moved masters:")
+    assert ["c-1", "0s", "0"] in [line.split()[:3] for line in table.splitlines()]
+    rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
+    away = {row["cluster"]: float(row["masters_away_s"]) for row in rows}
+    assert away["c-1"] == 0 < away["c-2"] == away["all"]
+
+
+def test_without_a_fault_nothing_is_said_of_masters(scenario: Path) -> None:
+    assert "asters" not in fawkes("simulate", scenario).stdout
+
+
 def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "-o", "json")
     assert said.exit_code == 0, said.stderr

@@ -11,7 +11,7 @@ import pytest
 from fawkes.config.model import ModelTable
 from fawkes.config.scenarios import TraceFormat
 from fawkes.config.site import Site
-from fawkes.core.model import Node, NodeId
+from fawkes.core.model import ClusterId, Node, NodeId
 from fawkes.errors import ConfigError
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
@@ -72,12 +72,19 @@ reference = "none"
 node = "node12"
 at = "90s"
 back = "10m"
+[[fault]]
+masters_of = "c-1"
+at = "2m"
+emptied = true
 """
     plan = read(tmp_path, text)
     assert [node.id for node in plan.nodes] == [f"node{n:02d}" for n in range(1, 13)]
     assert {node.site for node in plan.nodes} == {"x", "y"}
     assert plan.limit_us == 7200 * SECOND_US
-    assert plan.losses == (Loss(NodeId("node12"), 90 * SECOND_US, 600 * SECOND_US),)
+    assert plan.losses == (
+        Loss(NodeId("node12"), 90 * SECOND_US, 600 * SECOND_US),
+        Loss(NodeId(""), 120 * SECOND_US, masters_of=ClusterId("c-1"), emptied=True),
+    )
     assert (plan.constants.disk_bytes_s, plan.constants.job_begin_us, plan.constants.cores) == (50e6, SECOND_US, 4)
     assert plan.constants.network_bytes_s == DAS4.network_bytes_s
     assert [len(one.jobs) for one in plan.demands] == [20, 7]
@@ -175,7 +182,7 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_the_model_has_every_constant() -> None:
-    delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us"}
+    delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us", "masters_us", "copy_us"}
     assert delays < {one.name for one in fields(Delays)}
     of_tasks = {"source", "task_start_us", "task_start_cpu_us"}
     assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays | of_tasks
@@ -235,6 +242,13 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
         "at",
     ),
     unknown_node=Bad(HEAD + '[[fault]]\nnode = "node99"\nat = "1s"', "fault[#1].node", "no node 'node99'", "node01"),
+    no_fault_of_anything=Bad(HEAD + '[[fault]]\nat = "1s"', "fault[#1].node", "is missing", "masters_of"),
+    fault_of_both=Bad(
+        HEAD + '[[fault]]\nnode = "node01"\nmasters_of = "c-1"\nat = "1s"', "fault[#1].node", "nothing beside", "either"
+    ),
+    unknown_masters=Bad(
+        HEAD + '[[fault]]\nmasters_of = "c-9"\nat = "1s"', "fault[#1].masters_of", "no MR-cluster 'c-9'", "Did you mean"
+    ),
     negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
     unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),
     negative_constant=Bad(HEAD + '[model]\ndisk = "-3MB"', "model.disk", "'-3MB' is not a size", ""),

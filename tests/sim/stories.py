@@ -38,6 +38,8 @@ CONSTANTS: dict[str, Constants] = {
     "unequal-nodes": replace(DAS4, map_slots=2, reduce_slots=1, node_spread=0.3, stragglers=0.2, speculative=True),
     "racks": replace(DAS4, rack_nodes=2, oversubscription=20.0, network_bytes_s=100.0 * MB, output_replicas=2),
     "daemons": replace(DAS4, map_slots=0, slots=2, shared_cores=True, idle_cores=0.7, join_cpu_us=3_000_000),
+    "kept": replace(DAS4, map_slots=2, reduce_slots=1, cores=2.0, keep_cores=0.3),
+    "kept-on-one-machine": replace(DAS4, map_slots=0, slots=2, shared_cores=True, cores=3.0, keep_cores=0.2),
     "equal": replace(DAS4, map_slots=2, reduce_slots=1, spread=0.0, slow_start=0.0, network_bytes_s=50.0 * MB),
     "no-limits": replace(DAS4, map_slots=2, reduce_slots=1, disk_bytes_s=inf, cores=inf, site_bytes_s=20.0 * MB),
     "time-alone": replace(PLAIN, map_slots=2, reduce_slots=1, slow_start=1.0),

@@ -18,7 +18,15 @@ from fawkes.sim.cluster import NODE_BYTES
 from fawkes.sim.compiled import layout, run
 from fawkes.sim.compiled.layout import CLUSTER, COPIES, CORES, HEADER, JOB, NETWORK, NODE, NONE, POOL, TIME, Array
 from fawkes.sim.constants import Constants
-from fawkes.sim.machine import capacity_of, copies_of, cores_of, daemons_of, input_of_a_core_node, network_of
+from fawkes.sim.machine import (
+    capacity_of,
+    copies_of,
+    cores_of,
+    daemons_of,
+    input_of_a_core_node,
+    network_of,
+    own_cores_of,
+)
 from fawkes.sim.profile import Profile, profile_of
 from fawkes.sim.tasks import End, JobAttempt
 from fawkes.units import SECOND_US
@@ -180,12 +188,13 @@ class CompiledCluster:
         self._by_role[role] += count
         nodes = sum(self._by_role)
         self._model.nodes += count
-        memory.floats[HEADER.CORES_WANTED] = cores_of(of, self._model.nodes)
+        self._model.active += bool(nodes) - bool(nodes - count)
+        memory.floats[HEADER.CORES_WANTED] = cores_of(of, self._model.nodes, self._model.active)
         memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES] = self._by_role
         # In the order of the pools: a slice costs as much as a word.
         memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME] = (
             *(capacity_of(one, of.disk_bytes_s / SECOND_US) for one in self._by_role),
-            capacity_of(nodes, cores_of(of, 1)),
+            own_cores_of(of, nodes),
             capacity_of(nodes, network_of(of, nodes)),
             of.multiplier * nodes * of.block_bytes / of.heartbeat_us,
         )

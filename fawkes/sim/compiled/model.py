@@ -33,7 +33,7 @@ class CompiledModel:
         self._keep_events = keep_events
         self.sites: dict[str, int] = {}
         self.site_room = 1
-        self.slots = self.kept_maps = self.nodes = self._reserved = 0
+        self.slots = self.kept_maps = self.nodes = self.active = self._reserved = 0
         self.copies: dict[int, CompiledCopy] = {}
         self.jobs: dict[int, tuple[CompiledCluster, JobAttempt]] = {}
         self.node_names: list[NodeId] = []

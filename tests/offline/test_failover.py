@@ -1,0 +1,87 @@
+"""What lost masters cost in an offline run: time without them, jobs that began again, tasks done in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from fawkes.core.model import ClusterId, NodeId
+from fawkes.errors import DeadlineError
+from fawkes.offline.failover import MASTERS, MastersLost
+from fawkes.offline.outcome import Outcome, outcome_of
+from fawkes.offline.scenario import simulate
+from fawkes.sim.model import TaskEvent
+from fawkes.sim.steps import Loss
+from fawkes.units import SECOND_US
+from tests.offline.support import demand, jobs, plan, ready
+
+#: the preset `paper` with its patience: silent for 30 s, then waited for
+PATIENT = {"preset": "paper", "period": "20s", "idle_time": "never"}
+LOST_S = 75
+
+
+def outcome(*losses: Loss, lost_after: str = "20s", min_nodes: int = 3) -> tuple[Outcome, list[TaskEvent]]:
+    """Two MR-clusters with jobs, of which one may lose its masters."""
+    settings = {**PATIENT, "patience": {"masters_lost": lost_after}}
+    both = (demand("a", min_nodes, come=jobs("a", 6)), demand("b", 2, come=jobs("b", 2)))
+    scenario = ready(plan(*both, settings=settings, losses=losses))
+    tasks: list[TaskEvent] = []
+    return outcome_of(simulate(scenario, tasks=tasks), tasks, with_losses=bool(losses)), tasks
+
+
+def lost(back_s: int | None = None) -> Loss:
+    back_us = None if back_s is None else back_s * SECOND_US
+    return Loss(NodeId(""), LOST_S * SECOND_US, back_us, masters_of=ClusterId("a"))
+
+
+def run_before(tasks: Sequence[TaskEvent], cluster: str) -> float:
+    """Task-seconds of the first attempts of jobs that have a second one."""
+    again = {event.job for event in tasks if event.attempt == 2 and event.cluster == cluster}
+    ends = sum(e.at_us for e in tasks if e.job in again and e.attempt == 1 and e.what != "start")
+    starts = sum(e.at_us for e in tasks if e.job in again and e.attempt == 1 and e.what == "start")
+    return (ends - starts) / SECOND_US
+
+
+def test_masters_that_move_cost_the_silence_the_patience_and_the_move() -> None:
+    found, tasks = outcome(lost())
+    a, b = (row.masters for row in found.clusters)
+    assert a is not None
+    assert a.masters_away_s == pytest.approx(30 + 20 + 0.75 + 15)
+    assert (a.masters_moves, a.masters_lacks_s) == (1, 1.0)
+    assert a.jobs_again > 0
+    assert a.work_again_s == pytest.approx(run_before(tasks, "a"))
+    assert b == MastersLost(masters_away_s=0, masters_moves=0, masters_lacks_s=0, jobs_again=0, work_again_s=0)
+    assert found.masters == a
+    assert found.failed_jobs == 0
+
+
+def test_masters_whose_node_is_back_in_time_cost_no_job() -> None:
+    found, _ = outcome(lost(back_s=LOST_S + 40))
+    assert found.masters is not None
+    assert (found.masters.masters_moves, found.masters.jobs_again, found.masters.work_again_s) == (0, 0, 0)
+    assert 40 <= found.masters.masters_away_s < 90
+
+
+def test_less_patience_costs_less_time_without_masters() -> None:
+    away = []
+    for lost_after in ("10s", "2m"):
+        found, _ = outcome(lost(), lost_after=lost_after)
+        assert found.masters is not None
+        away.append(found.masters.masters_away_s)
+    assert away[1] - away[0] == pytest.approx(110)
+
+
+def test_without_another_core_node_the_run_never_ends_and_says_what_to_change() -> None:
+    with pytest.raises(DeadlineError) as caught:
+        outcome(lost(), min_nodes=1)
+    assert "another core node" in caught.value.hint
+
+
+def test_figures_of_runs_without_losses_are_as_before() -> None:
+    found, _ = outcome()
+    assert found.masters is None
+    assert not set(MASTERS) & set(found.plain())
+    with_losses, _ = outcome(lost())
+    assert set(MASTERS) <= set(with_losses.plain())
+    assert set(MASTERS) <= set(with_losses.plain()["clusters"][0])

@@ -1,0 +1,129 @@
+"""Random stories in which masters' nodes die, again and again: each node has one owner, each job one good end."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+
+from fawkes import engine
+from fawkes.core.decision import PutJob
+from fawkes.core.events import DrainAsked, Event, MoveMastersAsked, Progress, UndrainAsked
+from fawkes.core.model import ClusterId, JobId, JobLife, NodeId
+from fawkes.core.record import decision_plain, dumps
+from fawkes.policy import compile_policy
+from fawkes.sim.model import Engine
+from fawkes.sim.steps import Loss
+from fawkes.sim.world import SimWorld
+from fawkes.units import SECOND_US
+from tests.support.pools import Checked, request, settings, started, submit
+
+SEEDS = int(os.environ.get("FAWKES_MASTERS_SEEDS", "20"))
+ACTED_S = 600
+REPAIRED_S = 900
+UNTIL_S = 3600
+NODES = 9
+NAMES = ("a", "b")
+MODELS: tuple[Engine, ...] = ("readable", "compiled")
+
+
+def losses(chance: Random) -> list[Loss]:
+    """Nodes that lose their power, most of them those of masters; all are repaired in the end, some of them empty."""
+    found = []
+    for _ in range(chance.randint(1, 4)):
+        at_us = chance.randint(30 * SECOND_US, ACTED_S * SECOND_US)
+        back_us = at_us + chance.choice((2, 15, 31, 45, 52, 60, 200)) * SECOND_US
+        if chance.random() < 0.3:
+            back_us = REPAIRED_S * SECOND_US
+        emptied = chance.random() < 0.3
+        if chance.random() < 0.75:
+            found.append(Loss(NodeId(""), at_us, back_us, masters_of=ClusterId(chance.choice(NAMES)), emptied=emptied))
+        else:
+            node = NodeId(f"node{chance.randint(1, NODES):02d}")
+            found.append(Loss(node, at_us, back_us, emptied=emptied))
+    return found
+
+
+def events(chance: Random) -> list[Event]:
+    """Two MR-clusters with core nodes to spare, jobs all the time, moves that are asked for, and drains."""
+    found: list[Event] = [
+        request(name, 1 + chance.randint(0, 20), minimum=chance.choice((3, 4)), max_running_jobs=chance.randint(1, 3))
+        for name in NAMES
+    ]
+    for name in NAMES:
+        for number in range(chance.randint(2, 8)):
+            at_s, tasks, task_s = chance.randint(25, ACTED_S), chance.choice((1, 4, 12)), chance.choice((2, 10, 40))
+            found.append(submit(name, number, at_s, tasks=tasks, task_s=task_s, retries=chance.randint(0, 2)))
+    for number in range(chance.randint(0, 2)):
+        at_us, cluster = chance.randint(40, ACTED_S) * SECOND_US, ClusterId(chance.choice(NAMES))
+        now = chance.random() < 0.5
+        found.append(MoveMastersAsked(at_us=at_us, cluster=cluster, now=now, by="test", ask=f"move-{number}"))
+    if chance.random() < 0.4:
+        node, at_s = NodeId(f"node{chance.randint(1, 4):02d}"), chance.randint(40, ACTED_S)
+        found += [DrainAsked(at_us=at_s * SECOND_US, node=node, reason="test")]
+        found += [UndrainAsked(at_us=(at_s + 100) * SECOND_US, node=node)]
+    return sorted(found, key=lambda event: event.at_us)
+
+
+def played(seed: int, model: Engine = "readable") -> Checked:
+    """The story of a seed, played to its end; owners and invariants are looked at after each step."""
+    chance = Random(f"masters {seed}")
+    how = settings(
+        masters_lost_us=chance.choice((5, 20, 60)) * SECOND_US,
+        copy_gap_us=60 * SECOND_US,
+        spare_masters=True,
+        stale_us=30 * SECOND_US,
+        quarantine_us=60 * SECOND_US,
+        join_us=30 * SECOND_US,
+        clean_us=20 * SECOND_US,
+        deploy_us=60 * SECOND_US,
+        membership_us=10 * SECOND_US,
+        start_job_us=20 * SECOND_US,
+    )
+    world = SimWorld(until_us=UNTIL_S * SECOND_US, engine=model)
+    world.script([started(NODES, how=how), *events(chance)])
+    for loss in losses(chance):
+        world.suffer(loss)
+    run = Checked(world)
+    run.run()
+    return run
+
+
+def lives(run: Checked) -> dict[JobId, JobLife]:
+    """What became of each job."""
+    changes = [change for entry in run.store.entries() for change in entry.decision.changes]
+    return {change.state.id: change.state.life for change in changes if isinstance(change, PutJob)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_job_is_served_once_whatever_befalls_masters(seed: int) -> None:
+    run = played(seed)
+    # One that loses its masters while it loads is given up, and its jobs with it.
+    given_up = {facts["cluster"] for _, facts in run.reasons("gave-up")}
+    served = {job: life for job, life in lives(run).items() if job.split("-")[0] not in given_up}
+    assert set(served.values()) <= {JobLife.SUCCEEDED}, served
+    ends = [end for cluster in run.world.clusters.values() for end in cluster.ended.items()]
+    good = Counter(job for (job, _), end in ends if end.progress is Progress.SUCCEEDED)
+    assert set(good.values()) <= {1}, good
+    assert set(run.world.starts.values()) <= {1}, run.world.starts
+    assert list(engine.replay(run.store.entries(), compile_policy)) == []
+
+
+def test_the_stories_have_what_they_are_about() -> None:
+    codes = Counter(
+        reason.code for seed in range(6) for entry in played(seed).store.entries() for reason in entry.decision.reasons
+    )
+    assert {"masters-move", "masters-moved", "displaced"} <= set(codes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_both_models_tell_the_same_stories(seed: int) -> None:
+    ledgers = [
+        [(entry.event.at_us, dumps(decision_plain(entry.decision))) for entry in played(seed, model).store.entries()]
+        for model in MODELS
+    ]
+    assert ledgers[0] == ledgers[1]
