@@ -1,4 +1,4 @@
-"""Where masters go when they are lost, when somebody asks, and when their node leaves; what holds them back."""
+"""Where masters go when they are lost, what holds them back, and what becomes of jobs."""
 
 from __future__ import annotations
 
@@ -6,124 +6,50 @@ from collections.abc import Mapping
 
 import pytest
 
-from fawkes.core.effects import CancelJob, Effect, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.effects import CancelJob, Host, LookAtMasters, Membership, MoveMasters, StartJob
 from fawkes.core.events import (
     CancelAsked,
     Condition,
-    CopySeen,
-    Done,
     DrainAsked,
-    Failed,
     MastersSeen,
-    MoveMastersAsked,
     NodeObserved,
     Progress,
-    ReleaseAsked,
-    RestoreAsked,
-    RetryAsked,
     UndrainAsked,
-    Woke,
 )
 from fawkes.core.model import (
-    ClusterId,
     ClusterLife,
-    ClusterState,
-    Facts,
     JobId,
     JobLife,
-    MoveCause,
-    NodeId,
     NodeLife,
     Role,
 )
-from fawkes.core.settings import Settings
 from fawkes.core.sight import Compute, Launcher, Stored
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
+from tests.support.masters import (
+    GAP_S,
+    NEW,
+    OLD,
+    PATIENCE_S,
+    SILENT_S,
+    THIRD,
+    A,
+    all_of,
+    ask,
+    at,
+    begun,
+    cluster,
+    ever,
+    how,
+    look,
+    lost,
+    moved,
+    refused,
+    run,
+    silence,
+    up,
+)
 from tests.support.pools import settings, started
-
-A = ClusterId("a")
-KEY = "masters:a"
-SILENT_S, PATIENCE_S, GAP_S = 30, 120, 60
-OLD, NEW, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
-
-
-def how(**changes: object) -> Settings:
-    return settings(
-        silent_us=SILENT_S * SECOND_US,
-        masters_lost_us=PATIENCE_S * SECOND_US,
-        copy_gap_us=GAP_S * SECOND_US,
-        copy_us=60 * SECOND_US,
-        **changes,
-    )
-
-
-def up(minimum: int = 3, count: int = 6, **changes: object) -> Desk:
-    """a runs on its core nodes, its masters on the first."""
-    desk = Desk(count, how=how(**changes))
-    desk.up("a", minimum)
-    assert cluster(desk).master == OLD
-    return desk
-
-
-def cluster(desk: Desk) -> ClusterState:
-    return desk.state.clusters[A]
-
-
-def at(desk: Desk, after_s: float) -> None:
-    """So much time passes, with every timer on the way."""
-    until_s = desk.now_s + after_s
-    while (wake_us := desk.state.wake_us) is not None and wake_us <= until_s * SECOND_US:
-        desk.now_s = max(desk.now_s, wake_us / SECOND_US)
-        desk.tell(Woke(at_us=desk.now_us))
-    desk.now_s = until_s
-
-
-def ever(desk: Desk, code: str) -> list[Facts]:
-    """The facts of every reason with this code so far."""
-    return [reason.facts for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == code]
-
-
-def all_of(desk: Desk, kind: type[Effect]) -> list[Effect]:
-    return [effect for effect in desk.world.effects if isinstance(effect, kind)]
-
-
-def silence(desk: Desk) -> None:
-    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="no answer"))
-
-
-def lost(desk: Desk, patience_s: float = PATIENCE_S) -> int:
-    """The masters have been silent for as long as they are waited for; when they fell silent (us)."""
-    since_us = desk.now_us
-    silence(desk)
-    at(desk, SILENT_S)
-    at(desk, patience_s)
-    return since_us
-
-
-def look(desk: Desk, **facts: object) -> None:
-    """The look at the masters is answered: their node is silent, the copy is a second old, all others are reached."""
-    since_us = desk.state.clusters[A].moving.since_us  # type: ignore[union-attr]
-    others = [n for n in desk.state.nodes_of(A) if n != cluster(desk).master]
-    known: dict[str, object] = {"old": "silent", "image": None, "copied_us": since_us - SECOND_US, "reached": others}
-    known |= {"txid": 7, "copy_at": "controller", "applications": []}
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=known | facts))
-
-
-def moved(desk: Desk, **facts: object) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=facts))
-
-
-def refused(desk: Desk, **facts: object) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=version, error="it broke", facts=facts))
-
-
-def begun(desk: Desk) -> bool:
-    return bool(all_of(desk, MoveMasters))
-
 
 # Lost masters.
 
@@ -344,10 +270,6 @@ def test_a_new_engine_goes_on_with_the_move_and_begins_no_job_meanwhile() -> Non
 # Jobs.
 
 
-def run(desk: Desk, job: str) -> None:
-    desk.job(job, Progress.RUNNING, application=f"application_{job}")
-
-
 def test_jobs_that_ran_begin_again_and_that_is_no_retry() -> None:
     desk = up()
     desk.submit("a", 1)
@@ -406,218 +328,3 @@ def test_no_job_begins_while_masters_are_lost() -> None:
     look(desk)
     moved(desk)
     assert len(all_of(desk, StartJob)) == 1
-
-
-# Planned moves.
-
-
-def ask(desk: Desk, to: NodeId | None = None, *, now: bool = False) -> None:
-    desk.tell(MoveMastersAsked(at_us=desk.now_us, cluster=A, to=to, now=now, by="ann", ask="m"))
-
-
-def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    ask(desk, THIRD)
-    desk.submit("a", 2)
-    assert not all_of(desk, LookAtMasters)
-    desk.job("a-1", Progress.SUCCEEDED)
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, THIRD)]
-    look(desk, old="answers", applications=[{"id": "application_9"}])
-    assert not begun(desk)
-    at(desk, 100)
-    look(desk, old="answers", applications=None)
-    assert not begun(desk)
-    at(desk, 100)
-    look(desk, old="answers", applications=[{"id": "x", "tags": ["fawkes-copy.in-1"]}])
-    assert all_of(desk, MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, THIRD, planned=True)]
-    assert len(all_of(desk, StartJob)) == 1, "the second job waits until they have moved"
-    moved(desk, copied_us=None)
-    assert (cluster(desk).master, desk.node(OLD).life) == (THIRD, NodeLife.SERVING)
-    assert len(all_of(desk, StartJob)) == 2
-    assert desk.said("masters-moved")[0]["lacks_us"] == 0
-
-
-def test_with_now_nothing_is_waited_for_and_jobs_begin_again() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    ask(desk, now=True)
-    look(desk, old="answers", applications=None)
-    moved(desk)
-    assert [e.attempt for e in all_of(desk, StartJob)] == [1, 2]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("old", ["silent", "stopped", "runs", None])
-def test_a_planned_move_needs_masters_that_answer(old: str | None) -> None:
-    desk = up()
-    ask(desk)
-    look(desk, old=old, image=True)
-    assert not begun(desk)
-
-
-def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    ask(desk)
-    lost(desk)
-    assert cluster(desk).moving.cause is MoveCause.LOST  # type: ignore[union-attr]
-    look(desk)
-    assert begun(desk)
-
-
-def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> None:
-    desk = up(2, count=4)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
-    assert desk.refusal() == ""
-    look(desk, old="answers")
-    moved(desk)
-    assert cluster(desk).master == NEW
-    desk.settle("a")
-    desk.settle("a")
-    assert desk.node(OLD).life is NodeLife.DRAINING
-
-
-def test_an_undrain_calls_the_move_off() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
-    assert cluster(desk).moving is not None
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=OLD))
-    assert cluster(desk).moving is None
-
-
-REFUSED: Mapping[str, tuple[NodeId | None, str]] = {
-    "itself": (OLD, "no-such-master"),
-    "free": (NodeId("node06"), "no-such-master"),
-    "unknown": (NodeId("node99"), "no-such-master"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(REFUSED))
-def test_where_masters_cannot_go(case: str) -> None:
-    to, code = REFUSED[case]
-    desk = up()
-    ask(desk, to)
-    assert (desk.refusal(), cluster(desk).moving) == (code, None)
-
-
-def test_who_cannot_be_asked_to_move_masters() -> None:
-    desk = up()
-    desk.tell(MoveMastersAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="m"))
-    assert desk.refusal() == "no-such-cluster"
-    ask(desk)
-    ask(desk)
-    assert desk.refusal() == "masters-moving"
-    desk = Desk(2, how=how())
-    desk.request("a", 2)
-    ask(desk)
-    assert desk.refusal() == "not-running"
-
-
-# Restore.
-
-
-def restore(desk: Desk, to: NodeId | None = None, *, dry_run: bool = False) -> None:
-    desk.tell(RestoreAsked(at_us=desk.now_us, cluster=A, to=to, dry_run=dry_run, by="ann", ask="r"))
-
-
-def test_a_restore_takes_an_old_copy_and_few_nodes() -> None:
-    desk = up(4)
-    at(desk, 1000)
-    lost(desk)
-    look(desk, copied_us=5, reached=[])
-    assert not begun(desk)
-    restore(desk)
-    look(desk, copied_us=5, reached=[])
-    assert begun(desk)
-    moved(desk, copied_us=5)
-    assert desk.said("masters-moved")[0]["lacks_us"] > 900 * SECOND_US  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("facts", [{"old": "answers"}, {"old": None}, {"copied_us": None}])
-def test_a_restore_needs_a_copy_and_masters_that_do_not_answer(facts: Mapping[str, object]) -> None:
-    desk = up()
-    lost(desk)
-    restore(desk)
-    look(desk, **facts)
-    assert not begun(desk)
-
-
-def test_the_node_that_lost_its_disk_can_have_the_masters_back() -> None:
-    desk = up(1, count=2)
-    lost(desk)
-    assert not all_of(desk, LookAtMasters)
-    restore(desk, OLD)
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, OLD)]
-    look(desk, old="stopped", image=False, reached=[])
-    moved(desk)
-    assert cluster(desk).master == OLD
-
-
-def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None:
-    desk = up()
-    restore(desk)
-    assert desk.refusal() == "masters-answer"
-    desk.tell(RestoreAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="r"))
-    assert desk.refusal() == "no-such-cluster"
-    lost(desk)
-    before = cluster(desk)
-    restore(desk, dry_run=True)
-    assert (desk.refusal(), cluster(desk)) == ("", before)
-    restore(desk, NodeId("node06"))
-    assert desk.refusal() == "no-such-master"
-    look(desk)
-    restore(desk)
-    assert desk.refusal() == "masters-moving"
-
-
-# Copies, retries, ends.
-
-
-def test_masters_that_are_not_copied_for_long_are_an_alert() -> None:
-    desk = up()
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
-    at(desk, 59)
-    assert not cluster(desk).alert
-    at(desk, 2)
-    assert "not copied" in cluster(desk).alert
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
-    assert (cluster(desk).alert, len(desk.said("copied-again"))) == ("", 1)
-
-
-def test_a_copy_that_works_again_in_time_is_no_news() -> None:
-    desk = up()
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
-    at(desk, 30)
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
-    at(desk, 100)
-    assert (cluster(desk).alert, desk.said("not-copied")) == ("", [])
-
-
-def test_a_retry_looks_at_once() -> None:
-    desk = up()
-    lost(desk)
-    look(desk, copied_us=None)
-    count = len(all_of(desk, LookAtMasters))
-    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
-    assert len(all_of(desk, LookAtMasters)) == count + 1
-
-
-def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
-    desk = up()
-    lost(desk)
-    look(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
-    assert cluster(desk).life is ClusterLife.RETIRING
-    assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
-
-
-def test_a_release_waits_for_masters_that_move() -> None:
-    desk = up()
-    ask(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
-    assert desk.refusal() == "masters-moving"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fawkes.core.effects import LookAtMasters
-from tests.core.test_masters import all_of, at, begun, cluster, look, restore, silence
 from tests.support.desk import Desk
+from tests.support.masters import all_of, at, begun, cluster, look, restore, silence
 from tests.support.pools import settings
 
 

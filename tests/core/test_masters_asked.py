@@ -1,0 +1,253 @@
+"""Masters that are asked to move, leave with their node, or come back from a copy; and how their copies are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from fawkes.core.effects import LookAtMasters, MoveMasters, StartJob
+from fawkes.core.events import (
+    CopySeen,
+    DrainAsked,
+    MoveMastersAsked,
+    Progress,
+    ReleaseAsked,
+    RestoreAsked,
+    RetryAsked,
+    UndrainAsked,
+)
+from fawkes.core.model import (
+    ClusterId,
+    ClusterLife,
+    MoveCause,
+    NodeId,
+    NodeLife,
+)
+from fawkes.units import SECOND_US
+from tests.support.desk import Desk
+from tests.support.masters import (
+    KEY,
+    NEW,
+    OLD,
+    THIRD,
+    A,
+    all_of,
+    ask,
+    at,
+    begun,
+    cluster,
+    how,
+    look,
+    lost,
+    moved,
+    restore,
+    run,
+    up,
+)
+
+# Planned moves.
+
+
+def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    ask(desk, THIRD)
+    desk.submit("a", 2)
+    assert not all_of(desk, LookAtMasters)
+    desk.job("a-1", Progress.SUCCEEDED)
+    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, THIRD)]
+    look(desk, old="answers", applications=[{"id": "application_9"}])
+    assert not begun(desk)
+    at(desk, 100)
+    look(desk, old="answers", applications=None)
+    assert not begun(desk)
+    at(desk, 100)
+    look(desk, old="answers", applications=[{"id": "x", "tags": ["fawkes-copy.in-1"]}])
+    assert all_of(desk, MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, THIRD, planned=True)]
+    assert len(all_of(desk, StartJob)) == 1, "the second job waits until they have moved"
+    moved(desk, copied_us=None)
+    assert (cluster(desk).master, desk.node(OLD).life) == (THIRD, NodeLife.SERVING)
+    assert len(all_of(desk, StartJob)) == 2
+    assert desk.said("masters-moved")[0]["lacks_us"] == 0
+
+
+def test_with_now_nothing_is_waited_for_and_jobs_begin_again() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    ask(desk, now=True)
+    look(desk, old="answers", applications=None)
+    moved(desk)
+    assert [e.attempt for e in all_of(desk, StartJob)] == [1, 2]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("old", ["silent", "stopped", "runs", None])
+def test_a_planned_move_needs_masters_that_answer(old: str | None) -> None:
+    desk = up()
+    ask(desk)
+    look(desk, old=old, image=True)
+    assert not begun(desk)
+
+
+def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    ask(desk)
+    lost(desk)
+    assert cluster(desk).moving.cause is MoveCause.LOST  # type: ignore[union-attr]
+    look(desk)
+    assert begun(desk)
+
+
+def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> None:
+    desk = up(2, count=4)
+    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
+    assert desk.refusal() == ""
+    look(desk, old="answers")
+    moved(desk)
+    assert cluster(desk).master == NEW
+    desk.settle("a")
+    desk.settle("a")
+    assert desk.node(OLD).life is NodeLife.DRAINING
+
+
+def test_an_undrain_calls_the_move_off() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
+    assert cluster(desk).moving is not None
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=OLD))
+    assert cluster(desk).moving is None
+
+
+REFUSED: Mapping[str, tuple[NodeId | None, str]] = {
+    "itself": (OLD, "no-such-master"),
+    "free": (NodeId("node06"), "no-such-master"),
+    "unknown": (NodeId("node99"), "no-such-master"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSED))
+def test_where_masters_cannot_go(case: str) -> None:
+    to, code = REFUSED[case]
+    desk = up()
+    ask(desk, to)
+    assert (desk.refusal(), cluster(desk).moving) == (code, None)
+
+
+def test_who_cannot_be_asked_to_move_masters() -> None:
+    desk = up()
+    desk.tell(MoveMastersAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="m"))
+    assert desk.refusal() == "no-such-cluster"
+    ask(desk)
+    ask(desk)
+    assert desk.refusal() == "masters-moving"
+    desk = Desk(2, how=how())
+    desk.request("a", 2)
+    ask(desk)
+    assert desk.refusal() == "not-running"
+
+
+# Restore.
+
+
+def test_a_restore_takes_an_old_copy_and_few_nodes() -> None:
+    desk = up(4)
+    at(desk, 1000)
+    lost(desk)
+    look(desk, copied_us=5, reached=[])
+    assert not begun(desk)
+    restore(desk)
+    look(desk, copied_us=5, reached=[])
+    assert begun(desk)
+    moved(desk, copied_us=5)
+    assert desk.said("masters-moved")[0]["lacks_us"] > 900 * SECOND_US  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("facts", [{"old": "answers"}, {"old": None}, {"copied_us": None}])
+def test_a_restore_needs_a_copy_and_masters_that_do_not_answer(facts: Mapping[str, object]) -> None:
+    desk = up()
+    lost(desk)
+    restore(desk)
+    look(desk, **facts)
+    assert not begun(desk)
+
+
+def test_the_node_that_lost_its_disk_can_have_the_masters_back() -> None:
+    desk = up(1, count=2)
+    lost(desk)
+    assert not all_of(desk, LookAtMasters)
+    restore(desk, OLD)
+    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, OLD)]
+    look(desk, old="stopped", image=False, reached=[])
+    moved(desk)
+    assert cluster(desk).master == OLD
+
+
+def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None:
+    desk = up()
+    restore(desk)
+    assert desk.refusal() == "masters-answer"
+    desk.tell(RestoreAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="r"))
+    assert desk.refusal() == "no-such-cluster"
+    lost(desk)
+    before = cluster(desk)
+    restore(desk, dry_run=True)
+    assert (desk.refusal(), cluster(desk)) == ("", before)
+    restore(desk, NodeId("node06"))
+    assert desk.refusal() == "no-such-master"
+    look(desk)
+    restore(desk)
+    assert desk.refusal() == "masters-moving"
+
+
+# Copies, retries, ends.
+
+
+def test_masters_that_are_not_copied_for_long_are_an_alert() -> None:
+    desk = up()
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
+    at(desk, 59)
+    assert not cluster(desk).alert
+    at(desk, 2)
+    assert "not copied" in cluster(desk).alert
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
+    assert (cluster(desk).alert, len(desk.said("copied-again"))) == ("", 1)
+
+
+def test_a_copy_that_works_again_in_time_is_no_news() -> None:
+    desk = up()
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
+    at(desk, 30)
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
+    at(desk, 100)
+    assert (cluster(desk).alert, desk.said("not-copied")) == ("", [])
+
+
+def test_a_retry_looks_at_once() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, copied_us=None)
+    count = len(all_of(desk, LookAtMasters))
+    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
+    assert len(all_of(desk, LookAtMasters)) == count + 1
+
+
+def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
+    desk = up()
+    lost(desk)
+    look(desk)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    assert cluster(desk).life is ClusterLife.RETIRING
+    assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
+
+
+def test_a_release_waits_for_masters_that_move() -> None:
+    desk = up()
+    ask(desk)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    assert desk.refusal() == "masters-moving"
