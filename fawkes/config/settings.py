@@ -227,6 +227,9 @@ class SettingsFile(Strict):
     keep_logs_bytes: SizeBytes = Field(
         default=2_000_000_000, alias="keep_logs", description="disk for the logs of wiped nodes; the oldest go first"
     )
+    keep_every_us: PositiveDurationUs = Field(
+        default=2 * SECOND_US, alias="keep_every", description="how often the masters' data is copied off their node"
+    )
     join_attempts: Attempts = Field(description="attempts to bring up a node that joins")
     retire_undeclared: bool = Field(description="whether an idle MR-cluster with undeclared data is removed")
     timeouts: Timeouts = Field(description="when something counts as failed")
@@ -243,7 +246,8 @@ class SettingsFile(Strict):
 class SiteSettings:
     """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` and ``admission`` as they were found.
 
-    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``access`` who may use the socket,
+    ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``keep_every_us`` the time between two copies
+    of the masters' data, ``access`` who may use the socket,
     ``playbooks`` which ones of Fawkes the site replaces. Without ``admission`` jobs begin first come, first served.
     """
 
@@ -251,6 +255,7 @@ class SiteSettings:
     ssh: SshLimits
     policy: Found
     keep_logs_bytes: int
+    keep_every_us: int
     access: AccessTable
     playbooks: tuple[str, ...]
     admission: Found | None = None
@@ -305,7 +310,16 @@ def settings_of(
     faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
     core = _core(table, tau, policy.title, "" if admission is None else admission.title)
-    return SiteSettings(core, table.ssh, policy, table.keep_logs_bytes, table.access, tuple(table.playbooks), admission)
+    return SiteSettings(
+        core,
+        table.ssh,
+        policy,
+        table.keep_logs_bytes,
+        table.keep_every_us,
+        table.access,
+        tuple(table.playbooks),
+        admission,
+    )
 
 
 def _admission(

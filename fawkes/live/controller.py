@@ -80,8 +80,9 @@ from fawkes.worker.policies import load_admission, load_weighting
 _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
+#: how often copies of MR-clusters that are gone are looked for (us)
+_CLEAR_US = 60_000_000
 #: how long an answer of the core may take beyond the time that masters are given
-_COPY_US = 2_000_000
 _ANSWER_S = 15.0
 _CAPACITY_UNIT = 1000
 
@@ -309,12 +310,15 @@ class Controller:
             # As long as the core waits for the answer.
             return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
 
-        copies = Keeper(ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept")
+        copies = Keeper(ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup)
         self._stack.callback(copies.close)
         mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
-        world.every("copies", _COPY_US, copies.round)
+        if not self._plan.shadow:
+            # Whoever only watches must not claim a lease: the second copy would be written under it.
+            world.every("copies", self._plan.settings.keep_every_us, copies.round)
+            world.every("old copies", _CLEAR_US, lambda: copies.clear(lambda name: name not in state.clusters))
 
         def look(effect: LookAtMasters) -> Facts | None:
             return mover.reach(effect, lambda: not world.stopping.is_set())
