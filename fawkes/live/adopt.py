@@ -147,7 +147,7 @@ class Adoption:
         """The key of an MR-cluster, from its masters' node: the state folder that had it is lost; empty without one."""
         folders = ground.folders(kept.master, kept.spec.id)
         try:
-            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=_MASTERS_S)
+            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=_MASTERS_S, folders=folders)
         except HostError:
             return ""
         return key.decode(errors="replace").strip()
