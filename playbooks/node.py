@@ -365,7 +365,7 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
     home, or is its crontab, its at jobs and its System V memory; ``leftover`` names the first 20; ``removed`` says
     whether they are gone, as ``prepare`` was told.
     """
-    finds = {"user_file": lease.folders.user_file}
+    user_file = lease.folders.user_file
     return changing(
         lease,
         _USERS + _WIPE + _WIPE_LEFTOVERS,
@@ -373,9 +373,9 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
         by_login=True,
         root=lease.folders.root,
         grace_tenths=round(grace_s * 10),
-        find=kept_text("find", Script.of(_FIND_LEFTOVERS, **finds)),
-        remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, **finds)),
-        **finds,
+        find=kept_text("find", Script.of(_FIND_LEFTOVERS, user_file=user_file)),
+        remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, user_file=user_file)),
+        user_file=user_file,
     )
 
 

@@ -212,8 +212,12 @@ class Adoption:
         return tuple(clusters), tuple(jobs)
 
 
+def _user(kept: KeptCluster) -> str:
+    return ClusterDetails.of(kept.spec.details).run_as
+
+
 def _answer(ground: Ground, kept: KeptCluster, key: str) -> str:
-    addresses, deadline = addresses_of(ground, kept.master, key), Deadline.after(_MASTERS_S)
+    addresses, deadline = addresses_of(ground, kept.master, key, _user(kept)), Deadline.after(_MASTERS_S)
     try:
         compute = masters.resource_manager_nodes(addresses, deadline)
         running = sum(node.state == masters.RUNNING for node in compute.values())
