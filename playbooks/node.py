@@ -158,7 +158,7 @@ listed() {
 unfit_user() {
     user=$1; uid=$(id -u "$user" 2>/dev/null); home=$(getent passwd "$user" | cut -d: -f6)
     if [ -z "$uid" ]; then echo "there is no user $user"
-    elif [ "$uid" = 0 ]; then echo "$user is root"
+    elif [ "$uid" = 0 ]; then echo "jobs of root own their nodes"
     elif [ "$uid" = "$(id -u)" ]; then echo "$user is the user for SSH as well"
     elif grep -qE "^($user|$uid):" /etc/subuid 2>/dev/null; then
         echo "/etc/subuid gives $user further user ids, under which its processes would not be found"
