@@ -177,11 +177,20 @@ umask 022
 has_manifest() {
     [ -f "$1/MANIFEST.sha256" ] && [ "$(sha256sum <"$1/MANIFEST.sha256")" = "$digest  -" ]
 }
+# Four times as quick as sha256sum, where it is there and does what it should.
+no_bytes=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+sums() {
+    if [ "$(openssl dgst -sha256 -r </dev/null 2>/dev/null | cut -c 1-64)" = $no_bytes ]; then
+        xargs -d '\n' openssl dgst -sha256 -r | sed 's/ \*/  /'
+    else
+        xargs -d '\n' sha256sum
+    fi
+}
 whole() (
     cd "$1" || exit 1
     if [ -n "$verify" ]; then
         wrong=$({
-            sha256sum --quiet -c MANIFEST.sha256 2>/dev/null | sed 's/: FAILED.*//'
+            { cat MANIFEST.sha256; cut -c 67- MANIFEST.sha256 | sums; } | sort | uniq -u | cut -c 67-
             {
                 cut -c 67- MANIFEST.sha256
                 find . \( -type f ! -path ./MANIFEST.sha256 -o -type l ! -lname '*/*' \) -printf '%P\n'
