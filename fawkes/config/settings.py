@@ -123,6 +123,15 @@ class Patience(Strict):
         alias="clock_jump", description="a clock that was set by more than this has jumped; 0s: never"
     )
     away_us: DurationUs = Field(alias="away", description="how much of the time between two runs counts; 0s: all")
+    masters_lost_us: DurationUs = Field(
+        alias="masters_lost", description="how long lost masters are waited for before others take over; 0s: for ever"
+    )
+    copy_gap_us: DurationUs = Field(
+        alias="copy_gap", description="how much the copy of lost masters' data may lack when others take over"
+    )
+    copy_us: DurationUs = Field(
+        alias="copy", description="how long the masters' data may go without a copy before an alert; 0s: for ever"
+    )
 
 
 class Retries(Strict):
@@ -400,6 +409,9 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         stuck_us=table.patience.stuck_us,
         clock_jump_us=table.patience.clock_jump_us,
         away_us=table.patience.away_us,
+        masters_lost_us=table.patience.masters_lost_us,
+        copy_gap_us=table.patience.copy_gap_us,
+        copy_us=table.patience.copy_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

@@ -212,7 +212,7 @@ def _job(draft: Draft, job: FoundJob, order: int) -> None:
     spec = unknown if job.kept is None else job.kept.spec
     state = JobState(spec=spec, submitted_us=draft.at_us, started_us=draft.at_us, order=order, attempt=job.attempt)
     if job.kept is None:
-        why = "its declaration was not found when the pool was adopted; YARN knows whether it still runs"
+        why = "its declaration was not found when the pool was adopted; only YARN knows whether it still runs"
         draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, why=why))
     elif job.launcher in _GOING_ON:
         draft.put_job(replace(state, life=JobLife.RUNNING))

@@ -27,6 +27,10 @@ class Kind(StrEnum):
     """Nothing was heard of its masters for too long; the alert ends when they answer."""
     MEMBERS = "its masters do not have its new member list"
     """A member list did not get to its masters; the alert ends with the next list that does."""
+    MASTERS = "its masters are lost"
+    """They cannot go to another node yet; the alert ends when they answer, or have moved."""
+    COPY = "its masters' data is not copied"
+    """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
     ADMISSION = "its admission policy fails"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
 

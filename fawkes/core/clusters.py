@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from fawkes.core import alerts, backoff, deadlines, jobs, release
+from fawkes.core import alerts, backoff, deadlines, jobs, masters, release
 from fawkes.core.admission import admit, deploy_without
 from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
@@ -46,6 +46,8 @@ def answered(draft: Draft, event: Done | Failed) -> None:
     cluster = draft.cluster(ClusterId(name))
     if pending is None or pending.version != event.version or cluster is None:
         draft.say("late-answer", effect=event.effect, version=event.version)
+    elif kind is Key.MASTERS:
+        masters.answered(draft, cluster, pending, event)
     elif isinstance(pending.effect, Survey):
         release.surveyed(draft, cluster, pending.effect, event)
     elif isinstance(event, Failed):

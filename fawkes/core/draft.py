@@ -114,6 +114,10 @@ class Draft:
         known = [*self.view.clusters, *(c for c in self._clusters if c not in self.view.clusters)]
         return (state for state in map(self.cluster, known) if state is not None)
 
+    def changed_jobs(self) -> Mapping[JobId, JobState]:
+        """The jobs that this decision has changed so far."""
+        return self._jobs
+
     def queue(self) -> Iterator[ClusterState]:
         """The MR-clusters that wait for nodes, first come first. Whoever reads the head alone pays for that alone."""
         stored = self.view.queue
@@ -354,6 +358,9 @@ class Draft:
     def _write_membership(self, cluster: ClusterId, afresh: bool) -> None:
         state = self.cluster(cluster)
         if state is None or state.life not in WITH_MASTERS or state.life is ClusterLife.DEPLOYING:
+            return
+        if state.moving is not None and state.moving.begun:
+            # There are no masters to be told: those to come are told all when they serve.
             return
         state = replace(state, version=state.version + 1)
         self.put_cluster(state)

@@ -43,12 +43,16 @@ class Membership:
 
     Ends as `Done` once the masters know it; how they see the members from then on is told as `NodeSeen`. ``afresh``:
     the masters are told again even if nothing is new, because they show something else than they were told.
+    ``master`` and ``copy_on`` are filled in as well: the node of the masters, and the one that has the second copy of
+    their data; None while there is none.
     """
 
     cluster: ClusterId
     version: int
     members: Mapping[NodeId, Member] = field(default_factory=dict)
     afresh: bool = False
+    master: NodeId | None = None
+    copy_on: NodeId | None = None
 
     @property
     def key(self) -> str:
@@ -161,6 +165,50 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtMasters:
+    """What can be said of masters that are to go from ``old`` to ``to``: asked right before that is decided.
+
+    Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
+    usable image of its NameNode lies there, None: not known; ``copied_us``, ``txid``, ``copy_at``: until when the
+    newest kept copy has everything, its last transaction, and where it is (``copied_us`` None: there is no copy);
+    ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. Else `Failed`.
+    """
+
+    cluster: ClusterId
+    version: int
+    old: NodeId
+    to: NodeId
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMasters:
+    """The masters of an MR-cluster on ``to``, from the data of the old ones or else the kept copy; none on ``old``.
+
+    ``planned``: they work until then, so that nothing is lost; else they are stopped first where their node answers,
+    and nothing is done while they answer. Ends as `Done` with ``txid`` and ``copied_us`` of the copy that was used
+    (``copied_us`` None: it had everything), ``reached`` members, ``missing`` and ``missing_files``, ``open`` files,
+    ``finished`` applications by their history and ``ended`` ones that could not go on; or as `Failed`, with ``alive``
+    when the masters answer after all.
+    """
+
+    cluster: ClusterId
+    version: int
+    old: NodeId
+    to: NodeId
+    planned: bool
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class StartJob:
     """Run a job exactly once for each attempt; ends as `JobObserved`.
 
@@ -259,6 +307,8 @@ Effect = (
     | Save
     | Retire
     | Survey
+    | LookAtMasters
+    | MoveMasters
     | StartJob
     | CancelJob
     | CountWork
@@ -274,6 +324,8 @@ EFFECTS: tuple[type[Effect], ...] = (
     Save,
     Retire,
     Survey,
+    LookAtMasters,
+    MoveMasters,
     StartJob,
     CancelJob,
     CountWork,

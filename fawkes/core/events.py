@@ -210,6 +210,45 @@ class UndrainAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MoveMastersAsked:
+    """An operator wants the masters of an MR-cluster on another of its core nodes.
+
+    ``to`` None: any. ``now``: running jobs are not waited for; they are begun again.
+    """
+
+    at_us: int
+    cluster: ClusterId
+    to: NodeId | None = None
+    now: bool = False
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreAsked:
+    """An operator brings an MR-cluster back from its kept copy, on a core node of it; whatever the copy lacks is lost.
+
+    ``dry_run``: only whether that is possible is answered.
+    """
+
+    at_us: int
+    cluster: ClusterId
+    to: NodeId | None = None
+    dry_run: bool = False
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopySeen:
+    """Whether the masters' data of an MR-cluster is being copied; ``error`` says why not, empty when it is."""
+
+    at_us: int
+    cluster: ClusterId
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSeen:
     """How the masters of an MR-cluster see one of its nodes, of one generation; told when that has changed."""
 
@@ -306,8 +345,11 @@ Event = (
     | RetryAsked
     | DrainAsked
     | UndrainAsked
+    | MoveMastersAsked
+    | RestoreAsked
     | NodeSeen
     | MastersSeen
+    | CopySeen
     | NodeObserved
     | AttemptSeen
     | JobObserved
@@ -315,7 +357,7 @@ Event = (
     | Failed
 )
 #: what a world tells
-Seen = NodeSeen | MastersSeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
+Seen = NodeSeen | MastersSeen | CopySeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
@@ -331,8 +373,11 @@ EVENTS: tuple[type[Event], ...] = (
     RetryAsked,
     DrainAsked,
     UndrainAsked,
+    MoveMastersAsked,
+    RestoreAsked,
     NodeSeen,
     MastersSeen,
+    CopySeen,
     NodeObserved,
     AttemptSeen,
     JobObserved,

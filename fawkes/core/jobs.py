@@ -75,7 +75,7 @@ def watch_deadlines(draft: Draft) -> None:
 def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None:
     """Hand jobs to YARN that may begin now; the job that ``asks`` is told why it waits."""
     state = draft.cluster(cluster)
-    if state is None or not state.active:
+    if state is None or not state.active or state.moving is not None:
         return
     latest = draft.view.latest(cluster)
     if draft.admission is None:
@@ -88,7 +88,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
 def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlines.Pass | None) -> None:
     """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
     state = draft.cluster(cluster)
-    if state is None or not state.active:
+    if state is None or not state.active or state.moving is not None:
         return
     if draft.admission is None:
         _next_in_line(draft, state, seen)
@@ -163,7 +163,12 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, seen=event.seen.launcher)
         return
+    if between(draft, job):
+        return
     seen = event.seen
+    if seen.own and not job.own:
+        job = replace(job, own=True)
+        draft.put_job(job)
     cancelling = job.life is JobLife.CANCELLING
     verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False)
     if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
@@ -174,6 +179,22 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
     else:
         _undecided(draft, job, seen)
+
+
+def between(draft: Draft, job: JobState) -> bool:
+    """Whether its masters are being moved: until that is done nobody can say how an attempt stands."""
+    cluster = draft.cluster(job.cluster)
+    return cluster is not None and cluster.moving is not None and cluster.moving.begun
+
+
+def displaced(draft: Draft, job: JobState) -> None:
+    """An attempt has ended with its masters: the job begins again, and that is no retry."""
+    _settle(draft, job)
+    again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, displaced=job.displaced + 1)
+    again = replace(again, started_us=None, seen=None, application="", granted=0, granted_of=0, granted_why={})
+    draft.put_job(again)
+    draft.say("displaced", job=job.id, cluster=job.cluster, attempt=again.attempt)
+    _watch_deadline(draft, again)
 
 
 def _began(job: JobState) -> bool:
@@ -234,7 +255,7 @@ def _observed(event: AttemptSeen, verdict: attempts.Verdict, log: str) -> JobObs
 
 def observed(draft: Draft, event: JobObserved) -> None:
     """What became of an attempt; answers about older attempts are history."""
-    job = draft.view.jobs.get(event.job)
+    job = draft.job(event.job)
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)
         return
@@ -248,7 +269,7 @@ def observed(draft: Draft, event: JobObserved) -> None:
     if event.application or event.log:
         job = replace(job, application=event.application or job.application, log=event.log or job.log)
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
-    if retry and job.attempt <= job.spec.retries:
+    if retry and job.attempt - job.displaced <= job.spec.retries:
         again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None)
         again = replace(again, granted=0, granted_of=0, granted_why={})
         draft.put_job(again)
@@ -363,6 +384,9 @@ def over_time(draft: Draft, key: str) -> None:
     pending = draft.pending(key)
     if job is None or pending is None or job.life in ENDED_JOBS:
         draft.settle(key)
+    elif kind in (Key.QUIET, Key.JOB) and between(draft, job):
+        wait_us = draft.settings.start_job_us
+        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
     elif kind is Key.QUIET:
         draft.settle(key)
         _lasted(draft, job)

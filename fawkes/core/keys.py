@@ -6,11 +6,12 @@ from enum import StrEnum
 
 
 class Key(StrEnum):
-    """Kinds of pending keys. The first row are keys of effects, the others times without an effect."""
+    """Kinds of pending keys. The first rows are keys of effects, the others times without an effect."""
 
     HOST, CLUSTER, MEMBERSHIP, SURVEY, JOB, WORK = "host", "cluster", "membership", "survey", "job", "work"
+    MASTERS = "masters"
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
-    DEADLINE = "deadline"
+    DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
 
     def of(self, name: str) -> str:
         """The key for a node, an MR-cluster or a job."""

@@ -54,5 +54,18 @@ def in_full(view: View, effects: Iterable[Effect]) -> tuple[Effect, ...]:
 def _with_members(view: View, effect: Membership) -> Membership:
     if view.rules is None:
         raise ValueError(f"a membership document of {effect.cluster} before Started")
-    nodes = (view.nodes[node] for node in sorted(view.nodes_of(effect.cluster)))
-    return replace(effect, members=members(nodes, view.rules.settings))
+    nodes = [view.nodes[node] for node in sorted(view.nodes_of(effect.cluster))]
+    cluster = view.clusters.get(effect.cluster)
+    master = None if cluster is None else cluster.master
+    named = members(nodes, view.rules.settings)
+    return replace(effect, members=named, master=master, copy_on=copy_on(nodes, master))
+
+
+def copy_on(nodes: Iterable[NodeState], master: NodeId | None) -> NodeId | None:
+    """The node beside the masters' that has a copy of their data: the first core node that stays; None without one."""
+    able = [
+        state.node.id
+        for state in nodes
+        if state.role is Role.CORE and state.life is NodeLife.SERVING and not state.kept_out and state.node.id != master
+    ]
+    return min(able, default=None)

@@ -72,6 +72,19 @@ class NodeAlert(StrEnum):
     """The controller has not the release of Hadoop that the node needs."""
 
 
+class MoveCause(StrEnum):
+    """Why the masters of an MR-cluster go to another core node."""
+
+    LOST = "lost"
+    """They do not answer, or their disk is gone."""
+    ASKED = "asked"
+    """An operator asked for it."""
+    LEAVES = "leaves"
+    """Their node goes out of service."""
+    RESTORE = "restore"
+    """An operator brings the MR-cluster back from its kept copy, whatever that lacks."""
+
+
 class JobLife(StrEnum):
     """Where an MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
 
@@ -170,13 +183,36 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MastersMove:
+    """The masters of an MR-cluster are to go from the core node ``old`` to another one (`core.masters`).
+
+    ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
+    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts.
+    """
+
+    cause: MoveCause
+    since_us: int
+    old: NodeId
+    to: NodeId | None = None
+    by: str = ""
+    now: bool = False
+    begun: bool = False
+
+    @property
+    def planned(self) -> bool:
+        """Whether the masters work until they are moved: then nothing is lost."""
+        return self.cause in (MoveCause.ASKED, MoveCause.LEAVES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
     """An MR-cluster and what the ledger says about it.
 
     ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
     nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
-    tasks have waited and none has run (`core.stuck`); None until that has lasted.
+    tasks have waited and none has run (`core.stuck`); None until that has lasted. ``moving``: its masters are to go to
+    another node.
     """
 
     spec: ClusterSpec
@@ -196,6 +232,7 @@ class ClusterState:
     discard: bool = False
     failed: str = ""
     alert: str = ""
+    moving: MastersMove | None = None
 
     @property
     def id(self) -> ClusterId:
@@ -236,7 +273,9 @@ class JobState:
     """An MR-job and what the ledger says about it; attempts count from 1.
 
     ``seen`` is how its attempt stood when that was not enough to judge it. An admission policy let it in with
-    ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did.
+    ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did. ``displaced`` counts the
+    attempts that ended because masters were lost or moved: these are no retries. ``own``: it is a command of its own,
+    which need not have an application and may have several.
     """
 
     spec: JobSpec
@@ -253,6 +292,8 @@ class JobState:
     granted: int = 0
     granted_of: int = 0
     granted_why: Mapping[str, float] = field(default_factory=dict)
+    displaced: int = 0
+    own: bool = False
 
     @property
     def id(self) -> JobId:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, backoff, requests, watching
+from fawkes.core import alerts, backoff, masters, requests, watching
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.events import Condition, NodeObserved, RetryAsked
@@ -77,6 +77,9 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
             _join_failed(draft, state, event.error)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
         _not_reached(draft, state, event.error)
+        cluster = None if state.owner is None else draft.cluster(state.owner)
+        if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
+            masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
     elif state.life is NodeLife.EVACUATING:
         _try_again(draft, Key.HOST.of(state.node.id))
 
@@ -192,11 +195,14 @@ def _again(draft: Draft, pending: PutPending, *, tries: int) -> None:
     draft.act(pending.effect, within_us=within_us, version=pending.version, tries=tries)
 
 
+_RETRIED = (Key.HOST, Key.CLUSTER, Key.MEMBERSHIP, Key.SURVEY, Key.MASTERS)
+
+
 def retry(draft: Draft, event: RetryAsked) -> None:
     """Try at once what waits for its next try: of a node, or of an MR-cluster with its nodes."""
     view = draft.view
     names = [event.subject, *view.nodes_of(ClusterId(event.subject))]
-    keys = [key.of(name) for name in sorted(names) for key in (Key.HOST, Key.CLUSTER, Key.MEMBERSHIP, Key.SURVEY)]
+    keys = [key.of(name) for name in sorted(names) for key in _RETRIED]
     waiting = [pending for key in keys if (pending := draft.pending(key)) is not None and pending.effect is not None]
     if NodeId(event.subject) not in view.nodes and draft.cluster(ClusterId(event.subject)) is None:
         draft.reply(event.ask, Reason("no-such-subject", {"subject": event.subject}))
@@ -208,5 +214,7 @@ def retry(draft: Draft, event: RetryAsked) -> None:
         for pending in waiting:
             if split(pending.key)[0] is Key.MEMBERSHIP:
                 draft.touch(ClusterId(split(pending.key)[1]), afresh=True)
+            elif split(pending.key)[0] is Key.MASTERS:
+                masters.over_time(draft, pending)
             else:
                 _again(draft, pending, tries=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import adopting, clock, closing, deadlines, jobs, node_work, release, requests, watching
+from fawkes.core import adopting, clock, closing, deadlines, jobs, masters, node_work, release, requests, watching
 from fawkes.core.admission import admit
 from fawkes.core.admitting import Admission
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
@@ -14,6 +14,7 @@ from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
     ClockSeen,
+    CopySeen,
     Done,
     DownAsked,
     DrainAsked,
@@ -21,11 +22,13 @@ from fawkes.core.events import (
     Failed,
     JobObserved,
     MastersSeen,
+    MoveMastersAsked,
     NodeObserved,
     NodeSeen,
     PauseAsked,
     ReleaseAsked,
     Requested,
+    RestoreAsked,
     ResumeAsked,
     RetryAsked,
     Sampled,
@@ -37,7 +40,7 @@ from fawkes.core.events import (
 )
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import NodeId, NodeState, Reason
+from fawkes.core.model import JobId, NodeId, NodeState, Reason
 from fawkes.core.plan import hand_out
 from fawkes.core.readings import sampled
 from fawkes.core.replace import replace_core
@@ -71,6 +74,7 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         _asked(draft, event)
     if not view.rules.shadow:
         closing.advance(draft)
+        masters.advance(draft)
         nodes_changed(draft)
         closing.end_when_empty(draft)
     return draft.finish()
@@ -106,7 +110,11 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
 
 def _take_over(draft: Draft, pending: PutPending) -> None:
     """What an earlier engine began; members are written anew, as they are by now."""
-    if split(pending.key)[0] in (Key.TICK, Key.MEMBERSHIP):
+    kind, name = split(pending.key)
+    if kind in (Key.TICK, Key.MEMBERSHIP):
+        return
+    job = draft.job(JobId(name)) if kind is Key.JOB else None
+    if job is not None and jobs.between(draft, job):
         return
     draft.again(pending)
     if pending.deadline_us <= draft.at_us:
@@ -162,6 +170,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
+        case Key.PATIENCE | Key.COPY | Key.MASTERS:
+            masters.late(draft, pending)
         case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY:
             cluster_over_time(draft, pending)
 
@@ -191,6 +201,8 @@ def _asked(draft: Draft, event: Event) -> None:
             requests.drain(draft, event)
         case RetryAsked():
             node_work.retry(draft, event)
+        case MoveMastersAsked() | RestoreAsked():
+            masters.asked(draft, event)
 
 
 def _seen(draft: Draft, event: Seen) -> None:
@@ -199,6 +211,8 @@ def _seen(draft: Draft, event: Seen) -> None:
             watching.node_seen(draft, event)
         case MastersSeen():
             watching.masters_seen(draft, event)
+        case CopySeen():
+            masters.copy_seen(draft, event)
         case AttemptSeen():
             jobs.attempt_seen(draft, event)
         case JobObserved():

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import jobs
+from fawkes.core import jobs, masters
 from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Reason
+from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Plain, Reason
 from fawkes.core.moves import clean
+from fawkes.core.tags import is_copy
 
 _RELEASE, _IDLE, _DOWN = "release", "idle", "down"
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
-    "foreign-applications": "it runs applications that were not submitted to Fawkes",
+    "foreign-applications": "it runs applications that are none of its jobs",
+    "masters-moving": "its masters go to another node",
     "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
@@ -140,9 +142,11 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
 
 def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
     """Why the MR-cluster must stay; None when nothing speaks against it."""
+    if cluster.moving is not None:
+        return Reason("masters-moving", {"cluster": cluster.id, "cause": cluster.moving.cause})
     if isinstance(event, Failed):
         return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
-    found, running = event.facts.get("undeclared"), event.facts.get("applications")
+    found, running = event.facts.get("undeclared"), _nobodys(event.facts.get("applications"))
     checks = (
         ("undeclared", "undeclared-data", found, data),
         ("applications", "foreign-applications", running, applications),
@@ -155,6 +159,15 @@ def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, appli
         if rows:
             return Reason(code, {"cluster": cluster.id, "count": len(rows), name: list(rows[:_NAMED])})
     return None
+
+
+def _nobodys(running: Plain) -> Plain:
+    """The applications of a survey without the copies of a load or save; None: not known.
+
+    An MR-cluster with jobs is not asked. So one with our tag may be a job of which a lost ledger knew and this one
+    does not: whose it is only people know.
+    """
+    return running if not isinstance(running, Sequence) else [row for row in running if not is_copy(row)]
 
 
 def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
@@ -223,6 +236,7 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
     for job in draft.jobs_of(cluster.id):
         jobs.end_with_cluster(draft, job)
     stage = draft.pending(Key.CLUSTER.of(cluster.id))
+    cluster = masters.forget(draft, cluster)
     cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
     draft.put_cluster(cluster)
     if stage is not None:

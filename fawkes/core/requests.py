@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, release
+from fawkes.core import alerts, masters, release
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
@@ -106,6 +106,9 @@ def _stays(draft: Draft, state: NodeState) -> Reason | None:
     """
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is None or cluster.master != state.node.id or cluster.life in _GOING:
+        return None
+    if cluster.active and state.life is NodeLife.SERVING and masters.able(draft, cluster):
+        # The masters go to another core node first.
         return None
     unfinished = [job.id for job in draft.jobs_of(cluster.id)]
     facts = {"node": state.node.id, "cluster": cluster.id, "life": cluster.life, "jobs": unfinished}

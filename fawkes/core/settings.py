@@ -35,6 +35,9 @@ class Settings:
     own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
     for ``stale_us`` is frozen. A clock that was set by more than ``clock_jump_us`` has jumped, and what moved is no
     time; 0: no jump is noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all.
+    Masters that are lost are waited for during ``masters_lost_us`` before others take over; 0: for ever. They do only
+    from a copy that lacks at most the last ``copy_gap_us``. It is an alert when their data was not copied for
+    ``copy_us``; 0: never.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
@@ -86,6 +89,9 @@ class Settings:
     site_link_bytes_s: int = 0
     clock_jump_us: int = 0
     away_us: int = 0
+    masters_lost_us: int = 0
+    copy_gap_us: int = 0
+    copy_us: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

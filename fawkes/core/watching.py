@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts
+from fawkes.core import alerts, masters
 from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, NodeAlert, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, missing_blocks, missing_name, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
@@ -29,11 +29,13 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
     Once they answer, what was seen last is judged anew: it is told again only if it has changed.
     """
     cluster = draft.cluster(event.cluster)
-    if cluster is None or cluster.life not in WITH_MASTERS:
+    if cluster is None or cluster.life not in WITH_MASTERS or _between(cluster):
         return
     key = Key.SILENT.of(cluster.id)
     if not event.error:
         draft.settle(key)
+        masters.answer(draft, cluster)
+        cluster = draft.cluster(event.cluster) or cluster
         if alerts.about(cluster, Kind.SILENT):
             draft.put_cluster(replace(cluster, alert=""))
         for state in draft.nodes_of(cluster.id):
@@ -45,18 +47,24 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
             draft.settle(Key.DOUBT.of(state.node.id))
 
 
+def _between(cluster: ClusterState) -> bool:
+    """Whether its masters are being moved: what others say of its nodes meanwhile means nothing."""
+    return cluster.moving is not None and cluster.moving.begun
+
+
 def silent_for_long(draft: Draft, name: str) -> None:
     """Masters have not answered for too long: their node is lost until its daemons have been brought up again."""
     draft.settle(Key.SILENT.of(name))
     cluster = draft.cluster(ClusterId(name))
-    if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None:
+    if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None or _between(cluster):
         return
-    draft.put_cluster(
-        replace(cluster, alert=alerts.text(Kind.SILENT, "they will be restarted as soon as their node answers"))
-    )
+    alert = alerts.text(Kind.SILENT, "they will be restarted as soon as their node answers")
     master = draft.node(cluster.master)
+    cluster = replace(cluster, alert=alert)
+    draft.put_cluster(cluster)
     if master.life is NodeLife.SERVING:
         lost(draft, master, Kind.SILENT.value)
+    masters.lost(draft, cluster, since_us=draft.at_us - draft.settings.silent_us)
 
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:
@@ -66,7 +74,8 @@ def node_seen(draft: Draft, event: NodeSeen) -> None:
     if state is None or stale or (state.generation, state.owner) != (event.generation, event.cluster):
         draft.say("late-answer", node=event.node, generation=event.generation, seen=event.sight.stored)
         return
-    if state.life not in _JUDGES:
+    owner = None if state.owner is None else draft.cluster(state.owner)
+    if state.life not in _JUDGES or (owner is not None and _between(owner)):
         return
     state = replace(state, sight=event.sight, missing_before=_missing_before(state, event.sight))
     draft.put_node(state)

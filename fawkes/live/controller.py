@@ -47,6 +47,7 @@ from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
 from fawkes.live.membership import MembershipKeeper
+from fawkes.live.moving import MastersMover
 from fawkes.live.own_code import open_to_others, own_code
 from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
@@ -321,7 +322,7 @@ class Controller:
         def work_of(effect: CountWork) -> Facts:
             return _work(clusters, setup, effect)
 
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, MastersMover())
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         return setup, stages
 

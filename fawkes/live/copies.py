@@ -14,7 +14,7 @@ from itertools import count
 from fawkes.config.details import JobDetails
 from fawkes.core.effects import StartJob
 from fawkes.core.model import Facts, JobId, JobSpec
-from fawkes.core.tags import tag_of
+from fawkes.core.tags import COPY, tag_of
 from fawkes.errors import HostError
 from fawkes.live import loading, masters
 from fawkes.live.clusters import LiveCluster
@@ -115,4 +115,4 @@ class Copies:
 
 
 def _id(name: str) -> JobId:
-    return JobId(f"copy.{name}")
+    return JobId(f"{COPY}{name}")

@@ -17,7 +17,9 @@ from fawkes.core.effects import (
     EndControl,
     Host,
     Load,
+    LookAtMasters,
     Membership,
+    MoveMasters,
     Reply,
     Retire,
     Save,
@@ -45,6 +47,8 @@ class Work(Enum):
     """Jobs to be begun."""
     COUNTS = "counts"
     """The work of ended jobs to be asked for: a history server may take its time."""
+    MASTERS = "masters"
+    """Masters to be looked at or moved, whatever hangs on the ones that are lost."""
     STAGES = "stages"
     """An MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
 
@@ -63,6 +67,8 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case CountWork():
             return Work.COUNTS, effect.cluster
+        case LookAtMasters() | MoveMasters():
+            return Work.MASTERS, effect.cluster
         case Deploy() | Load() | Save():
             return Work.STAGES, effect.cluster
         case WakeAt() | EndControl() | Reply():

@@ -20,7 +20,7 @@ from fawkes.core.model import Plain
 from fawkes.errors import FawkesError
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.loading import LOADED
-from fawkes.live.masters import MasterAddresses, all_applications
+from fawkes.live.masters import Application, MasterAddresses, all_applications
 from fawkes.live.measure import is_ours
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import at_stake, files_below
@@ -94,8 +94,8 @@ def survey(
     ``undeclared``: folders outside of the declared ones, largest first, each with ``path``, ``bytes`` (without
     replicas), ``files``, ``owner`` and its ``newest`` files (``path``, ``bytes``, ``changed_us``; those of the first
     names that were looked at, the folders that changed last first). ``applications``: what YARN runs or has waiting
-    that is not Fawkes's own (``id``, ``name``, ``user``). ``unsaved_bytes``: what of the declared outputs is not on
-    persistent storage. Each is None when it is not known.
+    (``id``, ``name``, ``user``; ``tags`` of what carries Fawkes's own). ``unsaved_bytes``: what of the declared
+    outputs is not on persistent storage. Each is None when it is not known.
     """
     masters = setup.masters(cluster)
     hdfs = Hdfs.of(masters, patience_s=_ANSWER_S, deadline=deadline)
@@ -106,7 +106,7 @@ def survey(
         ),
     }
     # Last: where data is given up, nobody looks at them again before the nodes are wiped.
-    return {**found, "applications": _known(lambda: foreign(masters))}
+    return {**found, "applications": _known(lambda: at_work(masters))}
 
 
 def _known(ask: Callable[[], T]) -> T | None:
@@ -121,8 +121,21 @@ def foreign(masters: MasterAddresses) -> list[dict[str, Plain]]:
 
     UnreadableError also while a ResourceManager that was started anew has not recovered what it knew.
     """
+    return [row for row in at_work(masters) if "tags" not in row]
+
+
+def at_work(masters: MasterAddresses) -> list[dict[str, Plain]]:
+    """All applications that run or wait, oldest first: ``id``, ``name``, ``user``; ``tags`` of what Fawkes submitted.
+
+    UnreadableError as `foreign`.
+    """
     found = all_applications(masters, Deadline.after(_ANSWER_S), tag="")
-    return [{"id": one.id, "name": one.name, "user": one.user} for one in found if not one.ended and not is_ours(one)]
+    return [_application(one) for one in found if not one.ended]
+
+
+def _application(one: Application) -> dict[str, Plain]:
+    tags: dict[str, Plain] = {"tags": sorted(one.tags)} if is_ours(one) else {}
+    return {"id": one.id, "name": one.name, "user": one.user, **tags}
 
 
 def undeclared(hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> list[dict[str, Plain]]:

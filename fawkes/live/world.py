@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from fawkes.core.effects import (
     CancelJob,
@@ -15,7 +16,9 @@ from fawkes.core.effects import (
     EndControl,
     Host,
     Load,
+    LookAtMasters,
     Membership,
+    MoveMasters,
     Reply,
     Retire,
     Save,
@@ -45,6 +48,20 @@ _log = logging.getLogger(__name__)
 _ROOM_EVERY_S = 2.0
 
 
+OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters
+"""Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
+
+
+class MasterHands(Protocol):
+    """Who looks at the masters of an MR-cluster and moves them."""
+
+    def reach(self, effect: LookAtMasters | MoveMasters, current: Callable[[], bool]) -> Facts | None:
+        """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
+
+        None when a newer goal came. A move that is run again finishes what was begun.
+        """
+
+
 @dataclass(frozen=True)
 class Hands:
     """Who reaches which goals."""
@@ -56,6 +73,7 @@ class Hands:
     jobs: Jobs
     survey: Callable[[Survey], Facts]
     count_work: Callable[[CountWork], Facts]
+    masters: MasterHands
 
 
 class LiveWorld:
@@ -178,13 +196,13 @@ class LiveWorld:
                 hands.jobs.cancel(effect)
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
-            case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
+            case Deploy() | Load() | Save() | Retire() | Survey() | Membership() | LookAtMasters() | MoveMasters():
                 self._done(effect, effect.version, self._work(hands, effect))
 
     def _wanted(self, effect: Effect) -> bool:
         return self.goals.is_current(effect) and not self.stopping.is_set()
 
-    def _work(self, hands: Hands, effect: Deploy | Load | Save | Retire | Survey | Membership) -> Facts | None:
+    def _work(self, hands: Hands, effect: OfCluster) -> Facts | None:
         """Reach a goal of an MR-cluster; None when it was overtaken by a newer one."""
         match effect:
             case Deploy():
@@ -198,6 +216,8 @@ class LiveWorld:
                 return hands.stages.save(effect, lambda: self._wanted(effect))
             case Survey():
                 return hands.survey(effect)
+            case LookAtMasters() | MoveMasters():
+                return hands.masters.reach(effect, lambda: self._wanted(effect))
             case Retire():
                 # Not before the stage that it ends has let go: that would make the MR-cluster known again.
                 self.clusters.remove(effect.cluster)
@@ -247,7 +267,7 @@ class LiveWorld:
                 )
             case CountWork():
                 self._failed(effect, effect.attempt, error)
-            case Deploy() | Load() | Save() | Retire() | Survey() | Membership():
+            case Deploy() | Load() | Save() | Retire() | Survey() | Membership() | LookAtMasters() | MoveMasters():
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)

@@ -66,6 +66,9 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "stuck": duration(settings.stuck_us),
             "clock_jump": duration(settings.clock_jump_us),
             "away": duration(settings.away_us),
+            "masters_lost": duration(settings.masters_lost_us),
+            "copy_gap": duration(settings.copy_gap_us),
+            "copy": duration(settings.copy_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

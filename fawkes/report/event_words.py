@@ -6,6 +6,7 @@ from fawkes.core.events import (
     AttemptSeen,
     CancelAsked,
     ClockSeen,
+    CopySeen,
     Done,
     DownAsked,
     DrainAsked,
@@ -13,11 +14,13 @@ from fawkes.core.events import (
     Failed,
     JobObserved,
     MastersSeen,
+    MoveMastersAsked,
     NodeObserved,
     NodeSeen,
     PauseAsked,
     ReleaseAsked,
     Requested,
+    RestoreAsked,
     ResumeAsked,
     RetryAsked,
     Sampled,
@@ -67,6 +70,9 @@ def _facts_in_words(event: Event) -> str | None:
         case MastersSeen():
             verb = "do not answer" if event.error else "answer"
             return f"the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case CopySeen():
+            verb = "is not copied" if event.error else "is copied"
+            return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
         case AttemptSeen():
             return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
         case JobObserved():
@@ -112,10 +118,10 @@ def _asked_in_words(event: Event) -> str:
             what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
         case UndrainAsked():
             what = event.node
-        case PauseAsked():
-            what = event.reason
+        case MoveMastersAsked() | RestoreAsked():
+            what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
-            what = ""
+            what = getattr(event, "reason", "")
     by = event.by if isinstance(event, _ASKED) else ""
     return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
 
@@ -131,6 +137,8 @@ _ASKED = (
     PauseAsked,
     ResumeAsked,
     RetryAsked,
+    MoveMastersAsked,
+    RestoreAsked,
 )
 
 

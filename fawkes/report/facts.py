@@ -61,6 +61,7 @@ _THINGS: Mapping[str, str] = {
     Key.MEMBERSHIP: "{}'s new member list",
     Key.SURVEY: "the survey of {}'s data and applications",
     Key.JOB: "YARN's answer about job {}",
+    Key.MASTERS: "the masters of {}",
     Key.WORK: "the time of the tasks of job {}",
 }
 

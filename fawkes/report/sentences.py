@@ -15,6 +15,7 @@ from fawkes.core.model import ClusterLife, Facts, Reason
 from fawkes.report.cluster_sentences import BALANCE, CLUSTERS
 from fawkes.report.facts import Template, because, by, fold, listed, literal, operator, show_fact, undeclared_in_words
 from fawkes.report.job_sentences import JOBS
+from fawkes.report.masters_sentences import MASTER_REFUSALS, MASTERS
 from fawkes.report.node_sentences import NODES
 
 _COMING_UP = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING})
@@ -88,7 +89,7 @@ def _undeclared_data(facts: Facts) -> str:
 def _foreign_applications(facts: Facts) -> str:
     names = listed(facts["applications"], facts.get("count"), _application)
     return (
-        f"{{cluster}} runs applications that were not submitted to Fawkes: {names}; wait for them, or kill them with "
+        f"{{cluster}} runs applications that are none of its jobs: {names}; wait for them, or kill them with "
         "`fawkes release {cluster} --force`"
     )
 
@@ -204,10 +205,12 @@ REFUSALS: Mapping[str, Template] = {
 SENTENCES: Mapping[str, Template] = {
     **OPERATORS,
     **CLUSTERS,
+    **MASTERS,
     "not-retired": _not_retired,
     "tick": _tick,
     **BALANCE,
     **NODES,
     **JOBS,
     **REFUSALS,
+    **MASTER_REFUSALS,
 }

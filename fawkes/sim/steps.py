@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fawkes.core.effects import CancelJob, CountWork, Deploy, Effect, Goal, Host, Load, Save, StartJob
+from fawkes.core.effects import (
+    CancelJob,
+    CountWork,
+    Deploy,
+    Effect,
+    Goal,
+    Host,
+    Load,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    Retire,
+    Save,
+    StartJob,
+    Survey,
+)
 from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.units import SECOND_US
 
@@ -29,6 +44,7 @@ class Delays:
     job_cancel_us: int = 1 * SECOND_US
     sample_us: int = 2 * SECOND_US
     detect_us: int = 60 * SECOND_US
+    masters_us: int = 15 * SECOND_US
 
     def of(self, effect: Effect) -> int:
         """How long an effect takes that takes a given time."""
@@ -47,11 +63,17 @@ class Delays:
                 return self.job_cancel_us
             case CountWork():
                 return 0
+            case MoveMasters():
+                return self.masters_us
         return self.membership_us
 
 
+#: effects of an MR-cluster that end as `Done` or `Failed` with its version
+OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters
+
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
-#: Kinds: deploy, load, save, retire, survey, join, clean, membership, evacuate, wipe (the proof before it), job, read
+#: Kinds: deploy, load, save, retire, survey, join, clean, membership, masters, evacuate, wipe (the proof before it),
+#: job, read
 Faults = Callable[[str, str], str | None]
 
 

@@ -21,7 +21,9 @@ from fawkes.core.effects import (
     Goal,
     Host,
     Load,
+    LookAtMasters,
     Membership,
+    MoveMasters,
     Reply,
     Retire,
     Save,
@@ -44,6 +46,7 @@ from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.errors import FullError
+from fawkes.sim import masters
 from fawkes.sim.answers import ended, runs, work_counted
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.model import Cluster, CopyDone, Copying, Engine, JobEnded, Model, TaskEvent, model_of
@@ -55,6 +58,7 @@ from fawkes.sim.steps import (
     Hosted,
     Leaves,
     Noticed,
+    OfCluster,
     PowerFails,
     PowerReturns,
     Reads,
@@ -323,7 +327,22 @@ class SimWorld:
                 return self._cancel_job(effect)
             case CountWork():
                 return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
+            case LookAtMasters() | MoveMasters():
+                return self._masters(effect)
         return None
+
+    def _masters(self, effect: LookAtMasters | MoveMasters) -> Event | None:
+        cluster = self.clusters.get(effect.cluster)
+        error = self.faults("masters", effect.cluster)
+        if cluster is None or error is not None:
+            return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
+        if isinstance(effect, LookAtMasters):
+            facts = masters.look(effect, cluster, self.gone, self.now_us)
+        else:
+            deployed = self.deployed[effect.cluster]
+            self.deployed[effect.cluster] = replace(deployed, master=effect.to)
+            facts = masters.move(cluster)
+        return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
     def _read(self, cluster: ClusterId) -> Reading:
         error = self.faults("read", cluster)
@@ -355,7 +374,7 @@ class SimWorld:
         facts: Facts = {"undeclared": [], "applications": []} if isinstance(effect, Survey) else {}
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
-    def _failed(self, effect: Deploy | Load | Save | Retire | Survey | Membership, error: str) -> Event | None:
+    def _failed(self, effect: OfCluster, error: str) -> Event | None:
         return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error) if error else None
 
     def _membership(self, effect: Membership) -> Event | None:

@@ -118,7 +118,7 @@ def test_down_lists_every_refusal_and_releases_nothing(run: Run, loaded: World) 
     loaded.kept = [FOREIGN, UNDECLARED]
     result = run("down", "--yes")
     assert result.exit_code == 6
-    assert "c-1: c-1 runs applications that were not submitted to Fawkes: app_1 (pi of ann)" in result.stderr
+    assert "c-1: c-1 runs applications that are none of its jobs: app_1 (pi of ann)" in result.stderr
     assert "`fawkes release c-1 --force`" in result.stderr
     assert "/user/ann (5.0 GB, 3 files, of ann)" in result.stderr
     assert "`fawkes release c-2 --discard-data`" in result.stderr

@@ -212,7 +212,7 @@ def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
 )
 def test_what_an_operator_may_not_do(event: DrainAsked | UndrainAsked, code: str) -> None:
     desk = Desk(4)
-    desk.up("a")
+    desk.up("a", 1)
     desk.tell(event)
     assert desk.refusal() == code
 

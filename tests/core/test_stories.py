@@ -10,16 +10,31 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import Deploy, Effect, Host, Load, Retire, Save, Survey
+from fawkes.core.effects import (
+    Deploy,
+    Effect,
+    Host,
+    Load,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    Retire,
+    Save,
+    StartJob,
+    Survey,
+)
 from fawkes.core.events import (
     Condition,
+    CopySeen,
     Done,
     DrainAsked,
     Event,
     Failed,
+    MoveMastersAsked,
     PauseAsked,
     Progress,
     ReleaseAsked,
+    RestoreAsked,
     ResumeAsked,
     RetryAsked,
     UndrainAsked,
@@ -27,6 +42,7 @@ from fawkes.core.events import (
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Role
 from fawkes.core.sight import Compute, Stored
+from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings as how
 
@@ -39,6 +55,17 @@ SURVEYS: tuple[Facts, ...] = (
     {"undeclared": [], "applications": [{"id": "application_1", "user": "alice"}]},
     {"undeclared": None, "applications": None},
 )
+#: what a look at masters may find; ``copied_us`` counts from now, None: there is no copy
+LOOKS: tuple[Facts, ...] = (
+    {"old": "stopped", "image": True},
+    {"old": "silent", "copied_us": -1, "reached": NODES},
+    {"old": "silent", "copied_us": -1, "reached": []},
+    {"old": "silent", "reached": NODES},
+    {"old": "runs", "image": False, "copied_us": -(10**12), "reached": NODES},
+    {"old": "answers", "image": True, "applications": []},
+    {"old": "answers", "applications": [{"id": "application_1"}]},
+    {},
+)
 #: longer than any way from a request to the last wipe
 MOST_STEPS = 200
 
@@ -47,9 +74,11 @@ class Story:
     """A desk, and what its world has been asked for so far: the latest goal of each key, and all answers it owes."""
 
     def __init__(self, growth: Role) -> None:
-        self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2))
+        patience = {"masters_lost_us": 5 * SECOND_US, "copy_gap_us": 3600 * SECOND_US, "copy_us": SECOND_US}
+        self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2, **patience))
         self.goals: dict[str, Effect] = {}
-        self.stages: list[Deploy | Load | Save | Retire | Survey] = []
+        self.stages: list[Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters] = []
+        self.looked: dict[str, Facts] = {}
         self.reached: list[Effect] = []
         self.jobs = 0
         self.desk.survey = None
@@ -73,14 +102,33 @@ class Story:
         """Take the effects of the latest decision over; no stage goes on of what was given back."""
         for effect in self.desk.last.effects:
             self.goals[effect.key] = effect
-            if isinstance(effect, Deploy | Load | Save | Retire | Survey):
+            if isinstance(effect, Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters):
                 self.stages.append(effect)
+            if isinstance(effect, MoveMasters):
+                self.safe(effect)
+        self.between()
         for goal in self.goals.values():
             if isinstance(goal, Deploy | Load | Save) and goal.key in self.desk.state.pending:
                 assert self.desk.state.clusters[goal.cluster].life in WITH_MASTERS
         for cluster in self.desk.state.clusters.values():
             if cluster.life is ClusterLife.RETIRING:
                 self.stopped(cluster.id)
+
+    def safe(self, move: MoveMasters) -> None:
+        """Masters move only after a look that shows that the old ones cannot serve, and that there is data to go on."""
+        found = self.looked[move.key]
+        if move.planned:
+            assert found["old"] == "answers"
+            return
+        assert found["old"] in ("stopped", "runs", "silent")
+        assert found.get("image") is True or isinstance(found.get("copied_us"), int)
+
+    def between(self) -> None:
+        """While masters move nobody is told anything but that, and no attempt begins."""
+        moving = {c.id for c in self.desk.state.clusters.values() if c.moving is not None and c.moving.begun}
+        for effect in self.desk.last.effects:
+            if isinstance(effect, StartJob | Membership):
+                assert effect.cluster not in moving, effect
 
     def stopped(self, cluster: ClusterId) -> None:
         """Its latest stage was reached, or the world was told that it is not wanted any more."""
@@ -112,11 +160,16 @@ class Story:
     def operate(self, draw: st.DrawFn) -> None:
         """Operators take nodes out of service and back, and stop all moves."""
         at_us, node = self.desk.now_us, NodeId(draw(st.sampled_from(NODES)))
+        name = ClusterId(draw(st.sampled_from(NAMES)))
         asks: tuple[Event, ...] = (
             DrainAsked(at_us=at_us, node=node, reason="test", ask="d"),
             DrainAsked(at_us=at_us, node=node, reason="test", discard=True, ask="d"),
             RetryAsked(at_us=at_us, subject=node, ask="r"),
             UndrainAsked(at_us=at_us, node=node, ask="u"),
+            MoveMastersAsked(at_us=at_us, cluster=name, to=draw(st.sampled_from((None, node))), now=True, ask="m"),
+            MoveMastersAsked(at_us=at_us, cluster=name, ask="m"),
+            RestoreAsked(at_us=at_us, cluster=name, ask="r"),
+            CopySeen(at_us=at_us, cluster=name, error=draw(st.sampled_from(("", "full")))),
             PauseAsked(at_us=at_us, reason="test"),
             ResumeAsked(at_us=at_us),
         )
@@ -131,10 +184,24 @@ class Story:
         if draw(st.sampled_from((True, True, False))):
             self.reached.append(stage)
             facts = draw(st.sampled_from(SURVEYS)) if isinstance(stage, Survey) else {}
+            if isinstance(stage, LookAtMasters):
+                facts = self.facts_of(draw(st.sampled_from(LOOKS)))
+                if self.is_asked(stage):
+                    self.looked[stage.key] = facts
             self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version, facts=facts))
         else:
             final = draw(st.booleans())
             self.desk.tell(Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final))
+
+    def is_asked(self, stage: LookAtMasters) -> bool:
+        """Whether an answer to this look counts."""
+        pending = self.desk.state.pending.get(stage.key)
+        return pending is not None and pending.version == stage.version and pending.effect == stage
+
+    def facts_of(self, facts: Facts) -> Facts:
+        """The facts of a look, with times of this story."""
+        copied = facts.get("copied_us")
+        return facts if not isinstance(copied, int) else {**facts, "copied_us": self.desk.now_us + copied}
 
     def see(self, draw: st.DrawFn) -> None:
         """Something is seen of a node, mostly of one that was asked for something."""

@@ -114,6 +114,27 @@ def test_a_refusal_names_what_was_found_and_counts_all_of_it() -> None:
     assert [row["path"] for row in refused.facts["undeclared"]] == ["/d0", "/d1", "/d2", "/d3", "/d4"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("tags", "held"),
+    [
+        (["fawkes-copy.save-out-1"], False),
+        (["fawkes-j1-1"], True),
+        (["mine", "fawkes-j1-1"], True),
+        (["fawkes"], True),
+        ([], True),
+        (None, True),
+        ("fawkes-copy.x", True),
+        ([None, 3], True),
+    ],
+)
+def test_a_tag_of_ours_alone_does_not_make_an_application_ours(tags: object, held: bool) -> None:
+    """A job that an adoption found without its declaration runs on with our tag."""
+    desk = silent()
+    release(desk)
+    answer(desk, {"undeclared": [], "applications": [{"id": "application_1", "user": "alice", "tags": tags}]})
+    assert replies(desk)["r"] == ("foreign-applications" if held else "")
+
+
 def test_whoever_gives_up_data_and_applications_waits_for_no_survey() -> None:
     desk = silent()
     release(desk, discard=True, force=True)

@@ -201,6 +201,7 @@ def test_applications_that_are_not_ours(site: Site) -> None:
     over = {"id": "application_1_0004", "user": "bob", "state": "FINISHED", "startedTime": 1}
     site.yarn.answers[APPS] = {"apps": {"app": [row, ours, waiting, over]}}
     assert site.survey()["applications"] == [
+        {"id": "application_1_0002", "name": "", "user": "", "tags": ["fawkes-j1-1", "mine"]},
         {"id": "application_1_0003", "name": "", "user": "bob"},
         {"id": "application_1_0001", "name": "word count", "user": "alice"},
     ]

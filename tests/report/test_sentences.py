@@ -13,6 +13,7 @@ from fawkes.core.model import Reason, Role
 from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
 from fawkes.store.base import Reader
 from tests.report.admitted import ADMITTED
+from tests.report.moved import MOVED
 from tests.report.starts import STARTS
 from tests.report.stuck import STUCK
 
@@ -294,7 +295,7 @@ SAID = [
             "foreign-applications",
             {"cluster": "c", "count": 1, "applications": [{"id": "app_1", "name": "pi", "user": "ann"}]},
         ),
-        "c runs applications that were not submitted to Fawkes: app_1 (pi of ann); wait for them, or kill them with "
+        "c runs applications that are none of its jobs: app_1 (pi of ann); wait for them, or kill them with "
         "`fawkes release c --force`",
     ),
     (
@@ -364,6 +365,7 @@ SAID = [
     ),
     *ADMITTED,
     *STARTS,
+    *MOVED,
     (
         Reason("pool-empty", {"by": "ann"}),
         "Every MR-cluster is gone and every node is clean: the controller stops",
