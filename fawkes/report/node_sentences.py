@@ -64,7 +64,8 @@ def _some(names: object) -> str:
 def _left_behind(facts: Facts) -> str:
     then = "they were removed" if facts["removed"] else "they stay there, as `leftovers` says"
     more = "such as " if cast(int, facts["leftovers"]) > len(cast(Sequence[str], facts["names"])) else ""
-    return f"The user of {{cluster}} had left {{leftovers}} things on {{node}}: {more}{_some(facts['names'])}; {then}"
+    things = "1 thing" if facts["leftovers"] == 1 else "{leftovers} things"
+    return f"The user of {{cluster}} had left {things} on {{node}}: {more}{_some(facts['names'])}; {then}"
 
 
 def _software_repaired(facts: Facts) -> str:

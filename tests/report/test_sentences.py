@@ -145,7 +145,7 @@ SAID = [
     (Reason("gone-fishing"), "gone-fishing"),
     (
         Reason("left-behind", {"cluster": "c", "node": "n1", "leftovers": 1, "names": ["/tmp/{a}"], "removed": True}),
-        "The user of c had left 1 things on n1: /tmp/{a}; they were removed",
+        "The user of c had left 1 thing on n1: /tmp/{a}; they were removed",
     ),
     (
         Reason("left-behind", {"cluster": "c", "node": "n1", "leftovers": 9, "names": ["/tmp/a"], "removed": False}),
