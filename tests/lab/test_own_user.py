@@ -125,7 +125,7 @@ def test_a_user_who_is_not_alone_is_refused_before_anything_is_made(lab: Lab) ->
     assert refused.returncode == Exit.UNFIT_USER
     assert "alpha has processes here, which a wipe would end" in refused.stderr
     assert output_of(lab, HOST, f"ls {right.work_dir}") == "lease"
-    output_of(lab, HOST, "pkill -KILL -u alpha; while pgrep -u alpha >/dev/null; do sleep 0.05; done")
+    output_of(lab, HOST, "pkill -KILL -u alpha; while pgrep -r S,R,D -u alpha >/dev/null; do sleep 0.05; done")
 
 
 def test_another_user_than_before_is_refused(lab: Lab) -> None:
