@@ -118,7 +118,7 @@ def _handed_over(site: RealSite) -> Handover:
     home = said.splitlines()[0]
     left = {name: f"left {_at(place, home)}" in said for name, place in PLACES.items()}
     left |= {PROCESS: True, STEALS: True, LEASE: "left lease" in said}
-    site.fawkes("release", FIRST, "--discard-data")
+    site.fawkes("release", FIRST, "--discard-data", "--yes")
     site.until_life(ClusterLife.GONE, FIRST)
     site.request(NEXT)
     half = len(secret) // 2
