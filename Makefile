@@ -14,11 +14,11 @@ demo:
 test: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
-	$(BIN)/pytest -n 4 -m "not lab and not hadoop"
-	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "lab or hadoop"
+	$(BIN)/pytest -n 4 -m "not drill and not lab and not hadoop"
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not drill and (lab or hadoop)"
 
 test-fast: $(VENV)/ready
-	$(BIN)/pytest -n 4 -m "not slow and not lab and not hadoop"
+	$(BIN)/pytest -n 4 -m "not slow and not drill and not lab and not hadoop"
 
 check: $(VENV)/ready
 	$(BIN)/ruff check
@@ -42,6 +42,7 @@ DRILLS := build/drills
 drills: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m drill
 	$(BIN)/python -m drills --folder $(DRILLS) doors
 	$(BIN)/python -m drills --folder $(DRILLS) every-step
 	$(BIN)/python -m drills --folder $(DRILLS) sim --seeds $(SIM)

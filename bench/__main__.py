@@ -78,9 +78,10 @@ def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]
     """All that is asked for; imported late, because a part needs only what it measures."""
     figures: list[Figure] = []
     if "core" in parts:
-        from bench import core
+        from bench import core, waiting
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
+        figures += waiting.figures(rounds or _ROUNDS["core"], say)
     if "ledger" in parts:
         from bench import ledger
 

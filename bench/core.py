@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from bench.figures import Figure, Say
-from fawkes.core.admitting import Admission, Done
-from fawkes.core.decision import Decision, PutLearned
-from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Submitted, Woke
+from fawkes.core.admitting import Admission
+from fawkes.core.decision import Decision
+from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Woke
 from fawkes.core.invariants import unsound
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobSpec, Node, NodeId, Plain, Reading
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, Node, NodeId, Reading
 from fawkes.core.pool import decide
 from fawkes.core.settings import Settings
 from fawkes.core.state import State, evolve
@@ -42,10 +41,6 @@ _LARGE = (1_000, 100_000)
 _SMALL = (10, 100)
 _SMALL_EVENTS = 2_000
 _LEDGER_STEPS = 2_000
-_QUEUE = 1_000
-_QUEUE_EVENTS = 50
-_LEARNED = 2
-_JUSTICE = Path(__file__).parents[1] / "policies" / "admission" / "justice.py"
 
 
 def figures(rounds: int, say: Say) -> list[Figure]:
@@ -53,7 +48,6 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     large = [_fresh("large", say) for _ in range(rounds)]
     small = [_fresh("small", say) for _ in range(rounds)]
     ledger = [_fresh("ledger", say) for _ in range(rounds)]
-    queue = [_fresh("queue", say) for _ in range(rounds)]
 
     def values(found: list[dict[str, float]], key: str) -> list[float]:
         return [one[key] for one in found]
@@ -87,20 +81,6 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         ),
         Figure(group=GROUP, what=f"{of_small}: the slowest of 100", unit="ms", ours=values(small, "event_p99_ms")),
         Figure(group=GROUP, what=f"{of_small}: a tick", unit="ms", ours=values(small, "tick_ms"), at_most=2),
-        Figure(
-            group=GROUP,
-            what="1,000 jobs wait under JUSTICE: a job is handed in",
-            unit="ms",
-            ours=values(queue, "submit_ms"),
-            at_most=10,
-        ),
-        Figure(
-            group=GROUP,
-            what="1,000 jobs wait under JUSTICE: a reading",
-            unit="ms",
-            ours=values(queue, "read_ms"),
-            at_most=10,
-        ),
         Figure(group=GROUP, what="ledger: steps stored, each durably", unit="1/s", ours=values(ledger, "append")),
         Figure(group=GROUP, what="ledger: steps read and applied", unit="1/s", ours=values(ledger, "rebuild")),
         Figure(group=GROUP, what="ledger: steps decided anew (`verify`)", unit="1/s", ours=values(ledger, "replay")),
@@ -240,7 +220,8 @@ def _started(pool: tuple[Node, ...], policy: PolicyText, how: Settings) -> Start
     )
 
 
-def _equal(bench: Bench) -> dict[ClusterId, int]:
+def equal(bench: Bench) -> dict[ClusterId, int]:
+    """The same demand for each MR-cluster."""
     return dict.fromkeys(bench.ids, 100)
 
 
@@ -248,7 +229,8 @@ def _tick_due(bench: Bench) -> Woke:
     return Woke(at_us=bench.state.pending["tick"].deadline_us)
 
 
-def _sampled(bench: Bench, demand: Mapping[ClusterId, int], before_us: int) -> Sampled:
+def sampled(bench: Bench, demand: Mapping[ClusterId, int], before_us: int) -> Sampled:
+    """A reading of all MR-clusters at a time, but not before the last event."""
     return Sampled(at_us=max(bench.state.now_us, before_us), readings=bench.readings(demand))
 
 
@@ -259,9 +241,9 @@ def _moved(decision: Decision) -> int:
 def large() -> dict[str, float]:
     """The seconds of three ticks and of a round of readings; the peak memory, all of the preparation included."""
     bench = Bench(*_LARGE, settings(tau=0.0))
-    demand = _equal(bench)
+    demand = equal(bench)
     found: dict[str, float] = {}
-    _, found["sampled"] = bench.step(_sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
+    _, found["sampled"] = bench.step(sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
     decision, found["first"] = bench.step(_tick_due(bench))
     assert _moved(decision) == _LARGE[1] // 2, _moved(decision)
     _serve(bench, decision)
@@ -293,13 +275,13 @@ def _serve(bench: Bench, decision: Decision) -> None:
 def _read_on(bench: Bench, demand: Mapping[ClusterId, int]) -> None:
     """Readings every two seconds until the next tick is due."""
     while bench.state.now_us + _READ_US < _tick_due(bench).at_us:
-        bench.step(_sampled(bench, demand, bench.state.now_us + _READ_US))
+        bench.step(sampled(bench, demand, bench.state.now_us + _READ_US))
 
 
 def _small_bench(*, keep: bool = False) -> tuple[Bench, dict[ClusterId, int]]:
     bench = Bench(*_SMALL, settings(), keep=keep)
-    demand = _equal(bench)
-    bench.step(_sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
+    demand = equal(bench)
+    bench.step(sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
     decision, _ = bench.step(_tick_due(bench))
     _serve(bench, decision)
     return bench, demand
@@ -312,7 +294,7 @@ def _quiet_events(bench: Bench, demand: Mapping[ClusterId, int]) -> Iterator[Eve
         if due.at_us <= bench.state.now_us + _READ_US:
             yield due
         else:
-            yield _sampled(bench, demand, bench.state.now_us + _READ_US)
+            yield sampled(bench, demand, bench.state.now_us + _READ_US)
 
 
 def small() -> dict[str, float]:
@@ -333,34 +315,6 @@ def small() -> dict[str, float]:
         "event_p99_ms": events[len(events) * 99 // 100],
         "tick_ms": ticks[len(ticks) // 2],
     }
-
-
-def queue() -> dict[str, float]:
-    """Milliseconds of a job that is handed in, and of a reading, while a thousand jobs with deadlines wait."""
-    bench = Bench(1, 20, settings(admission="JUSTICE"))
-    text = policy_text("JUSTICE", _JUSTICE.name, _JUSTICE.read_text())
-    bench.admission = load_admission(text, {})
-    bench.step(_sampled(bench, _equal(bench), 0))
-    submits, reads = [], []
-    for number in range(_QUEUE + _QUEUE_EVENTS):
-        if number == _LEARNED:
-            evolve(bench.state, bench.state.now_us, [PutLearned(bench.ids[0], _knows(bench.admission))])
-        spec = JobSpec(
-            id=JobId(f"job-{number}"), cluster=bench.ids[0], tasks=100, tasks_estimated=False, deadline_us=_NEVER_US
-        )
-        _, seconds = bench.step(Submitted(at_us=bench.state.now_us, spec=spec))
-        submits.append(1000 * seconds)
-    for _ in range(_QUEUE_EVENTS):
-        _, seconds = bench.step(_sampled(bench, _equal(bench), bench.state.now_us))
-        reads.append(1000 * seconds)
-    assert bench.state.backlog(bench.ids[0]).waiting.jobs >= _QUEUE
-    return {"submit_ms": median(submits[_QUEUE:]), "read_ms": median(reads)}
-
-
-def _knows(admission: Admission) -> Plain:
-    """Two jobs have ended: from then on the policy computes what each one needs."""
-    done = Done(tasks=100, deadline_s=100.0, work_s=5000.0, granted=100, total=100, met=True)
-    return admission.learn(done, admission.learn(done, None))
 
 
 def ledger() -> dict[str, float]:
@@ -402,4 +356,4 @@ def _seconds(do: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    json.dump({"large": large, "small": small, "queue": queue, "ledger": ledger}[sys.argv[1]](), sys.stdout)
+    json.dump({"large": large, "small": small, "ledger": ledger}[sys.argv[1]](), sys.stdout)

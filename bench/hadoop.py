@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +17,10 @@ from bench.figures import Figure, Say
 from fawkes.cli.client import Client
 from fawkes.config.jobs import job_of
 from fawkes.config.site import Site
-from fawkes.core.events import Condition, Done, JobObserved, NodeObserved, Progress, Requested
-from fawkes.core.model import ClusterId, ClusterSpec, JobSpec
+from fawkes.core.decision import PutJob
+from fawkes.core.events import Condition, Done, NodeObserved, Requested
+from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState
 from fawkes.core.record import to_plain
 from fawkes.dist.cache import cached
 from fawkes.dist.pins import DEFAULT_VERSION, pin
@@ -72,6 +74,12 @@ def job_spec(cluster: ClusterId, name: str) -> JobSpec:
     """The first job: three maps that sleep for a second."""
     said = {"kind": "sleep", "maps": 3, "map_time": "1s", "reduces": 0}
     return job_of(said, cluster=cluster, file="the job of the bench", folder=Path(), default_id=name)
+
+
+def job_states(entries: Iterable[Entry], job: str) -> list[JobState]:
+    """What a job was, one after the other, by a ledger's entries."""
+    changes = (change for entry in entries for change in entry.decision.changes)
+    return [change.state for change in changes if isinstance(change, PutJob) and change.state.id == job]
 
 
 Times = dict[str, float]
@@ -186,7 +194,7 @@ def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
         spec = site.cluster(name)
         client.post("request", {"spec": to_plain(spec)})
         client.post("submit", {"spec": to_plain(job_spec(spec.id, f"{name}-job"))})
-        story.until("the end of the first job", lambda: story.job(name, Progress.SUCCEEDED))
+        story.until("the end of the first job", lambda: story.succeeded(name))
         requested, accepted = story.requested(name), story.accepted(name)
         ready = story.done(f"cluster:{name}")
         found = {"accepted": accepted - requested, "ready": ready - requested, "submitting": accepted - ready}
@@ -240,16 +248,20 @@ class _Story:
         return self._first(lambda e: isinstance(e.event, Done) and e.event.effect == key)
 
     def accepted(self, cluster: str) -> float:
-        """When YARN had the first job, by YARN's own word."""
-        started = [e.started_us for e in self._of_job(cluster) if e.started_us is not None]
-        return min(started) / SECOND_US
+        """When YARN had the first job, by YARN's own word; FawkesError when it never had."""
+        started_us = [job.started_us for job in self._of_job(cluster) if job.started_us is not None]
+        if not started_us:
+            raise FawkesError(f"nobody saw the job of {cluster} run")
+        return started_us[0] / SECOND_US
 
-    def job(self, cluster: str, progress: Progress) -> bool:
-        """Whether the first job was seen so; FawkesError when it failed."""
-        seen = self._of_job(cluster)
-        if any(event.progress is Progress.FAILED for event in seen):
-            raise FawkesError(f"the job failed: {seen[-1].error}")
-        return any(event.progress is progress for event in seen)
+    def succeeded(self, cluster: str) -> bool:
+        """Whether the first job has ended well; FawkesError when it ended in another way."""
+        lives = self._of_job(cluster)
+        if not lives or lives[-1].life not in ENDED_JOBS:
+            return False
+        if lives[-1].life is not JobLife.SUCCEEDED:
+            raise FawkesError(f"the job failed: {lives[-1].why}")
+        return True
 
     def serving(self, cluster: str) -> list[float] | None:
         """When each of the nodes by which it grew was seen to serve; None until all were."""
@@ -278,9 +290,8 @@ class _Story:
                 return entry
         return None
 
-    def _of_job(self, cluster: str) -> list[JobObserved]:
-        events = (entry.event for entry in self._entries)
-        return [e for e in events if isinstance(e, JobObserved) and e.job == f"{cluster}-job"]
+    def _of_job(self, cluster: str) -> list[JobState]:
+        return job_states(self._entries, f"{cluster}-job")
 
     def _first(self, fits: Callable[[Entry], bool]) -> float:
         return next(entry.event.at_us for entry in self._entries if fits(entry)) / SECOND_US

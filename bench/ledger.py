@@ -21,10 +21,11 @@ from fawkes.core.events import Event, Sampled, Woke
 from fawkes.core.model import ClusterId
 from fawkes.core.picture import picture
 from fawkes.core.record import to_plain
-from fawkes.live.controller import PICTURE_EVERY, remembered
+from fawkes.live.controller import PICTURE_EVERY
 from fawkes.ports import Entry
 from fawkes.store import health
 from fawkes.store.base import TICK
+from fawkes.store.remembered import remembered
 from fawkes.store.schema import OPENED
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from fawkes.store.steps import BLOCK, Row, Steps, block_of, digest_of

@@ -22,7 +22,9 @@ for _name in ("COLUMNS", "LINES"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: folders whose files share a lab
-SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/lab/")
+SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/e2e/faults/", "tests/lab/")
+#: what takes longest begins first: no worker has nothing to do while another one has a long way to go
+LONGEST_FIRST = ("tests/e2e/real/", "tests/e2e/faults/", "tests/contract/", "tests/e2e/", "tests/live/")
 
 
 class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -31,6 +33,15 @@ class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         return next((folder for folder in SHARE_A_LAB if file.startswith(folder)), file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers take labs in the order of the tests."""
+
+    def place(item: pytest.Item) -> int:
+        return next((at for at, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+
+    items.sort(key=place)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByLab | None:

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli import completion
-from fawkes.cli.acting import Duration
+from fawkes.cli.options import comparison_options, jobs_option, out_option, seed_option
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
-from fawkes.cli.simulate import Setting, let_in_by, plan_of
+from fawkes.cli.simulate import let_in_by, plan_of
 from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
-from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog, Found
@@ -33,40 +31,17 @@ _MOST_PANELS = 12
 
 @click.command()
 @click.argument("scenario")
-@click.option(
-    "--policies",
-    default="TD,EQ,None",
-    show_default=True,
-    help="Policies by name or file, with commas between; or all.",
-    shell_complete=completion.policies,
+@comparison_options(
+    policies="TD,EQ,None",
+    admission="that of the scenario",
+    example="model.disk=50MB,100MB",
+    replays=20,
+    spread="30s",
 )
-@click.option(
-    "--admission",
-    help="Admission policies by name or file, with commas between.  [default: that of the scenario]",
-    shell_complete=completion.admissions,
-)
-@click.option(
-    "--set",
-    "settings",
-    type=Setting(),
-    multiple=True,
-    help="Values of a key, such as tau=5,10,20 or model.disk=50MB,100MB; repeatable.",
-)
-@click.option(
-    "--replays", type=click.IntRange(1, 9999), default=20, show_default=True, help="Perturbed replays per policy."
-)
-@click.option(
-    "--spread", type=Duration(), default="30s", show_default=True, help="Largest shift of an arrival, earlier or later."
-)
-@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
+@seed_option
 @click.option("--baseline", default="None", show_default=True, help="Baseline policy of the comparison.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder for the results; the same command continues in it.  [default: compare-SCENARIO]",
-)
+@jobs_option
+@out_option("Folder for the results; the same command continues in it.  [default: compare-SCENARIO]")
 @click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
 @click.option("--regret", is_flag=True, help="Search for the best fixed division; show how far each policy is from it.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")

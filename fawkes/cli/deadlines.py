@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.cli.options import jobs_option, out_option
 from fawkes.cli.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -47,13 +48,8 @@ _DEFAULTS = "BASELINE,REACTIVE,ORACLE,PYTHIA,JUSTICE"
 @click.option(
     "--jobs-of-twin", "count", default=0, type=click.IntRange(0, _MOST_JOBS), help="Shorten a twin to so many jobs."
 )
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder for the results; the same command continues in it.  [default: deadlines-TRACE]",
-)
+@jobs_option
+@out_option("Folder for the results; the same command continues in it.  [default: deadlines-TRACE]")
 @output_option
 @click.pass_obj
 @needs("fawkes deadlines", "offline")

@@ -9,13 +9,14 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import clock
-from fawkes.cli.show import CSV, JSON, JSON_VERSION, output_option
+from fawkes.cli.show import CSV, JSON, JSON_VERSION, note, output_option
 from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import echo
 from fawkes.config.site import Site
 from fawkes.units import show_time
 
 if TYPE_CHECKING:
+    from fawkes.core.model import JobState, Reason
     from fawkes.report.explain import Explanation
     from fawkes.store.base import Reader
 
@@ -50,7 +51,7 @@ def explain(
     the threshold, the verdict, and which nodes moved or were refused.
 
     --job shows why a job was let in, waits, or was dropped: the fraction, the correction, the factor for its time in
-    the queue, the CPUs that it asks for and those that are free.
+    the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest.
     """
     from fawkes.cli.ledger import ledger_of
 
@@ -68,12 +69,31 @@ def _explained(
     from fawkes.report.explain_job import explain_job
 
     if job is not None:
-        return explain_job(ledger, job)
+        return explain_job(ledger, job, lambda state: _waits_now(ledger, state))
     if node is not None:
         return why.explain_node(ledger, node)
     if cluster is not None:
         return why.explain_cluster(ledger, cluster)
     return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+
+
+def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
+    """What the admission policy in force says of a waiting job now. The ledger does not keep what it said each time."""
+    from fawkes.core.deadlines import waits_now
+    from fawkes.core.weights import in_words
+    from fawkes.report.history import started_before
+    from fawkes.store.remembered import remembered
+    from fawkes.worker.policies import load_admission
+
+    started = started_before(ledger, ledger.last_seq())
+    if started is None or started.admission is None:
+        return None
+    try:
+        admission = load_admission(started.admission, started.settings.admission_parameters)
+    except Exception as error:
+        note(f"the newest numbers of {job.id} are not known: {in_words(error)}")
+        return None
+    return waits_now(remembered(ledger)[0], job, admission)
 
 
 def _write(explanation: Explanation, output: str) -> None:

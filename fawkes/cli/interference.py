@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fawkes.cli.options import out_option
 from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -29,12 +30,7 @@ _MANAGERS = ("offers", "revocation", "admission", "full release", "Fawkes")
     help="Run this manager alone; repeatable.  [default: all]",
 )
 @click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Draw the order of slaves in offers by this seed.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write the table and a picture into a new folder.",
-)
+@out_option("Write the table and a picture into a new folder.")
 @output_option
 @click.pass_obj
 @needs("fawkes interference", "offline")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.acting import Duration
+from fawkes.cli.options import seed_option
 from fawkes.cli.show import note, output_option, progress, show
 from fawkes.cli.simulate import plan_of
 from fawkes.cli.tables import TABLES
@@ -15,7 +16,6 @@ from fawkes.config.fields import size
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.extras import needs
-from fawkes.units import MOST_SEED
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -49,7 +49,7 @@ _DATA = "256MiB"
     help="Largest amount of input data per MR-cluster.",
 )
 @click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
-@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
+@seed_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
 @output_option
 @click.pass_obj

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.cli import completion
-from fawkes.cli.acting import Duration, Number
+from fawkes.cli.acting import Number
 from fawkes.cli.compare import chosen, plain_texts, variants_under
+from fawkes.cli.options import comparison_options, jobs_option, out_option
 from fawkes.cli.show import CSV, JSON, TABLE, note, output_option, progress, say, show
-from fawkes.cli.simulate import Setting
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
@@ -26,44 +25,15 @@ Share = Number(0, 1000)
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.option(
-    "--policies",
-    default="all",
-    show_default=True,
-    help="Policies by name or file, with commas between; or all.",
-    shell_complete=completion.policies,
-)
-@click.option(
-    "--admission",
-    help="Admission policies by name or file, with commas between.  [default: the recorded one]",
-    shell_complete=completion.admissions,
-)
-@click.option(
-    "--set",
-    "settings",
-    type=Setting(),
-    multiple=True,
-    help="Values of a key, such as tau=5,10,20 or pool.nodes=8,12; repeatable.",
-)
-@click.option(
-    "--replays", type=click.IntRange(1, 9999), default=10, show_default=True, help="Perturbed replays per policy."
-)
-@click.option(
-    "--spread", type=Duration(), default="10s", show_default=True, help="Largest shift of an arrival, earlier or later."
-)
+@comparison_options(policies="all", admission="the recorded one", example="pool.nodes=8,12", replays=10, spread="10s")
 @click.option(
     "--job-bound", type=Share, default=0.25, show_default=True, help="Largest accepted median error of job times."
 )
 @click.option(
     "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
 )
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Parallel processes.  [default: one per core]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder for the results; the same command continues in it.",
-)
+@jobs_option
+@out_option("Folder for the results; the same command continues in it.")
 @click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
 @output_option
 @click.pass_obj

@@ -67,6 +67,7 @@ STEADY: Preset = {
     "ssh.fanout": Value(32, "class of pdsh"),
     "ssh.connect_timeout": Value("10s", "a host that takes longer to say hello is down"),
     "ssh.command_timeout": Value("300s", "no step of a playbook takes minutes"),
+    "ssh.answer_timeout": Value("10s", "measured: a look takes 0.1 s; a start need not wait longer for dead nodes"),
 }
 
 PAPER: Preset = {

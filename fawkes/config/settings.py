@@ -147,6 +147,15 @@ class SshLimits(Strict):
     fanout: Fanout = Field(description="hosts that are worked on at once")
     connect_timeout_us: PositiveDurationUs = Field(alias="connect_timeout", description="time to get a connection")
     command_timeout_us: PositiveDurationUs = Field(alias="command_timeout", description="time for one step on a host")
+    answer_timeout_us: PositiveDurationUs = Field(
+        alias="answer_timeout",
+        description="time for a short answer, such as the lease of a node when a controller starts",
+    )
+
+    @property
+    def answer_s(self) -> float:
+        """The time for a short answer in seconds."""
+        return self.answer_timeout_us / SECOND_US
 
 
 class AccessTable(Strict):

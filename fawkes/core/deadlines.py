@@ -13,7 +13,8 @@ from fawkes.core.draft import Draft
 from fawkes.core.effects import CountWork
 from fawkes.core.events import Done as Counted
 from fawkes.core.events import Failed
-from fawkes.core.model import ClusterId, ClusterState, Facts, JobLife, JobState
+from fawkes.core.model import ClusterId, ClusterState, Facts, JobLife, JobState, Reason
+from fawkes.core.view import View
 from fawkes.core.weights import in_words, plain_copy
 from fawkes.units import SECOND_US
 
@@ -43,14 +44,7 @@ def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) ->
     """
     if draft.admission is None or slots is None:
         return None
-    jobs = draft.jobs_of(cluster.id)
-    busy = [job for job in jobs if job.life is not JobLife.QUEUED]
-    total = max(0, slots - master * (len(busy) + 1))
-    held = sum(_held(job, total) for job in busy)
-    may_begin = len(busy) < cluster.spec.max_running_jobs
-    queue = Queue(
-        tuple(_seen(draft, job, total) for job in jobs), total, free=total - held if may_begin else 0, fixed=True
-    )
+    queue, held, busy = _queue(draft, cluster, slots, master)
     try:
         verdicts = tuple(checked(queue, draft.admission.admit(queue, _memory(draft, cluster.id))))
     except Exception as error:
@@ -59,8 +53,55 @@ def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) ->
     if alerts.about(cluster, Kind.ADMISSION):
         draft.put_cluster(alerts.ended(cluster, Kind.ADMISSION))
     asked = sum(verdict.asked for verdict in verdicts if not verdict.drop)
-    room = slots - held - master * len(busy)
-    return Pass(verdicts, total, queue.free, room, master, held + asked)
+    room = slots - held - master * busy
+    return Pass(verdicts, queue.total, queue.free, room, master, held + asked)
+
+
+def _queue(draft: Draft, cluster: ClusterState, slots: int, master: int) -> tuple[Queue, int, int]:
+    """The queue as a policy sees it, the CPUs that jobs hold, and how many jobs were handed to YARN."""
+    jobs = draft.jobs_of(cluster.id)
+    busy = [job for job in jobs if job.life is not JobLife.QUEUED]
+    total = max(0, slots - master * (len(busy) + 1))
+    held = sum(_held(job, total) for job in busy)
+    free = total - held if len(busy) < cluster.spec.max_running_jobs else 0
+    return Queue(tuple(_seen(draft, job, total) for job in jobs), total, free=free, fixed=True), held, len(busy)
+
+
+def numbers(verdict: Verdict, free: int, total: int) -> Facts:
+    """The numbers behind a verdict, for its reason: CPUs asked, free and in all, and those that the policy names."""
+    return {"asked": verdict.asked, "free": free, "total": total, **verdict.why}
+
+
+def waits(job: JobState, cluster: ClusterState, busy: int, why: Facts) -> Reason:
+    """That a job waits while ``busy`` others run; ``why`` are its numbers, empty while no slots are known."""
+    full = bool(why) and busy >= cluster.spec.max_running_jobs
+    limit = {"max_running_jobs": cluster.spec.max_running_jobs} if full else {}
+    return Reason("job-waits", {"job": job.id, "cluster": job.cluster, **why, **limit})
+
+
+def waits_now(view: View, job: JobState, admission: Admission) -> Reason | None:
+    """Why a job waits at the time of the last event: the policy is asked once more, and nothing is decided.
+
+    None for a job that does not wait, or whose MR-cluster cannot begin it yet.
+    """
+    if view.rules is None or job.life is not JobLife.QUEUED:
+        return None
+    draft = Draft(view, view.now_us, view.rules, admission)
+    cluster = draft.cluster(job.cluster)
+    if cluster is None or not cluster.active:
+        return None
+    latest = view.latest(cluster.id)
+    slots = None if latest is None else latest.sample.slots_total
+    if latest is None or slots is None:
+        return waits(job, cluster, 0, {})
+    queue, _, busy = _queue(draft, cluster, slots, latest.sample.master_slots)
+    try:
+        verdicts = checked(queue, admission.admit(queue, _memory(draft, cluster.id)))
+    except Exception as error:
+        facts = {"cluster": cluster.id, "policy": draft.settings.admission, "failed": in_words(error)}
+        return Reason("admission-failed", facts)
+    verdict = next((verdict for verdict in verdicts if verdict.job == job.id), None)
+    return None if verdict is None else waits(job, cluster, busy, numbers(verdict, queue.free, queue.total))
 
 
 def _held(job: JobState, total: int) -> int:

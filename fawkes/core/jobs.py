@@ -106,7 +106,7 @@ def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, as
         job = draft.job(JobId(verdict.job))
         if found is None or job is None or job.life is not JobLife.QUEUED:
             continue
-        numbers = {"asked": verdict.asked, "free": found.free, "total": found.total, **verdict.why}
+        numbers = deadlines.numbers(verdict, found.free, found.total)
         if verdict.drop:
             _dropped(draft, job, numbers)
         elif verdict.cpus and verdict.cpus + found.master <= room and running < cluster.spec.max_running_jobs:
@@ -115,11 +115,10 @@ def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, as
             draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
             _start(draft, granted)
         elif job.id == asks:
-            full = running >= cluster.spec.max_running_jobs
-            limit = {"max_running_jobs": cluster.spec.max_running_jobs} if full else {}
-            draft.say("job-waits", job=job.id, cluster=job.cluster, **numbers, **limit)
-    if asks is not None and found is None:
-        draft.say("job-waits", job=asks, cluster=cluster.id)
+            draft.reasons.append(deadlines.waits(job, cluster, running, numbers))
+    asking = None if asks is None or found is not None else draft.job(asks)
+    if asking is not None:
+        draft.reasons.append(deadlines.waits(asking, cluster, running, {}))
 
 
 def _dropped(draft: Draft, job: JobState, numbers: Facts) -> None:

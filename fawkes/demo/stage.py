@@ -97,10 +97,11 @@ def lab_of(spec: LabSpec, say: Say, *, keep: bool = False) -> Iterator[Lab]:
 
 
 @contextlib.contextmanager
-def controller_of(lab: Lab, site: Site, *, keep: bool = False) -> Iterator[Client]:
+def controller_of(lab: Lab, site: Site, *, keep: bool = False, crash: bool = False) -> Iterator[Client]:
     """`fawkes run` inside the lab, once it answers; stopped at the end if it still runs, unless ``keep``.
 
-    FawkesError with the end of its log when it ends before it answers.
+    With ``crash`` it is killed (SIGKILL) and not stopped. FawkesError with the end of its log when it ends before it
+    answers.
     """
     log = site.root / CONTROLLER_LOG
     command = [*_FAWKES, "--site", str(site.root), "run", "-v"]
@@ -111,7 +112,10 @@ def controller_of(lab: Lab, site: Site, *, keep: bool = False) -> Iterator[Clien
         _wait_until_it_answers(client, process, log)
         yield client
     finally:
-        if not keep:
+        if crash:
+            process.kill()
+            process.wait()
+        elif not keep:
             _stop(process)
 
 

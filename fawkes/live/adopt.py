@@ -45,14 +45,11 @@ from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from fawkes.units import SECOND_US
 from fawkes.worker.policies import load_admission, load_weighting
 
-#: two beats and a little: a controller that lives has left another one by then
+#: two beats and a little: a controller that lives has left another one by then. It follows the fixed length of a beat
 _BEATS_S = 2.4 * ruling.BEAT_US / SECOND_US
-#: a node that answers slowly is asked for longer than at a start: nobody waits for the controller yet
-_LOOK_S = 15.0
 #: what may lie in a state folder that has no ledger
 _NO_LEDGER = frozenset({LOCK_FILE, SOCKET, "logs", "keys", "control"})
 _DRAFT = ".adopting"
-_MASTERS_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,7 @@ class Adoption:
         self._fleet = fleet
         self._folder = plan.site.state_dir
         self._pause = pause or threading.Event().wait
+        self._answer_s = plan.settings.ssh.answer_s
         self._lock: StateLock | None = None
         self._made = False
 
@@ -107,10 +105,10 @@ class Adoption:
         """What is found; ElsewhereError beside a living controller, RefusedError where there is nothing to adopt."""
         inventory = self._plan.inventory
         pool = inventory.pool
-        look = ruling.look(self._fleet, inventory.nodes, within_s=_LOOK_S)
+        look = ruling.look(self._fleet, inventory.nodes, within_s=self._answer_s)
         if look.beats():
             self._pause(_BEATS_S)
-            later = ruling.look(self._fleet, inventory.nodes, within_s=_LOOK_S)
+            later = ruling.look(self._fleet, inventory.nodes, within_s=self._answer_s)
             if living := alive(look.beats(), later.beats()):
                 who = later.beats()[living[0]].split()[0]
                 hint = "Nothing was changed. Use that controller, or end it first: `fawkes down --keep` on its site"
@@ -141,13 +139,24 @@ class Adoption:
         """What the masters of each MR-cluster that is adopted say, in a few words."""
         ground = self._ground(Identity(self._plan.inventory.pool, findings.epoch, "adopts"))
         found = sorted(findings.outcome.clusters.items())
-        return {name: _answer(ground, kept, self._key(ground, kept)) for name, kept in found}
+        return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in found}
+
+    def _answer(self, ground: Ground, kept: KeptCluster, key: str) -> str:
+        addresses, deadline = addresses_of(ground, kept.master, key, _user(kept)), Deadline.after(self._answer_s)
+        try:
+            compute = masters.resource_manager_nodes(addresses, deadline)
+            running = sum(node.state == masters.RUNNING for node in compute.values())
+            data = sum(node.alive for node in masters.storage(addresses, deadline).nodes.values())
+            applications = [one for one in masters.applications(addresses, deadline) if not one.ended]
+        except UnreadableError as error:
+            return f"its masters do not answer ({error})"
+        return f"its masters see {running} NodeManagers, {data} DataNodes and {len(applications)} applications at work"
 
     def _key(self, ground: Ground, kept: KeptCluster) -> str:
         """The key of an MR-cluster, from its masters' node: the state folder that had it is lost; empty without one."""
         folders = ground.folders(kept.master, kept.spec.id)
         try:
-            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=_MASTERS_S, folders=folders)
+            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=self._answer_s, folders=folders)
         except HostError:
             return ""
         return key.decode(errors="replace").strip()
@@ -198,7 +207,7 @@ class Adoption:
         results = self._fleet.run_many(
             held,
             lambda node: book.found(Folders(work_dir=PurePosixPath(work[node]), cluster=held[NodeId(node)])),
-            _LOOK_S,
+            self._answer_s,
         )
         clusters: list[FoundCluster] = []
         jobs: list[FoundJob] = []
@@ -214,18 +223,6 @@ class Adoption:
 
 def _user(kept: KeptCluster) -> str:
     return ClusterDetails.of(kept.spec.details).run_as
-
-
-def _answer(ground: Ground, kept: KeptCluster, key: str) -> str:
-    addresses, deadline = addresses_of(ground, kept.master, key, _user(kept)), Deadline.after(_MASTERS_S)
-    try:
-        compute = masters.resource_manager_nodes(addresses, deadline)
-        running = sum(node.state == masters.RUNNING for node in compute.values())
-        data = sum(node.alive for node in masters.storage(addresses, deadline).nodes.values())
-        applications = [one for one in masters.applications(addresses, deadline) if not one.ended]
-    except UnreadableError as error:
-        return f"its masters do not answer ({error})"
-    return f"its masters see {running} NodeManagers, {data} DataNodes and {len(applications)} applications at work"
 
 
 def _node(node: NodeId, look: Look, leases: list[LeaseSeen]) -> FoundNode:

@@ -21,14 +21,14 @@ from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
-from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.record import RecordError, from_plain, to_plain
+from fawkes.core.picture import picture
+from fawkes.core.record import to_plain
 from fawkes.core.ruling import Standing, Verdict
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
 from fawkes.dist.compiled import DOORS, jar_of
-from fawkes.engine import Engine, rebuild
+from fawkes.engine import Engine
 from fawkes.errors import ElsewhereError, FawkesError, FullError
 from fawkes.live import ruling
 from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
@@ -70,6 +70,7 @@ from fawkes.ports import Entry
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
+from fawkes.store.remembered import remembered
 from fawkes.store.schema import CLAIM, CLOCK, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.units import SECOND_US
@@ -80,8 +81,6 @@ _log = logging.getLogger(__name__)
 PICTURE_EVERY = 2000
 #: how long an answer of the core may take beyond the time that masters are given
 _ANSWER_S = 15.0
-#: for all questions about the counters of one job
-_COUNT_S = 60.0
 _CAPACITY_UNIT = 1000
 
 
@@ -140,20 +139,6 @@ def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
     )
 
 
-def remembered(ledger: Ledger) -> tuple[State, int]:
-    """The state of the ledger: its last picture and the steps since; all steps if that is of another version.
-
-    And the step after which the picture was taken; 0 without one.
-    """
-    seq, plain = ledger.latest_snapshot() or (0, None)
-    try:
-        state = State() if plain is None else restored(from_plain(Picture, plain))
-    except RecordError as error:
-        _log.warning("the picture of step %s cannot be read (%s): all steps are read", seq, error)
-        seq, state = 0, State()
-    return rebuild(ledger.entries(after=seq), state), seq
-
-
 def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:
     """Stores a picture so many steps after the ``last``, so that a start never replays many more than these.
 
@@ -204,8 +189,6 @@ class Controller:
             self._accepted(world)
             if self._membership is not None and not self._plan.shadow:
                 threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
-            if self._membership is not None and not self._plan.shadow:
-                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
             self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
@@ -214,11 +197,11 @@ class Controller:
             raise self._problem
 
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
-        site, stack = self._plan.site, self._stack
+        site, stack, ssh = self._plan.site, self._stack, self._plan.settings.ssh
         if not (site.state_dir / LEDGER_FILE).exists():
             # Before anything is made: a refused start leaves no empty ledger behind.
-            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, self._plan.settings.ssh)) as first:
-                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes))
+            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, ssh)) as first:
+                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes, within_s=ssh.answer_s))
         reachable = make_private(site.state_dir)
         if reachable:
             self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
@@ -226,15 +209,14 @@ class Controller:
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
         known = self._known_nodes(state)
-        fleet = fleet_of(self._plan.inventory, known, self._plan.settings.ssh)
+        fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
-        verdict = self._judge(ledger, state, ruling.look(fleet, known))
+        verdict = self._judge(ledger, state, ruling.look(fleet, known, within_s=ssh.answer_s))
         identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
-        ssh = self._plan.settings.ssh
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
@@ -299,7 +281,9 @@ class Controller:
         keys.keep(state.clusters)
         doors = Doors(keys, lambda: jar_of(DOORS, self._say))
         setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS))
-        membership = self._membership = MembershipKeeper(ground, clusters, setup)
+        membership = self._membership = MembershipKeeper(
+            ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
+        )
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
@@ -320,7 +304,8 @@ class Controller:
             return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
 
         def work_of(effect: CountWork) -> Facts:
-            return _work(clusters, setup, effect)
+            # As long as the core waits for the answer.
+            return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
 
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, MastersMover())
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
@@ -429,8 +414,8 @@ def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline
     return survey(cluster, setup, deadline=deadline)
 
 
-def _work(clusters: Clusters, setup: Setup, effect: CountWork) -> Facts:
+def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadline) -> Facts:
     cluster = clusters.get(effect.cluster)
     if cluster is None:
         raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
-    return {"work_us": work_us(setup.masters(cluster), effect, Deadline.after(_COUNT_S))}
+    return {"work_us": work_us(setup.masters(cluster), effect, deadline)}

@@ -22,17 +22,17 @@ from fawkes.playbook import Exit, Folders, Lease
 from fawkes.units import SECOND_US
 
 _log = logging.getLogger(__name__)
-#: a worker that does not answer within this time (s) gets its list at the next try
-_WORKERS_S = 10.0
 
 
 class MembershipKeeper:
     """Reaches `Membership` goals; remembers what each master was told last, to spare refreshes that change nothing."""
 
-    def __init__(self, ground: Ground, clusters: Clusters, setup: Setup) -> None:
+    def __init__(self, ground: Ground, clusters: Clusters, setup: Setup, *, workers_s: float) -> None:
+        """A worker that does not answer within ``workers_s`` gets its list at the next try."""
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
+        self._workers_s = workers_s
         self._lock = threading.Lock()
         self._told: dict[ClusterId, dict[str, str]] = {}
         self._kept: dict[ClusterId, str] = {}
@@ -151,7 +151,7 @@ class MembershipKeeper:
         doing = "writing whose connections are taken"
         # A node that joins gets the list with its configuration, and one that leaves needs none.
         fine = (Exit.NOT_TAKEN, Exit.HELD, Exit.CLOSED)
-        for node, outcome in self._ground.run_on(scripts, doing, within_s=_WORKERS_S, fine=fine).items():
+        for node, outcome in self._ground.run_on(scripts, doing, within_s=self._workers_s, fine=fine).items():
             if isinstance(outcome, FawkesError):
                 raise FawkesError(f"it did not get the new list of addresses ({outcome.what})", where=node)
 

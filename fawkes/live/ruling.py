@@ -24,8 +24,6 @@ from fawkes.store.schema import CLAIM, SEAL
 from fawkes.store.sqlite import Ledger
 
 _log = logging.getLogger(__name__)
-#: how long a start waits for the leases: a pool with dead nodes must be able to start
-LOOK_S = 5.0
 BEAT_US = 5_000_000
 
 
@@ -59,8 +57,8 @@ class Look:
         return {node: facts.get("beat", "") for node, facts in self.facts.items() if facts.get("beat")}
 
 
-def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float = LOOK_S) -> Look:
-    """Read the leases of all nodes at once; changes nothing."""
+def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Look:
+    """Read the leases of all nodes at once; changes nothing. A node that takes longer is silent."""
     work = {node.name: PurePosixPath(node.work_dir) for node in nodes}
     results = fleet.run_many(work, lambda name: lease.show(work[name]), within_s)
     facts: dict[NodeId, Facts] = {}

@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from fawkes.core import alerts
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Reply
-from fawkes.core.events import Condition, Event, NodeObserved, PolicyText, Requested, Sampled, Submitted, Woke
+from fawkes.core.events import (
+    Condition,
+    Done,
+    Event,
+    Failed,
+    NodeObserved,
+    PolicyText,
+    Requested,
+    Sampled,
+    Submitted,
+    Woke,
+)
+from fawkes.core.keys import Key, split
 from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
@@ -50,6 +62,8 @@ class Patience:
         """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
         failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
+        # Lost masters that nobody can take over from are looked at, again and again.
+        failed = failed or (isinstance(event, Done | Failed) and split(event.effect)[0] is Key.MASTERS)
         if not (failed or isinstance(event, Sampled | Woke)):
             self._since_us = max(self._since_us, event.at_us)
             return False

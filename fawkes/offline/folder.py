@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,12 @@ def stamp(**facts: Any) -> dict[str, Any]:
 def write_json(file: Path, value: Any) -> None:
     """A JSON file that is there whole or not at all, whenever the machine stops."""
     write_text(file, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_rows(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """A JSON list with a line for each row, without blanks: small, and a change of one row changes one line."""
+    lines = (json.dumps(row, separators=(",", ":"), sort_keys=True, allow_nan=False) for row in rows)
+    write_text(file, "[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def write_text(file: Path, text: str) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 from fawkes import __version__
 from fawkes.flat.grid import Cell, sources
 from fawkes.flat.metrics import ENDS, GROUPS
-from fawkes.offline.folder import write_frame, write_json
+from fawkes.offline.folder import write_frame, write_rows
 from fawkes.offline.work import Row
 from fawkes.paper import deadline_tables as tables
 from fawkes.paper import pictures
@@ -52,7 +52,7 @@ def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) ->
     found, reads = judge(rows)
     shown = [*_exhibits(rows, pictures), _readings(reads), _models()]
     write_frame(folder / "verdicts", pd.DataFrame([asdict(one) for one in found]))
-    write_json(folder / "rows.json", [{"cell": asdict(cell), "row": _short(row)} for cell, row in _sorted(rows)])
+    write_rows(folder / "rows.json", [{"cell": asdict(cell), "row": _short(row)} for cell, row in _sorted(rows)])
     drawn = write_exhibits(shown, folder, pictures=pictures)
     write_page(Page(TITLE, _made_by(rows), found, shown, _reasons(found, reads), drawn, [], GAPS, {}, _REASON), folder)
     return found

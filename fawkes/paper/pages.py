@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from fawkes import __version__
-from fawkes.offline.folder import write_frame, write_json, write_picture
+from fawkes.offline.folder import write_frame, write_picture, write_rows
 from fawkes.offline.work import Row
 from fawkes.paper import fixed
 from fawkes.paper.chapters import CHAPTERS
@@ -64,7 +64,7 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
     write_frame(folder / "verdicts", pd.DataFrame([asdict(one) for one in found]))
     if hangs_on:
         write_frame(folder / "sweep-all", pd.DataFrame(hangs_on))
-    write_json(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
+    write_rows(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
     drawn = write_exhibits(shown, folder, pictures=pictures)
     failed = [f"{run}: {row['error']}" for run, row in rows.items() if "error" in row]
     links = {name: f"{name}/index.md" for name in CHAPTERS if (folder / name / "index.md").exists()}

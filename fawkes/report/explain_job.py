@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from fawkes.core.decision import PutJob
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import JobLife, JobState, Reason
@@ -11,9 +13,15 @@ from fawkes.report.explain import Explanation, Line, lines_of
 from fawkes.store.base import JOB, Reader
 from fawkes.units import show_duration, show_time
 
+#: why a job waits now, asked of its admission policy once more; None without a policy, and for a job that does not wait
+WaitsNow = Callable[[JobState], Reason | None]
 
-def explain_job(store: Reader, name: str) -> Explanation:
-    """How a job stands, its deadline, and every step that names it; UserError when no step does."""
+
+def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None) -> Explanation:
+    """How a job stands, its deadline, every step that names it, and the newest numbers of a job that waits.
+
+    UserError when no step names it.
+    """
     state: JobState | None = None
     lines: list[Line] = []
     for entry in history.steps(store, store.mentions(JOB, name)):
@@ -24,8 +32,17 @@ def explain_job(store: Reader, name: str) -> Explanation:
         lines += lines_of(mine, entry.event.at_us, entry.seq)
     if state is None and not lines:
         raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
+    if state is not None and state.life is JobLife.QUEUED:
+        lines += _newest(store, lines, waits_now(state))
     about = [] if state is None else [Line(text) for text in job_in_words(state)]
     return Explanation(f"Job {name}", (*about, *lines))
+
+
+def _newest(store: Reader, lines: Sequence[Line], reason: Reason | None) -> list[Line]:
+    """Why a job waits at the last step, unless the line before says the same."""
+    if reason is None or (lines and (lines[-1].code, lines[-1].facts) == (reason.code, reason.facts)):
+        return []
+    return lines_of([reason], history.last_us(store), store.last_seq())
 
 
 def _names(reason: Reason, name: str) -> bool:

@@ -25,7 +25,7 @@ def _numbers(facts: Facts) -> str:
     """How an admission policy came to what a job needs; it names its numbers itself."""
     if "bootstrap" in facts:
         return ", because too few jobs have ended to learn from ({bootstrap})"
-    named = [name for name in facts if name not in _PLAIN]
+    named = sorted(name for name in facts if name not in _PLAIN)
     shown = ", ".join(f"{name.replace('_', ' ')} {{{name}}}" for name in named)
     return f" ({shown})" if shown else ""
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.deadlines import MIX, Row, most_at_once, tables
+from bench.deadline_jobs import Row, most_at_once, tables
+from bench.deadlines import MIX
 
 _SPANS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)).map(lambda span: (span[0], span[0] + span[1])))
 

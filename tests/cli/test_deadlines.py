@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
+from fawkes.core.events import Started
 from fawkes.store.sqlite import Ledger
-from tests.core.test_deadlines import runs, submit, succeeds, taught
+from tests.core.test_deadlines import read, runs, submit, succeeds, taught
 from tests.report.played import fill
 from tests.support.desk import Desk
 
@@ -30,6 +32,8 @@ def story() -> Desk:
     for number in range(2, 6):
         submit(desk, number, deadline_s=5000)
     runs(desk, "a-2")
+    desk.now_s += 4
+    read(desk)
     return desk
 
 
@@ -82,7 +86,24 @@ def test_explain_shows_the_numbers_of_a_job(run: Run) -> None:
 
 
 def test_explain_of_a_job_that_waits_says_how_many_cpus_are_free(run: Run) -> None:
-    assert "Job a-5 waits: it asks for 5 CPUs of 20" in run("explain", "--job", "a-5").stdout
+    text = run("explain", "--job", "a-5").stdout
+    assert "Job a-5 waits: it asks for 5 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in text
+    assert "Job a-5 waits: it asks for 6 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in text
+
+
+def test_explain_shows_what_is_stored_where_the_policy_cannot_be_loaded(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "state")
+    for entry in story().store.entries():
+        event = entry.event
+        if isinstance(event, Started) and event.admission is not None:
+            event = replace(event, admission=replace(event.admission, text="def admit("))
+        ledger.append(event, entry.decision)
+    ledger.close()
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["--site", str(tmp_path), "explain", "--job", "a-5"])
+    assert result.exit_code == 0
+    assert "Job a-5 waits: it asks for 5 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in result.stdout
+    assert "the newest numbers of a-5 are not known: " in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_explain_of_no_job_and_of_two_things(run: Run) -> None:

@@ -446,7 +446,7 @@ def test_every_key_of_a_row_is_in_the_list(run: Run) -> None:
     ("words", "message"),
     [
         (["--kind", "reqested"], "Did you mean 'Requested'?"),
-        (["--kind", "zzz"], "There are AttemptSeen, CancelAsked, ClockSeen, Done, "),
+        (["--kind", "zzz"], "There are AttemptSeen, CancelAsked, ClockSeen, CopySeen, Done, "),
         (["--since", "yesterday"], "neither how long ago (10m, 2h) nor a time"),
         (["--verify", "--all"], "--verify checks the whole ledger"),
     ],

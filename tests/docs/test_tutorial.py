@@ -15,7 +15,7 @@ from tests.docs.pages import ROOT, blocks
 RESEARCHER = ROOT / "docs" / "tutorial-researcher.md"
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 def test_the_day_of_a_researcher_as_it_is_printed(tmp_path: Path) -> None:
     """All blocks in one shell that stops at the first failure, far from the project's folder."""
     script = "\n".join(blocks(RESEARCHER, "sh"))

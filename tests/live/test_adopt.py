@@ -116,12 +116,22 @@ def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
     assert state.had_job(A, JobId("word.count"))
     assert state.had_job(A, JobId("lost-job"))
     assert all("epoch=8" in text and "cluster=a\ngeneration=2" in text for text in lost.leases().values())
-    seen = ruling.look(lost.fleet.as_fleet(), lost.fleet.nodes)
+    seen = ruling.look(lost.fleet.as_fleet(), lost.fleet.nodes, within_s=10)
     with closing(Ledger(lost.base / "site" / "state")) as ledger:
         verdict = ruling.rule(ledger, state, seen, pool=lost.pool, where="", take_over=None)
         assert (verdict.standing, verdict.epoch) == (Standing.RULES, 9)
         assert ledger.verify() == 1
     assert not (lost.base / "site" / "state" / ".adopting").exists()
+
+
+@pytest.mark.parametrize(("wait", "silent"), [("11s", True), ("13s", False)])
+def test_nodes_may_take_as_long_as_the_site_says(lost: Lost, wait: str, silent: bool) -> None:
+    lost.fleet.slow_s = {NAMES[1]: 12.0}
+    plan = lost.plan()
+    plan.site.settings_file.write_text(f'[ssh]\nanswer_timeout = "{wait}"\n')
+    with lost.adoption() as adoption:
+        (slow,) = [n for n in adoption.examine("ann").adopted.nodes if n.node == NAMES[1]]
+    assert (slow.unknown == f"it does not answer (no answer within {wait[:-1]} s)") == silent
 
 
 def test_what_is_found_and_what_is_not_known_is_said(lost: Lost) -> None:
@@ -251,7 +261,7 @@ def lost_right(lost: Lost, right: Lease) -> Lease:
 def test_the_kept_copy_is_written_when_it_is_news(lost: Lost) -> None:
     ground, clusters = lost.fleet.ground(7, "lost", lost.pool), Clusters()
     clusters.deploying(Deploy(A, 1, SPEC, MEMBERS, NodeId(NAMES[0])))
-    keeper = MembershipKeeper(ground, clusters, Setup(ground, *cast(Any, (None, None, None))))
+    keeper = MembershipKeeper(ground, clusters, Setup(ground, *cast(Any, (None, None, None))), workers_s=10)
     copy = lost.base / NAMES[0] / "clusters" / "a" / "members" / "kept.json"
     keeper.keep(A)
     first = from_plain(KeptCluster, loads(copy.read_text()))

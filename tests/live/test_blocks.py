@@ -13,8 +13,8 @@ from fawkes.core.model import NodeId
 from fawkes.core.proof import BlockSeen, Proof, unsafe
 from fawkes.core.sight import Blocks
 from fawkes.live import blocks, masters
-from fawkes.live.rest import Deadline, close_session
-from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, clear, recorded, running, text
+from fawkes.live.rest import Deadline
+from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, clear, recorded, text
 
 FSCK = "/fsck"
 REPORT = (DATA / "fsck_open.txt").read_text()
@@ -22,13 +22,6 @@ MISSING = (DATA / "fsck_missing.txt").read_text()
 NODE = NodeId("node03")
 HEARD_US = 10_000_000
 NOW_US = 7_000_000
-
-
-@pytest.fixture(scope="module")
-def one_server() -> Iterator[Server]:
-    with running() as server:
-        yield server
-    close_session()
 
 
 @pytest.fixture

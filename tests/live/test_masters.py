@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fawkes.live import masters
 from fawkes.live.masters import Application, ComputeNode, MasterAddresses, Volumes
-from fawkes.live.rest import Deadline, UnreadableError, close_session
+from fawkes.live.rest import Deadline, UnreadableError
 from tests.live.masters_server import (
     APPS,
     INFO,
@@ -22,27 +21,9 @@ from tests.live.masters_server import (
     Server,
     beans,
     by_states,
-    clear,
-    healthy,
     recorded,
-    running,
     says,
 )
-
-
-@pytest.fixture(scope="module")
-def one_server() -> Iterator[Server]:
-    with running() as server:
-        yield server
-    close_session()
-
-
-@pytest.fixture
-def server(one_server: Server) -> Iterator[Server]:
-    server = one_server
-    healthy(server)
-    yield server
-    clear(server)
 
 
 def soon() -> Deadline:

@@ -2,88 +2,35 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.core.model import NodeId, Reading
 from fawkes.live import measure
 from fawkes.live.masters import ComputeNode
-from fawkes.live.measure import Memory, Sampler, Target, Tasks, mapreduce_tasks, read_cluster, slots
-from fawkes.live.rest import Deadline, close_session
+from fawkes.live.measure import Memory, Tasks, mapreduce_tasks, slots
 from tests.live.masters_server import (
     APPS,
     HISTORY,
     JMX,
     MARK,
     NODE_LIST,
-    NODES,
     Answer,
     Server,
     am,
     beans,
     by_states,
-    clear,
     drips,
     hangs,
     hangs_up,
-    healthy,
     recorded,
     redirects,
-    running,
     says,
     text,
 )
-
-C1, C2 = ClusterId("c-1"), ClusterId("c-2")
-ONE = "application_1795220018027_0001"
-NONE: Any = {"apps": {}}
-
-
-@pytest.fixture(scope="module")
-def one_server() -> Iterator[Server]:
-    with running() as server:
-        yield server
-    close_session()
-
-
-@pytest.fixture
-def server(one_server: Server) -> Iterator[Server]:
-    server = one_server
-    healthy(server)
-    yield server
-    clear(server)
-
-
-def target(server: Server, cluster: ClusterId = C1, **changes: Any) -> Target:
-    return Target(cluster=cluster, masters=server.masters(**changes), task_mb=256)
-
-
-def read(server: Server, memory: Memory | None = None, seconds: float = 20.0, **changes: Any) -> Reading:
-    return read_cluster(target(server, **changes), memory or Memory(), Deadline.after(seconds))
-
-
-def app(name: str = ONE, **changes: Any) -> dict[str, Any]:
-    return {"id": name, "state": "RUNNING", "applicationType": "MAPREDUCE", "runningContainers": 3} | changes
-
-
-def live(*apps: dict[str, Any], ended: object = NONE) -> Answer:
-    return by_states({"apps": {"app": list(apps)}}, ended)
-
-
-def job(maps: tuple[int, int, int], reduces: tuple[int, int, int] = (0, 0, 0)) -> dict[str, Any]:
-    """A job by (total, running, completed) of its tasks."""
-    row: dict[str, Any] = {}
-    for kind, (total, running_now, completed) in {"maps": maps, "reduces": reduces}.items():
-        row |= {f"{kind}Total": total, f"{kind}Running": running_now, f"{kind}Completed": completed}
-    return row
-
-
-def said(maps: tuple[int, int, int], reduces: tuple[int, int, int] = (0, 0, 0)) -> Answer:
-    return says({"jobs": {"job": [job(maps, reduces)]}})
+from tests.live.readings import C1, NONE, ONE, app, job, live, read, said
 
 
 def test_one_reading_of_a_working_cluster(server: Server) -> None:
@@ -355,246 +302,3 @@ def test_storage_is_what_all_datanodes_can_hold_of_output(server: Server) -> Non
     blockstats: Any = {"beans": [{"StorageTypeStats": []}]}
     server.answers[JMX] = beans(NameNodeInfo=recorded("namenode.json"), BlockStats=blockstats)
     assert read(server).storage_bytes == recorded("namenode.json")["beans"][0]["Total"]
-
-
-# --- what has ended
-
-
-def ended(*apps: dict[str, Any]) -> Any:
-    return {"apps": {"app": list(apps)}}
-
-
-def end(name: str, at_ms: int, status: str = "SUCCEEDED", state: str = "FINISHED") -> dict[str, Any]:
-    return app(name, state=state, finalStatus=status, startedTime=at_ms - 1000, finishedTime=at_ms)
-
-
-def test_ended_applications_are_counted_once(server: Server) -> None:
-    memory = Memory()
-    server.answers[APPS] = by_states(NONE, recorded("apps_ended.json"))
-    assert [(r.jobs_done, r.tasks_done) for r in (read(server, memory), read(server, memory))] == [(3, 37)] * 2
-    assert len(server.questions(HISTORY)) == 1
-    since = [query["finishedTimeBegin"] for query in server.questions(APPS) if "finishedTimeBegin" in query]
-    newest = max(one["finishedTime"] for one in recorded("apps_ended.json")["apps"]["app"])
-    assert since == ["1", str(newest - 60_000)]
-
-
-def test_jobs_that_failed_have_done_tasks_and_are_no_jobs_done(server: Server) -> None:
-    apps = [
-        end("application_1_1", 5000),
-        end("application_1_2", 6000, "FAILED"),
-        end("application_1_3", 7000, "KILLED", "KILLED"),
-    ]
-    server.answers[APPS] = by_states(NONE, ended(*apps))
-    server.answers[HISTORY] = says(
-        {"jobs": {"job": [{"id": f"job_1_{n}", "mapsCompleted": n, "reducesCompleted": 1} for n in (1, 2, 3)]}}
-    )
-    found = read(server)
-    assert (found.jobs_done, found.tasks_done) == (1, 2 + 3 + 4)
-
-
-def test_a_history_of_one_job_comes_without_a_list(server: Server) -> None:
-    """So Hadoop 3.5.0 writes it."""
-    server.answers[APPS] = by_states(NONE, ended(end("application_1_1", 5000)))
-    server.answers[HISTORY] = says({"jobs": {"job": {"id": "job_1_1", "mapsCompleted": 10, "reducesCompleted": 1}}})
-    assert read(server).tasks_done == 11
-
-
-@pytest.mark.parametrize("answer", [says({}, 500), text("<html>"), hangs_up])
-def test_without_history_the_last_words_of_the_applicationmaster_count(server: Server, answer: Answer) -> None:
-    memory = Memory()
-    server.answers[APPS] = live(app())
-    server.answers[am(ONE)] = said((10, 2, 5))
-    assert read(server, memory).tasks_done == 5
-    server.answers[APPS] = by_states(NONE, ended(end(ONE, 5000)))
-    server.answers[HISTORY] = answer
-    found = read(server, memory)
-    assert (found.error, found.jobs_done, found.tasks_done) == ("", 1, 5)
-
-
-def test_a_cluster_without_a_history_server(server: Server) -> None:
-    server.answers[APPS] = by_states(NONE, ended(end(ONE, 5000)))
-    assert read(server, history="").jobs_done == 1
-    assert server.questions(HISTORY) == []
-
-
-def test_tasks_done_never_go_back(server: Server) -> None:
-    """A node that leaves takes map outputs with it; those maps run again and were done all the same."""
-    memory = Memory()
-    server.answers[APPS] = live(app())
-    counts = []
-    for done in (5, 8, 6):
-        server.answers[am(ONE)] = said((10, 2, done))
-        counts.append(read(server, memory).tasks_done)
-    assert counts == [5, 8, 8]
-
-
-def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Server) -> None:
-    memory = Memory()
-    server.answers[APPS] = live(app(), ended=ended(end(ONE, 5000)))
-    server.answers[am(ONE)] = said((10, 0, 10))
-    server.answers[HISTORY] = says({"jobs": {"job": {"id": ONE.replace("application", "job"), "mapsCompleted": 10}}})
-    assert [read(server, memory).tasks_done for _ in range(3)] == [10, 10, 10]
-
-
-def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) -> None:
-    memory = Memory()
-    for number in range(1, 4):
-        server.answers[APPS] = by_states(NONE, ended(end(f"application_1_{number}", number * 1_000_000)))
-        assert read(server, memory).jobs_done == number
-    assert list(memory.counted) == ["application_1_3"]
-
-
-def test_an_application_that_yarn_forgot_leaves_the_memory(server: Server) -> None:
-    memory = Memory()
-    server.answers[APPS] = live(app())
-    server.answers[am(ONE)] = said((10, 2, 5))
-    read(server, memory)
-    server.answers[APPS] = says(NONE)
-    read(server, memory)
-    assert memory.tasks == {}
-
-
-# --- all at once
-
-
-class Stuck(Mapping[str, NodeId]):
-    """Names whose look-up does not come back before it is told to."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.go_on = threading.Event()
-
-    def __getitem__(self, name: str) -> NodeId:
-        self.asked.set()
-        self.go_on.wait()
-        return NODES[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(NODES)
-
-    def __len__(self) -> int:
-        return len(NODES)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
-def readers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("read-")]
-
-
-def until_ended(threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join(20)
-    assert not any(thread.is_alive() for thread in threads)
-
-
-@pytest.fixture
-def sampler() -> Iterator[Sampler]:
-    sampler = Sampler(deadline_s=1.0)
-    yield sampler
-    sampler.close()
-    until_ended(readers())
-
-
-def test_all_clusters_are_read_in_the_order_given(server: Server, sampler: Sampler) -> None:
-    with running() as other:
-        found = sampler.sample([target(server, C2), target(other, C1), target(server, ClusterId("c-3"))])
-    assert [reading.cluster for reading in found] == ["c-2", "c-1", "c-3"]
-    assert [bool(reading.error) for reading in found] == [False, True, False]
-
-
-def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server, sampler: Sampler) -> None:
-    with running() as other:
-        healthy(other)
-        other.answers[NODE_LIST] = hangs
-        late, well = sampler.sample([target(other, C1), target(server, C2)])
-        assert late.error
-        assert well.error == ""
-        other.answers[NODE_LIST] = server.answers[NODE_LIST]
-        other.over.set()
-        until_read(sampler, target(other, C1))
-
-
-def until_read(sampler: Sampler, one: Target) -> None:
-    """A thread that was given up may take a moment to see that its time is over."""
-    for _ in range(100):
-        (reading,) = sampler.sample([one])
-        if not reading.error:
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError(reading.error)
-
-
-def test_a_thread_that_is_stuck_is_given_up_and_not_joined_by_others(server: Server) -> None:
-    sampler = Sampler(deadline_s=0.3)
-    names = Stuck()
-    stuck = target(server, nodes=names)
-    assert sampler.sample([stuck])[0].error == "no answer within 0.3 s"
-    assert names.asked.is_set()
-    for _ in range(3):
-        assert sampler.sample([stuck])[0].error == "the previous reading is still under way"
-    assert len(readers()) == 1
-    names.go_on.set()
-    until_read(sampler, stuck)
-    assert len(readers()) == 1
-    sampler.close()
-    until_ended(readers())
-
-
-def test_a_late_answer_is_not_taken_for_that_of_the_next_round(server: Server) -> None:
-    sampler = Sampler(deadline_s=0.3)
-    names = Stuck()
-    sampler.sample([target(server, nodes=names)])
-    names.go_on.set()
-    until_read(sampler, target(server, nodes=names))
-    server.answers[APPS] = says(NONE)
-    (reading,) = sampler.sample([target(server, nodes=names)])
-    assert (reading.error, reading.jobs_waiting) == ("", 0)
-    sampler.close()
-    until_ended(readers())
-
-
-def test_a_cluster_that_is_gone_leaves_no_thread(server: Server, sampler: Sampler) -> None:
-    sampler.sample([target(server, C1), target(server, C2)])
-    before = readers()
-    assert len(before) == 2
-    sampler.sample([target(server, C2)])
-    until_ended([thread for thread in before if thread.name == "read-c-1"])
-    assert sampler.sample([]) == ()
-    until_ended(before)
-
-
-def test_another_master_is_another_cluster_with_a_memory_of_its_own(server: Server, sampler: Sampler) -> None:
-    server.answers[APPS] = by_states(NONE, recorded("apps_ended.json"))
-    assert sampler.sample([target(server)])[0].jobs_done == 3
-    with running() as other:
-        healthy(other)
-        assert sampler.sample([target(other)])[0].jobs_done == 0
-
-
-def test_answers_that_make_no_sense_are_an_error_and_the_thread_lives_on(server: Server, sampler: Sampler) -> None:
-    good = server.answers[JMX]
-    server.answers[JMX] = beans(
-        NameNodeInfo=recorded("namenode.json"), BlockStats={"beans": [{"StorageTypeStats": [7]}]}
-    )
-    assert "does not report the size of its volumes" in sampler.sample([target(server)])[0].error
-    server.answers[JMX] = good
-    assert sampler.sample([target(server)])[0].error == ""
-
-
-def test_connections_are_kept_from_reading_to_reading(server: Server, sampler: Sampler) -> None:
-    """Each reading of a reader thread finds its connection open: one TCP connection for all."""
-    seen: set[object] = set()
-    nodes = server.answers[NODE_LIST]
-
-    def remember(handler: Any, query: Any) -> None:
-        seen.add(handler.client_address)
-        nodes(handler, query)
-
-    server.answers[NODE_LIST] = remember
-    assert {sampler.sample([target(server)])[0].error for _ in range(3)} == {""}
-    assert len(seen) == 1

@@ -38,6 +38,7 @@ class Place:
     def __init__(self) -> None:
         self.did: list[tuple[str, str]] = []
         self.away: set[NodeId] = set()
+        self.slow_s: dict[NodeId, float] = {}
         self._lock = threading.Lock()
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
@@ -50,10 +51,14 @@ class Place:
             self.did.append((doing, node))
         return Facts([])
 
-    def run_on(self, scripts: Mapping[NodeId, Script], doing: str, **_: object) -> dict[NodeId, Facts | FawkesError]:
+    def run_on(
+        self, scripts: Mapping[NodeId, Script], doing: str, *, within_s: float = 300, **_: object
+    ) -> dict[NodeId, Facts | FawkesError]:
         found: dict[NodeId, Facts | FawkesError] = {}
         for node, script in scripts.items():
             try:
+                if self.slow_s.get(node, 0) > within_s:
+                    raise HostError(f"no answer within {within_s:g} s", host=node)
                 found[node] = self.run(node, script, doing)
             except FawkesError as error:
                 found[node] = error
@@ -98,7 +103,7 @@ def keeper(place: Place) -> MembershipKeeper:
     clusters = Clusters()
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
     clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
-    return MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place))
+    return MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place), workers_s=10)
 
 
 def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last() -> None:
@@ -133,6 +138,18 @@ def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back() 
     assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": ["doors"]}
     assert place.workers() == [WORKER, NEW]
     assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": []}
+
+
+def test_a_worker_has_as_much_time_as_the_site_gives_it() -> None:
+    place = Place()
+    keep = keeper(place)
+    place.slow_s = {WORKER: 11.0}
+    with pytest.raises(FawkesError, match="no answer within 10 s"):
+        keep.apply(effect(2, MASTER, WORKER))
+    assert place.workers() == []
+    place.slow_s = {WORKER: 9.0}
+    keep.apply(effect(2, MASTER, WORKER))
+    assert place.workers() == [WORKER]
 
 
 def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_their_doors_need() -> None:

@@ -24,24 +24,15 @@ from tests.live.masters_server import (
     hangs,
     hangs_up,
     redirects,
-    running,
     says,
     text,
 )
 
 
-@pytest.fixture(scope="module")
-def one_server() -> Iterator[Server]:
-    with running() as server:
-        yield server
-    rest.close_session()
-
-
 @pytest.fixture
 def server(one_server: Server) -> Iterator[Server]:
-    server = one_server
-    yield server
-    clear(server)
+    yield one_server
+    clear(one_server)
 
 
 def ask(server: Server, seconds: float = 20.0) -> object:

@@ -50,7 +50,7 @@ class Pool:
 
     def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Verdict:
         """What a start from a folder is told."""
-        seen = ruling.look(self.fleet.as_fleet(), self.fleet.nodes)
+        seen = ruling.look(self.fleet.as_fleet(), self.fleet.nodes, within_s=10)
         if not (folder / LEDGER_FILE).exists():
             return ruling.rule(None, State(), seen, pool="pool", where=str(folder), take_over=take_over)
         with closing(Ledger(folder)) as ledger:
@@ -174,13 +174,13 @@ def test_a_controller_leaves_a_sign_of_life_until_it_is_replaced(pool: Pool) -> 
     beats = []
     for _ in range(2):
         reign.beat()
-        beats.append(ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes).beats())
+        beats.append(ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes, within_s=10).beats())
     assert beats == [{"node01": "true 1"}, {"node01": "true 2"}]
     assert not errors
     reign_of(pool, 3, "new").claim([NodeId("node01")])
     reign.beat()
     assert [type(error) for error in errors] == [ElsewhereError]
-    assert ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes).beats() == beats[1]
+    assert ruling.look(pool.fleet.as_fleet(), pool.fleet.nodes, within_s=10).beats() == beats[1]
 
 
 def test_a_node_without_a_lease_gets_no_sign_of_life(pool: Pool) -> None:

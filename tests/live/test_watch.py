@@ -18,12 +18,11 @@ from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import close_session
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
 from fawkes.live.watch import Watch
 from fawkes.units import SECOND_US
-from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, running, says, text
+from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, says, text
 
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
@@ -158,13 +157,6 @@ class Bench:
 def known(sight: Sight) -> Blocks:
     assert sight.blocks is not None
     return sight.blocks
-
-
-@pytest.fixture(scope="module")
-def one_server() -> Iterator[Server]:
-    with running() as server:
-        yield server
-    close_session()
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ import pytest
 from fawkes import __version__
 from fawkes.core.events import Started
 from fawkes.core.model import NodeLife
-from fawkes.live.controller import remembered
 from fawkes.playbook import Exit, Lease
+from fawkes.store.remembered import remembered
 from fawkes.store.schema import FORMAT, file_format
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from playbooks import lease as leases

@@ -39,6 +39,11 @@ def test_all_runs_of_the_chapter_are_published() -> None:
     assert published().keys() == set(chapter_runs())
 
 
+def test_the_published_rows_take_a_line_each() -> None:
+    lines = (DOCS / "rows.json").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(set(chapter_runs())) + 2
+
+
 @pytest.mark.slow
 def test_the_verdicts_of_the_published_rows_are_the_published_ones() -> None:
     with (DOCS / "verdicts.csv").open(encoding="utf-8", newline="") as file:

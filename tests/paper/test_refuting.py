@@ -18,8 +18,10 @@ IDEAL = ideal_rows()
 PAIRS = [(name, model) for name, against in REFUTED.items() for model in against.models]
 STANDING_IN = [(name, model) for name, model in PAIRS if MODELS[model].instead is not None]
 RUN = [model for model in used_models() if MODELS[model].instead is None]
-#: some seconds each; the others take up to half a minute
+#: some seconds each
 SHORT = ("no-link", "free-moves", "no-loading")
+#: a quarter of a minute each; the rows that were published of them are judged in test_published.py
+LONG = ("serial", "no-disks", "slow-link")
 
 
 def by_name(rows: Rows) -> dict[str, Verdict]:
@@ -59,8 +61,14 @@ def test_slow_disks_do_not_refute_that_nodes_leave_in_constant_time() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [model for model in RUN if model not in (*SHORT, "slow-disks")])
+@pytest.mark.parametrize("model", [model for model in RUN if model not in (*SHORT, *LONG, "slow-disks")])
 def test_rules_fail_in_a_large_model_that_lacks_the_effect(model: str) -> None:
+    assert holding(model) == []
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("model", LONG)
+def test_rules_fail_in_the_largest_models_that_lack_the_effect(model: str) -> None:
     assert holding(model) == []
 
 

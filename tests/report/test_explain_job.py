@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.events import CancelAsked, Progress
+from fawkes.admission import compile_admission
+from fawkes.core.deadlines import waits_now
+from fawkes.core.events import CancelAsked, PolicyText, Progress
 from fawkes.core.model import JobId
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain_job import explain_job, left_us
 from fawkes.report.rows import job_row, pool_row
 from fawkes.units import SECOND_US
-from tests.core.test_deadlines import desk_with, job, runs, submit, succeeds, taught, to_deadline
+from tests.core.test_deadlines import desk_with, job, read, runs, submit, succeeds, taught, to_deadline
 from tests.support.desk import Desk
+from tests.support.pools import admission
+
+PYTHIA = admission("pythia")
+BROKEN = """
+from fawkes.policy import Done, Job, Memory, Queue, Verdict
+NAME = "BROKEN"
+def admit(queue: Queue, memory: Memory) -> list[Verdict]:
+    return [1 / 0 for job in queue.jobs if job.id == "a-2"]
+def learn(done: Done, memory: Memory) -> Memory:
+    return memory
+def late(job: Job, memory: Memory) -> bool:
+    return False
+"""
 
 
 def texts(desk: Desk, name: str) -> list[str]:
@@ -43,6 +58,54 @@ def test_a_job_that_waits_and_is_dropped_shows_both() -> None:
     assert [text for text in found if text.startswith("Job a-4 waits: it asks for 5 CPUs of 20")]
     assert [text for text in found if text.startswith("Job a-4 is dropped: its deadline has passed")]
     assert not [text for text in found if "a-3" in text]
+
+
+def newest(desk: Desk, name: str, chosen: PolicyText = PYTHIA) -> list[str]:
+    """The lines of a job whose policy is asked once more, at the time of the last step."""
+    policy = compile_admission(chosen, {})
+    explained = explain_job(desk.store, name, lambda state: waits_now(desk.state, state, policy))
+    return [line.text for line in explained.lines]
+
+
+def test_a_job_that_waits_shows_its_newest_numbers_and_the_ledger_keeps_none_of_them() -> None:
+    desk = taught()
+    for number in range(5):
+        submit(desk, number)
+    at_submission = "Job a-4 waits: it asks for 5 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free"
+    assert newest(desk, "a-4")[-1] == texts(desk, "a-4")[-1] == at_submission
+    desk.now_s += 19
+    read(desk)
+    assert texts(desk, "a-4")[-1] == at_submission
+    assert newest(desk, "a-4")[-2:] == [
+        at_submission,
+        "Job a-4 waits: it asks for 7 CPUs of 20 (fraction 0.5, queue factor 1.25), and 0 are free",
+    ]
+    assert [reason.code for reason in desk.last.reasons if reason.facts.get("job") == "a-4"] == []
+    read(desk, slots=18)
+    assert newest(desk, "a-4")[-1].endswith("and jobs hold 2 more than a has now")
+
+
+def test_the_newest_numbers_of_a_job_that_does_not_wait_are_not_shown() -> None:
+    desk = taught()
+    submit(desk, 0)
+    assert newest(desk, "a-0") == texts(desk, "a-0")
+
+
+def test_a_job_that_waits_for_another_to_end_says_so() -> None:
+    desk = taught(running=1)
+    submit(desk, 0)
+    submit(desk, 1)
+    desk.now_s += 19
+    read(desk)
+    assert newest(desk, "a-1")[-1].endswith("and a runs 1 jobs, as many as max_running_jobs allows")
+
+
+def test_a_policy_that_gives_no_numbers_is_named() -> None:
+    desk = desk_with("baseline")
+    for number in range(3):
+        submit(desk, number)
+    broken = PolicyText("BROKEN", "broken.py", BROKEN, "")
+    assert "no usable answer for a (ZeroDivisionError" in newest(desk, "a-2", broken)[-1]
 
 
 @pytest.mark.parametrize(("after_s", "ends"), [(40, "the job met it 1m00s early"), (130, "the job missed it by 30s")])

@@ -27,11 +27,12 @@ def node_of(name: str, folder: Path) -> InventoryNode:
 
 
 class LocalFleet:
-    """What a fleet is asked for here; the nodes of ``off`` do not answer."""
+    """What a fleet is asked for here; the nodes of ``off`` do not answer, those of ``slow_s`` after so many seconds."""
 
     def __init__(self, nodes: Iterable[InventoryNode]) -> None:
         self.nodes = list(nodes)
         self.off: set[str] = set()
+        self.slow_s: dict[str, float] = {}
 
     def as_fleet(self) -> Fleet:
         """Itself, for who wants a fleet."""
@@ -45,6 +46,8 @@ class LocalFleet:
         """Run a script as the nodes do."""
         if node in self.off:
             raise HostError("it does not answer", host=node)
+        if self.slow_s.get(node, 0) > deadline_s:
+            raise HostError(f"no answer within {deadline_s:g} s", host=node)
         text = "{\n" + script.text + "\n} </dev/null\n"
         done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
         printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
@@ -61,7 +64,7 @@ class LocalFleet:
         found: dict[str, Result | HostError] = {}
         for node in nodes:
             try:
-                found[node] = self.run(node, work(node), 60)
+                found[node] = self.run(node, work(node), deadline_s)
             except HostError as error:
                 found[node] = error
         return found

@@ -1,15 +1,16 @@
-"""One lab and one MR-cluster run HiBench's programs and the whole BTWorld workflow, beside each other; then it goes.
+"""One lab and one MR-cluster run HiBench's programs and BTWorld's queries, beside each other; then it goes.
 
 Small data, and small jobs in one container each (uber tasks): what is looked at is whether results are right. Only what
-the tests that were asked for look at is run.
+the tests that were asked for look at is run: one program and two queries in `make test`, all in `make drills`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from fawkes.core.model import ClusterLife, JobState
 from fawkes.dist import cache
 from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
 from fawkes.hibench.load import Program, of_size
+from fawkes.hibench.programs import Table
 from fawkes.hibench.programs import programs as hibench_programs
 from tests.support.site import RealSite, real_site
 
@@ -35,10 +37,13 @@ outputs = [{ path = "/HiBench", save_to = "../saved/hibench" }, { path = "/btwor
 SMALL = {"mapreduce.job.ubertask.enable": "true"}
 EARLY = "bt-early"
 """A query whose input is not there."""
-SEVERAL = {"btworld", "pagerank", "kmeans"}
+SEVERAL = {"btworld", "bt-tktl", "pagerank", "kmeans"}
 """Jobs of several MR-jobs."""
 BTWORLD_BYTES = 300_000
 BTWORLD_DAYS = 3
+QUERIES = ("ToT", "TKTL")
+"""The second one reads what the first one wrote."""
+QUERIES_IN = "/btworld/queries"
 PROGRAMS: Mapping[str, Program] = {
     program.name: program
     for program in (
@@ -49,6 +54,7 @@ PROGRAMS: Mapping[str, Program] = {
         replace(of_size("kmeans", 6_300, iterations=2, dimensions=3), clusters=3, k=4, files=2, reduces=1),
     )
 }
+SAMPLES = f"--count {PROGRAMS['kmeans'].count} --dimensions 3 --clusters 3"
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
         site.write("clusters/p.toml", CLUSTER)
         site.run()
         site.request("p")
-        both = [tables for name, tables in _programs().items() if name in asked]
+        both = [_once(tables for name, tables in each.items() if name in asked) for each in _programs()]
         _run(site, [deque(tables) for tables in both])
         names = [table["id"] for tables in both for table in tables]
         applications = {name: site.applications("p", name) for name in SEVERAL & set(names)}
@@ -77,16 +83,23 @@ def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
         yield Ran({name: site.ledger.jobs[name] for name in names}, applications, site.root / "saved")
 
 
-def _programs() -> dict[str, list[dict[str, Any]]]:
-    """What the tests of a module look at, in its order."""
+def _programs() -> tuple[dict[str, list[Table]], dict[str, list[Table]]]:
+    """What the tests of a module look at, in its order; BTWorld's and HiBench's."""
     (_, early) = btworld_programs(BTWORLD_BYTES, queries=["DS"], sets="/nowhere", properties=SMALL)
+    btworld = partial(btworld_programs, BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL)
     return {
-        "test_btworld.py": [
-            *btworld_programs(BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL),
-            {**early, "id": EARLY},
-        ],
-        "test_hibench.py": hibench_programs(list(PROGRAMS.values()), properties=SMALL),
+        "test_btworld.py": [*btworld(queries=QUERIES, sets=QUERIES_IN), {**early, "id": EARLY}],
+        "test_btworld_whole.py": btworld(),
+    }, {
+        "test_hibench.py": hibench_programs([PROGRAMS["kmeans"]], properties=SMALL),
+        "test_hibench_all.py": hibench_programs(list(PROGRAMS.values()), properties=SMALL),
     }
+
+
+def _once(each: Iterable[list[Table]]) -> list[Table]:
+    """The jobs of modules without those that several of them name; a query that fails comes last."""
+    by_id = {table["id"]: table for tables in each for table in tables}
+    return sorted(by_id.values(), key=lambda table: bool(table["id"] == EARLY))
 
 
 def _run(site: RealSite, queues: Sequence[deque[dict[str, Any]]]) -> None:

@@ -16,7 +16,7 @@ from fawkes.core.model import ClusterState, JobLife, JobState, Reason, Role
 from fawkes.ports import Entry
 from fawkes.report import history
 from fawkes.store.sqlite import LedgerReader
-from tests.e2e.real.conftest import FILES
+from tests.e2e.two_clusters import FILES
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, differences
 
 pytestmark = pytest.mark.hadoop

@@ -106,6 +106,7 @@ def test_in_the_middle_of_a_transient_core_drain(site: RealSite) -> None:
     site.until("the NameNode to know the leavers no more", on_core_nodes)
 
 
+@pytest.mark.drill
 def test_while_a_cluster_is_deployed(site: RealSite) -> None:
     """It needs a node of another one; killed again and again, it comes up once."""
     site.write("clusters/gamma.toml", ONE)

@@ -4,58 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from contextlib import closing
 
 import pytest
 
-from fawkes.core.decision import PutNode
-from fawkes.core.effects import Deploy, Goal, Membership
-from fawkes.core.members import in_full
 from fawkes.core.model import ClusterLife, JobLife, NodeLife
-from fawkes.core.state import State, evolve
 from fawkes.live.saved import MANIFEST
-from fawkes.report import history
-from fawkes.report.sentences import bare, sentence
-from fawkes.store.sqlite import LedgerReader
+from tests.e2e.laws import assert_decided_again, assert_one_owner, assert_whole, explained_moves
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 
 pytestmark = pytest.mark.hadoop
 
 
 def test_no_node_ever_had_two_owners(site: RealSite) -> None:
-    """Each step: in the ledger, and in what the masters were told."""
-    owners: dict[str, str | None] = {}
-    state = State()
-    for entry in site.ledger.entries:
-        evolve(state, entry.event.at_us, entry.decision.changes)
-        for change in entry.decision.changes:
-            if isinstance(change, PutNode):
-                name, owner = change.state.node.id, change.state.owner
-                assert owners.get(name) in (None, owner) or owner is None, entry
-                owners[name] = owner
-        for effect in in_full(state, entry.decision.effects):
-            if isinstance(effect, Deploy | Membership):
-                serving = {n for n, m in effect.members.items() if m.goal is Goal.SERVING}
-                assert serving, entry
-                assert {owners[n] for n in serving} == {effect.cluster}, entry
+    assert_one_owner(site)
 
 
 def test_every_move_has_a_reason_and_every_reason_a_sentence(site: RealSite) -> None:
-    with closing(LedgerReader(site.site.state_dir)) as ledger:
-        moves = history.moves(ledger)
-    assert {(move.source, move.target) for move in moves} >= {("alpha", "beta"), ("beta", "alpha")}
-    assert [move for move in moves if not move.reasons or not all(r.code for r in move.reasons)] == []
-    said = [reason for entry in site.ledger.entries for reason in entry.decision.reasons]
-    assert [reason for reason in said if sentence(reason) == bare(reason)] == []
+    assert explained_moves(site) >= {("alpha", "beta"), ("beta", "alpha")}
 
 
 def test_every_decision_comes_again(site: RealSite) -> None:
-    assert "every decision is the same as the stored one, byte for byte" in site.command("verify").stderr
+    assert_decided_again(site)
 
 
 def test_the_ledger_is_whole(site: RealSite) -> None:
-    with closing(LedgerReader(site.site.state_dir)) as ledger:
-        assert ledger.verify() >= len(site.ledger.entries)
+    assert_whole(site)
+
+
+def has_new_key(site: RealSite, name: str) -> bool:
+    """Whether all nodes of an MR-cluster have the key that the controller made for it."""
+    key = site.site.state_dir / "keys" / name
+    show = f"cat /srv/fawkes/clusters/{name}/conf/doors.key 2>/dev/null || :"
+    return key.exists() and {site.on(n.node.id, show).strip() for n in site.nodes_of(name)} == {key.read_text().strip()}
 
 
 def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
@@ -77,6 +57,7 @@ def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
     assert {name: state.owner for name, state in site.state.nodes.items()} == owners
     (job,) = site.until_ended("goes-on")
     assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1)
+    site.until("the new keys on all nodes", lambda: all(has_new_key(site, name) for name in ("alpha", "beta")))
 
 
 def test_the_end(site: RealSite) -> None:

@@ -121,6 +121,7 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     assert differences(site) == []
 
 
+@pytest.mark.drill
 def test_a_paused_pool_moves_nothing(site: RealSite) -> None:
     site.fawkes("pause", "--reason", "a visit")
     with site.demand("beta"):

@@ -66,6 +66,7 @@ def test_a_policy_in_a_file_of_ten_lines_drives_the_live_system(restarted: RealS
     assert tick.facts["clusters"]["beta"]["weight"] == pytest.approx(0.9)  # type: ignore[index]
 
 
+@pytest.mark.drill
 def test_a_policy_that_raises_leaves_the_shares_as_they_are(restarted: RealSite) -> None:
     path = restarted.write("breaks.py", BREAKS)
     began = restarted.now()

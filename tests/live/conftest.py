@@ -1,0 +1,26 @@
+"""Masters that answer what a test wants; a module may set up ``server`` in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fawkes.live.rest import close_session
+from tests.live.masters_server import Server, clear, healthy, running
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[Server]:
+    """The server of a module; what it answers is of the test before."""
+    with running() as server:
+        yield server
+    close_session()
+
+
+@pytest.fixture
+def server(one_server: Server) -> Iterator[Server]:
+    """The masters of a healthy MR-cluster."""
+    healthy(one_server)
+    yield one_server
+    clear(one_server)
