@@ -1,4 +1,4 @@
-"""`python -m drills sim|real|replay|every-step|table|doors`: faults by seed and what was lost; who gets in where."""
+"""`python -m drills sim|real|replay|every-step|table|doors|handover`: faults by seed; who gets in, what is left."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ def _arguments() -> argparse.Namespace:
     steps.set_defaults(run=_every_step)
     doors = verbs.add_parser("doors", help="try every port of two MR-clusters on real Hadoop from four places")
     doors.set_defaults(run=_doors)
+    handover = verbs.add_parser(
+        "handover", help="a hostile job on real Hadoop, and what the next owner of its node finds"
+    )
+    handover.set_defaults(run=_handover)
     verbs.add_parser("table", help="what was tried and what was lost").set_defaults(run=_table)
     return parser.parse_args()
 
@@ -158,6 +162,20 @@ def _doors(asked: argparse.Namespace) -> int:
     for one in wrong:
         print(f"{one.door.host}:{one.door.port} ({one.door.daemon}) is wrong for: {', '.join(one.holes)}")
     print(f"doors: {len(tried)} ports, {len(wrong)} wrong")
+    return ExitStatus.FAILED if wrong else ExitStatus.DONE
+
+
+def _handover(asked: argparse.Namespace) -> int:
+    from drills.handover import KNOWN, play, rows
+
+    folder = asked.folder / "handover-site"
+    shutil.rmtree(folder, ignore_errors=True)
+    without, own = (play(folder / name, run_as=run_as) for name, run_as in (("without", False), ("own", True)))
+    print("\n".join(rows(without, own)))
+    for name, one in (("without run_as", without), ("with run_as", own)):
+        print(f"{name}: told: {'; '.join(one.reasons) or 'nothing'}")
+    wrong = [name for name, found in own.found.items() if (found or own.there[name]) and name not in KNOWN]
+    print(f"handover: {len(own.found)} traces, with run_as {len(wrong)} are still there: {', '.join(wrong) or 'none'}")
     return ExitStatus.FAILED if wrong else ExitStatus.DONE
 
 

@@ -7,6 +7,7 @@ What a script learnt it prints as facts, ``@key=value``, which :func:`read_facts
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -32,10 +33,12 @@ __all__ = [
     "changing",
     "failure",
     "hand_lease",
+    "kept_text",
     "lease_change",
     "play",
     "read_facts",
     "reading",
+    "reading_in",
     "task",
 ]
 
@@ -73,6 +76,8 @@ class Exit(IntEnum):
     """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
     DAMAGED = 83
     """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
+    UNFIT_USER = 84
+    """The MR-cluster's own Unix user cannot be used on the node."""
 
 
 _REFUSED_ALONE = (
@@ -114,6 +119,11 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
     Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
     Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),
     Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed"),
+    Exit.UNFIT_USER: (
+        HostError,
+        "the node cannot run anything as the MR-cluster's own user",
+        "Repair that on the node, or correct `run_as`; the page `security` says what such a user needs",
+    ),
     Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
 }
 
@@ -154,6 +164,11 @@ class Folders:
     def root(self) -> PurePosixPath:
         """The one folder that holds all of the MR-cluster."""
         return self.work_dir / "clusters" / self.cluster
+
+    @property
+    def user_file(self) -> PurePosixPath:
+        """Who the MR-cluster's own Unix user is on the node; absent without one. The user for SSH owns it."""
+        return self.work_dir / "users" / self.cluster
 
     @property
     def conf(self) -> PurePosixPath:
@@ -274,6 +289,13 @@ class Lease:
 # `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
 # would pass for a newer epoch.
+# `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
+# one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
+# wipe knows it even when nobody else does any more.
+# `as_user COMMAND...`: run a command as that user, with an environment in which nothing of anybody is left.
+# `run TEXT`: run a text as that user, or here without one. It is read whole before it begins.
+# `of_uid UID`: pids of all processes that have this user id in any role. One whose first thread has ended looks dead,
+# although its other threads go on.
 # `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
 _PRELUDE = r"""
@@ -323,6 +345,34 @@ lease_facts() {
     fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
     fact lease.closed "$closed"
 }
+own_user() {
+    user=; uid=; home=; remains=
+    [ -f "$1/users/$2" ] || return 0
+    read -r user uid remains <"$1/users/$2"
+    home=$(getent passwd "$user" | cut -d: -f6)
+}
+as_user() {
+    cd /
+    set -- env -i PATH=/usr/local/bin:/usr/bin:/bin "HOME=$home" "USER=$user" "LOGNAME=$user" LANG=C.UTF-8 "$@"
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups --inh-caps=-all -- "$@"
+    else
+        sudo -n -u "$user" -- "$@"
+    fi
+}
+run() {
+    if [ -z "$user" ]; then ( eval "$1" ); return; fi
+    printf '%s\n' "$lib" 'umask 077' '{' "$1" '} </dev/null' | as_user /bin/sh -s
+}
+of_uid() {
+    of_it="^Uid:([[:space:]]+[0-9]+)*[[:space:]]+$1([[:space:]]|\$)"
+    for status in $(grep -lE "$of_it" /proc/[0-9]*/status 2>/dev/null); do
+        pid=${status#/proc/}; pid=${pid%/status}
+        started "$pid" || continue
+        [ "$state" != Z ] || [ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || continue
+        echo "$pid"
+    done
+}
 marked() {
     {
         grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
@@ -331,9 +381,12 @@ marked() {
 }
 """
 
-_READ_LEASE = r"""
+_MY_LEASE = r"""
 work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
 my_epoch={epoch}; my_controller={controller}
+"""
+
+_READ_LEASE = r"""
 umask 022
 mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
 flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
@@ -378,6 +431,7 @@ if [ -n "$my_cluster" ] && [ $mine = no ]; then
 fi
 [ -z "$my_cluster" ] || [ {wipes} = yes ] || check_open
 [ "$leased $epoch $controller" = "yes $my_epoch $my_controller" ] || write_lease "$cluster" "$generation"
+own_user "$work" "$my_cluster"
 """
 
 
@@ -386,9 +440,31 @@ def reading(template: str, **values: Value) -> Script:
     return Script(_PRELUDE) + Script.of(template, **values)
 
 
-def _lease_values(lease: Lease, *, mends: bool = False) -> dict[str, Value]:
+def reading_in(folders: Folders, template: str, **values: Value) -> Script:
+    """The same for what looks into the folders of an MR-cluster: as its own Unix user, where it has one."""
+    lib = Script(_PRELUDE) + Script.of(
+        "work={work}; my_cluster={cluster}", work=folders.work_dir, cluster=folders.cluster
+    )
+    body = Script.of(template, **values)
+    return (
+        kept_text("lib", lib)
+        + Script('eval "$lib"\nown_user "$work" "$my_cluster"')
+        + kept_text("body", body)
+        + _RUN_BODY
+    )
+
+
+_RUN_BODY = Script('run "$body"')
+
+
+def kept_text(name: str, text: Script) -> Script:
+    """A shell variable with a text, such as one for ``run``; the text stands in the script as it is."""
+    end = f"FAWKES-{hashlib.sha256(text.text.encode()).hexdigest()[:16]}"
+    return Script(f"{name}=$(cat <<'{end}'") + text + Script(f"{end}\n)")
+
+
+def _lease_values(lease: Lease) -> dict[str, Value]:
     return {
-        "mends": "yes" if mends else "no",
         "work": lease.work_dir,
         "node": lease.node,
         "pool": lease.pool,
@@ -399,8 +475,21 @@ def _lease_values(lease: Lease, *, mends: bool = False) -> dict[str, Value]:
     }
 
 
+def _checked(lease: Lease, *, mends: bool) -> Script:
+    """The lease is read, under the lock, and refused where it does not allow this one."""
+    lib = Script(_PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    return kept_text("lib", lib) + Script('eval "$lib"') + Script.of(_READ_LEASE, mends="yes" if mends else "no")
+
+
 def changing(
-    lease: Lease, template: str, *, after: Script | None = None, wipes: bool = False, **values: Value
+    lease: Lease,
+    template: str,
+    *,
+    after: Script | None = None,
+    wipes: bool = False,
+    by_login: bool = False,
+    stdin: bool = False,
+    **values: Value,
 ) -> Script:
     """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
 
@@ -410,16 +499,24 @@ def changing(
     in the background does not inherit the lock. Once the node was closed (``playbooks/lease.py``) only a script that
     ``wipes`` runs for the MR-cluster that leaves. ``after`` runs when the script has ended well and the lock is free
     again: for what takes long and needs nobody kept out.
+
+    Where the MR-cluster has its own Unix user, the script and ``after`` run as that user, who can neither change the
+    lease nor hold the lock. One that runs ``by_login`` stays with the user for SSH, and has ``user``, ``uid``,
+    ``as_user`` and ``run``. One that reads ``stdin`` is short.
     """
     body = Script.of(template, **values)
-    rest = Script("") if after is None else Script("[ $code = 0 ] || exit $code\n(\n") + after + Script(")\ncode=$?\n")
-    return Script(_PRELUDE) + Script.of(
-        _READ_LEASE + _GUARD + "(\n{body}\n) 9>&-\ncode=$?; exec 9>&-\n{rest}\nexit $code\n",
-        body=body,
-        rest=rest,
-        wipes="yes" if wipes else "no",
-        **_lease_values(lease),
-    )
+    run = Script('( eval "$body" ) 9>&-') if by_login else _RUN_STDIN if stdin else Script('run "$body" 9>&-')
+    script = _checked(lease, mends=False) + Script.of(_GUARD, wipes="yes" if wipes else "no")
+    script += kept_text("body", body) + run + Script("code=$?; exec 9>&-")
+    if after is not None:
+        script += Script("[ $code = 0 ] || exit $code") + kept_text("body", after) + _RUN_BODY + Script("code=$?")
+    return script + Script("exit $code\n")
+
+
+_RUN_STDIN = Script("""
+if [ -z "$user" ]; then run "$body" 9>&-; else as_user /bin/sh -c "$lib
+umask 077
+$body" 9>&-; fi""")
 
 
 def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:
@@ -427,8 +524,7 @@ def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: 
 
     One that ``mends`` runs for a damaged lease as well: the shell's ``damage`` says what is wrong with it then.
     """
-    checked = Script.of(_READ_LEASE, **_lease_values(lease, mends=mends))
-    return Script(_PRELUDE) + checked + Script.of(template, **values)
+    return _checked(lease, mends=mends) + Script.of(template, **values)
 
 
 def task(*, name: str) -> Callable[[Callable[..., None]], Any]:

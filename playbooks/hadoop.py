@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.sax.saxutils import escape
 
-from fawkes.playbook import Folders, Lease, RefusedError, Script, Secret, changing, hand_lease, play, reading, task
+from fawkes.playbook import Folders, Lease, RefusedError, Script, Secret, changing, hand_lease, play, reading_in, task
 
 DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "historyserver")
 """The daemons of Hadoop that Fawkes starts, by the names of their pid files and logs."""
@@ -224,7 +224,8 @@ def status(folders: Folders, daemons: Sequence[str]) -> Script:
 
     ``dead`` is a daemon that was started, was not stopped and is gone; the last lines of its log are on standard error.
     """
-    return reading(
+    return reading_in(
+        folders,
         _WHY
         + r"""
 for daemon in {names}; do

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Folders, Lease, Script, Secret, UserError, changing, play, reading, task
+from fawkes.playbook import Folders, Lease, Script, Secret, UserError, changing, play, reading_in, task
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -134,7 +134,8 @@ def look(folders: Folders, job: str, attempt: int) -> Script:
     ``boot`` is the node's boot id now, which changes when the node was off; the others are there where they are known.
     The last lines of what it wrote to standard error are on standard error, unless it ended with 0.
     """
-    return reading(
+    return reading_in(
+        folders,
         _LOOK
         + r"""
 job={job}
@@ -168,7 +169,8 @@ def found(folders: Folders) -> Script:
     lists. ``attempt.JOB.NUMBER`` is how the launcher of each attempt stands, as by ``look``, ``exit.JOB.NUMBER`` how
     its client ended, and ``job.JOB.NUMBER`` the kept copy of its declaration.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 root={root}
 kept() { if [ -f "$1/kept.json" ]; then fact "$2" "$(head -c 1000000 "$1/kept.json" | tr -d '\n')"; fi; }

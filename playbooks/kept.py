@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Folders, Lease, Script, Secret, changing, play, reading, task
+from fawkes.playbook import Folders, Lease, Script, Secret, changing, play, reading_in, task
 
 # Checksum files go out of step with what they are about while they are copied, and Hadoop reads files without them.
 _STATE_FILES = r"-type f ! -name '.*.crc' ! -name '*.tmp'"
@@ -29,7 +29,8 @@ def look(folders: Folders, *, first: int, offset: int, limit_bytes: int, state: 
     ``offset`` on, unless nothing was written there yet; ``state`` a digest of the state store, and ``rows`` (gzip,
     base64) a row ``NAME BYTES TIME INODE`` for each of its files when the digest is not the one given.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 first={first}; begin={begin}; limit={limit}
 if alive {pid_file}; then fact namenode running; else fact namenode absent; fi
@@ -67,7 +68,8 @@ fact state "$digest"
 
 def state_files(folders: Folders, names: Sequence[str]) -> Script:
     """Fact ``files``: a tar (gzip, base64) of files of the state store; those that are gone are not in it."""
-    return reading(
+    return reading_in(
+        folders,
         r"""
 cd {rm_state} || exit 73
 set -- {names}
@@ -80,15 +82,16 @@ fact files "$(tar -cf - --ignore-failed-read --no-recursion -- "$@" 2>/dev/null 
 
 def image(folders: Folders, name: str) -> Script:
     """An image on standard output: give it a ``sink``."""
-    return Script.of("exec cat {path}", path=folders.nn / "current" / name)
+    return reading_in(folders, "exec cat {path}", path=folders.nn / "current" / name)
 
 
-def sums(folder: PurePosixPath, sizes: Mapping[str, int]) -> Script:
+def sums(folders: Folders, folder: PurePosixPath, sizes: Mapping[str, int]) -> Script:
     """Facts ``sum.FIRST``: the MD5 of so many first bytes of each segment, by its first transaction.
 
     Facts ``image.NAME``: the text of each image's checksum file. ``folder`` is the one with the files themselves.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 cd {folder} 2>/dev/null || exit 0
 for pair in {pairs}; do
@@ -116,7 +119,8 @@ def inventory(folders: Folders) -> Script:
     segment of edits, ``image.NAME`` the text of each image's checksum file, ``note`` as it was pushed. Nothing where
     there is no copy.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 cd {nn} 2>/dev/null || exit 0
 fact version "$(base64 -w0 VERSION 2>/dev/null)"
@@ -159,7 +163,7 @@ fact checkpoint made
 
 def whole(folders: Folders) -> Script:
     """The second copy as a tar on standard output: give it a ``sink``."""
-    return Script.of("exec tar -cf - -C {kept} note nn rm-state", kept=folders.kept)
+    return reading_in(folders, "exec tar -cf - -C {kept} note nn rm-state", kept=folders.kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +273,8 @@ def before_placing(folders: Folders) -> Script:
     Facts: ``placed`` is the mark of the copy that the NameNode's folder here came from; ``nn`` is ``none``, ``empty``
     or ``there``; ``pool`` each block pool of its DataNode.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 nn={nn}
 if [ ! -d "$nn" ]; then fact nn none; elif [ -z "$(ls -A "$nn")" ]; then fact nn empty; else fact nn there; fi

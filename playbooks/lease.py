@@ -61,10 +61,12 @@ def release(lease: Lease) -> Script:
 left=$(marked "$my_pool" "$my_cluster" "$work")
 [ -z "$left" ] || refuse 70 "processes of $my_cluster are left: $(echo $left)"
 [ ! -e {root} ] || refuse 70 "the folder of $my_cluster is left"
+[ ! -e {user_file} ] || refuse 70 "it was not shown that nothing is left of the user of $my_cluster"
 write_lease '' ''
 fact lease free
 """,
         root=lease.folders.root,
+        user_file=lease.folders.user_file,
     )
 
 
@@ -79,7 +81,7 @@ def forget(lease: Lease) -> Script:
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
 if [ -n "$damage" ]; then
     left=
-    for folder in "$work"/clusters/*; do [ ! -e "$folder" ] || left="$left ${folder##*/}"; done
+    for folder in "$work"/clusters/* "$work"/users/*; do [ ! -e "$folder" ] || left="$left ${folder##*/}"; done
     for pid in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,'); do
         left="$left process $pid"
     done

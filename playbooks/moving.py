@@ -10,7 +10,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading, task
+from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading_in, task
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 """The daemons that run on the masters' node alone."""
@@ -62,7 +62,8 @@ def look(lease: Lease) -> Script:
     MR-cluster with an image whose checksum is right, else ``no``; it is absent when the disk gives no answer.
     ``moved.KEY`` is what `arrived` wrote.
     """
-    return reading(
+    return reading_in(
+        lease.folders,
         r"""
 my_pool={pool}; my_cluster={cluster}; work={work}; nn={nn}
 """
@@ -163,7 +164,8 @@ def image(lease: Lease) -> Script:
 
     ``no``: the folder has no image of this MR-cluster; the fact is absent when the disk gives no answer.
     """
-    return reading(
+    return reading_in(
+        lease.folders,
         _IMAGE
         + r"""
 work={work}

@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Folders, Lease, Script, changing, hand_lease, play, reading, task
+from fawkes.playbook import (
+    Folders,
+    Lease,
+    Script,
+    changing,
+    hand_lease,
+    kept_text,
+    play,
+    reading,
+    reading_in,
+    task,
+)
 
 TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "sync", "tar", "timeout")
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
@@ -129,54 +140,242 @@ if started {pid} && [ "$started" = {since} ]; then kill {pid}; fact lingers yes;
     )
 
 
-def prepare(lease: Lease) -> Script:
-    """Make the folders of the MR-cluster on the node. Facts ``prepared``, ``free_kb`` of the disk under them."""
+# `listed`: whether processes of `user`, whose id is `uid`, can be started and are seen here. Where /proc hides the
+# processes of others nobody can say that none is left.
+# `unfit_user NAME`: why nothing can run here as a user of that name for an MR-cluster; nothing if it can.
+_USERS = r"""
+listed() {
+    for seconds in 0.3 3; do
+        (as_user sleep $seconds) >/dev/null 2>&1 &
+        tries=${seconds%.*}; tries=$((tries * 20 + 10))
+        while [ $tries -gt 0 ]; do
+            [ -z "$(of_uid "$uid")" ] || return 0
+            tries=$((tries - 1)); sleep 0.05
+        done
+    done
+    return 1
+}
+unfit_user() {
+    user=$1; uid=$(id -u "$user" 2>/dev/null); home=$(getent passwd "$user" | cut -d: -f6)
+    if [ -z "$uid" ]; then echo "there is no user $user"
+    elif [ "$uid" = 0 ]; then echo "jobs of root own their nodes"
+    elif [ "$uid" = "$(id -u)" ]; then echo "$user is the user for SSH as well"
+    elif grep -qE "^($user|$uid):" /etc/subuid 2>/dev/null; then
+        echo "/etc/subuid gives $user further user ids, under which its processes would not be found"
+    elif ! found=$( (as_user id -u) 2>&1 ) || [ "$found" != "$uid" ]; then
+        echo "$(id -un) cannot run programs as $user ($(printf '%s\n' "$found" | tail -n 1 | cut -c 1-200))"
+    elif ! listed; then echo "$(id -un) cannot list the processes of $user (is /proc mounted with hidepid?)"
+    else wait
+    fi
+}
+"""
+
+
+def fit_users(names: Sequence[str]) -> Script:
+    """Facts ``unfit.NAME``: why this node cannot run anything as each of these users; empty if it can."""
+    return reading(
+        _USERS + 'for name in {names}; do fact "unfit.$name" "$(unfit_user "$name")"; done\n', names=list(names)
+    )
+
+
+def prepare(lease: Lease, run_as: str = "", leftovers: str = "") -> Script:
+    """Make the folders of the MR-cluster on the node. Facts ``prepared``, ``free_kb`` of the disk under them.
+
+    They belong to the Unix user ``run_as``, who alone can enter them, and from now on everything of the MR-cluster
+    runs as that user; without one all is the user's for SSH. ``leftovers`` is kept for the wipe: ``remove`` or
+    ``tell``. Exit UNFIT_USER, with the reason, before anything is run as a user who cannot be used, who has processes
+    here already, or who is another one than before.
+    """
     return changing(
         lease,
-        r"""
-mkdir -p {folders} && chmod 700 {private} || { echo "cannot make the folders of $my_cluster in $work" >&2; exit 73; }
+        _USERS
+        + r"""
+want={run_as}; root={root}
+unfit() { echo "$1" >&2; exit 84; }
+cannot() { echo "cannot make the folders of $my_cluster in $work" >&2; exit 73; }
+if [ -n "$want" ] && [ -z "$user" ]; then
+    uid=$(id -u "$want" 2>/dev/null)
+    others=; [ -z "$uid" ] || others=$(echo $(of_uid "$uid"))
+    why=$(unfit_user "$want")
+    [ -z "$why" ] || unfit "$why"
+    [ -z "$others" ] || unfit "$want has processes here, which a wipe would end (process ids $others)"
+    [ ! -e "$root" ] || unfit "the folder $root is there already, and it is not of $want"
+    mkdir -p "$work/users" && printf '%s %s %s\n' "$want" "$uid" {leftovers} >{user_file}.new && sync {user_file}.new &&
+        mv -f {user_file}.new {user_file} || cannot
+    own_user "$work" "$my_cluster"
+fi
+[ "$user" = "$want" ] ||
+    unfit "$my_cluster runs as ${user:-the user for SSH} on this node, not as ${want:-the user for SSH}"
+if [ -n "$user" ]; then
+    mkdir -p "$work/clusters" || cannot
+    if [ ! -e "$root" ]; then
+        chmod 1733 "$work/clusters" && (as_user mkdir -m 700 "$root")
+        chmod 755 "$work/clusters"
+    fi
+    [ ! -L "$root" ] && [ "$(stat -c '%u %a %F' "$root")" = "$uid 700 directory" ] ||
+        { echo "$user cannot make the folder $root, or it is not the user's own" >&2; exit 73; }
+fi
+{make}
+run "$make" || cannot
 fact prepared yes
-df -Pk {root} | { read -r head; read -r device total used free rest; fact free_kb "$free"; }
+df -Pk "$root" | { read -r head; read -r device total used free rest; fact free_kb "$free"; }
 """,
-        folders=lease.folders.all(),
-        private=(lease.folders.dn, lease.folders.dn_input, lease.folders.jobs),
+        by_login=True,
+        run_as=run_as,
+        leftovers=leftovers,
+        make=kept_text(
+            "make",
+            Script.of(
+                "mkdir -p {folders} && chmod 700 {private}",
+                folders=lease.folders.all(),
+                private=(lease.folders.dn, lease.folders.dn_input, lease.folders.jobs),
+            ),
+        ),
+        user_file=lease.folders.user_file,
         root=lease.folders.root,
     )
+
+
+# What a user left outside of Fawkes's folders, a line for each; run as that user, when none of its processes is left.
+# In its home only what has changed since the node was taken, by the time that nobody but the kernel can set. A home
+# that many hosts share belongs to no node alone.
+_LEFTOVERS = r"""
+me=$(id -u)
+its_home() {
+    [ -O "$HOME" ] && [ "$HOME" != / ] || return 1
+    case $(stat -f -c %T "$HOME") in
+        nfs* | lustre | cifs | smb* | afs | ceph | gpfs | fuse* | UNKNOWN*) return 1 ;;
+    esac
+}
+ipc() {
+    for kind in shm msg sem; do
+        awk -v me="$me" -v kind="$kind" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "uid") at = i; next }
+            $at == me { print kind, $2 }' "/proc/sysvipc/$kind" 2>/dev/null
+    done
+}
+places="/tmp /var/tmp /dev/shm /run/lock /dev/mqueue"
+"""
+
+_FIND_LEFTOVERS = (
+    _LEFTOVERS
+    + r"""
+{
+    for place in $places; do find "$place" -xdev -mindepth 1 -uid "$me" -print0 2>/dev/null; done
+    ! its_home || find "$HOME" -xdev -mindepth 1 -uid "$me" -cnewer {user_file} \( ! -type d -o -empty \) -print0
+} | tr '\n\0' '?\n'
+! crontab -l >/dev/null 2>&1 || echo "its crontab"
+atq 2>/dev/null | sed 's/^\([0-9]*\).*/at job \1/'
+ipc | sed 's/^/ipc /'
+"""
+)
+
+_REMOVE_LEFTOVERS = (
+    _LEFTOVERS
+    + r"""
+for place in $places; do
+    find "$place" -xdev -mindepth 1 -type d -uid "$me" -exec chmod u+rwx {} + 2>/dev/null
+    find "$place" -xdev -mindepth 1 -depth -uid "$me" -delete 2>/dev/null
+done
+! its_home || find "$HOME" -xdev -mindepth 1 -depth -uid "$me" -cnewer {user_file} -delete 2>/dev/null
+! crontab -l >/dev/null 2>&1 || crontab -r
+for id in $(atq 2>/dev/null | cut -f 1); do atrm "$id"; done
+ipc | while read -r kind id; do
+    case $kind in shm) ipcrm -m "$id" ;; msg) ipcrm -q "$id" ;; sem) ipcrm -s "$id" ;; esac
+done
+:
+"""
+)
+
+_WIPE = r"""
+all_left() { marked "$my_pool" "$my_cluster" "$work"; [ -z "$uid" ] || of_uid "$uid"; }
+end_all() {
+    kill "-$1" $(marked "$my_pool" "$my_cluster" "$work") 2>/dev/null
+    [ -z "$uid" ] || (as_user /bin/sh -c "kill -$1 -1") 2>/dev/null
+}
+dirty() { echo "$*" >&2; exit 70; }
+set -- $(all_left)
+fact killed $#
+[ -z "$uid" ] || listed ||
+    dirty "it is not known whether processes of $user are left: $(id -un) cannot start or list any (sudo, /proc)"
+[ -z "$(all_left)" ] || end_all TERM
+tries={grace_tenths}
+while [ $tries -gt 0 ] && [ -n "$(all_left)" ]; do tries=$((tries - 1)); sleep 0.1; done
+# What is being killed may still start children: again until there are none.
+tries=50
+while [ $tries -gt 0 ] && [ -n "$(all_left)" ]; do end_all KILL; tries=$((tries - 1)); sleep 0.1; done
+left=$(all_left)
+[ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
+
+# Renamed first: a wipe that was cut short never leaves half of a DataNode's folder under the name of a whole one. What
+# belongs to another user can be renamed where it is, and emptied by that user alone.
+if [ -z "$user" ]; then
+    trash=$work/trash
+    mkdir -p "$trash" && { [ ! -e {root} ] || mv {root} "$trash/$my_cluster.$$.$(date +%s)"; } &&
+        rm -rf --one-file-system "$trash" || dirty "cannot remove the folder of $my_cluster"
+else
+    trash=$work/clusters/.trash-$my_cluster
+    chmod 755 "$work/clusters" && { [ ! -e {root} ] || mv -T {root} "$trash.$$.$(date +%s)"; } ||
+        dirty "cannot remove the folder of $my_cluster"
+    for folder in "$trash".*; do
+        [ -e "$folder" ] || continue
+        (as_user find "$folder" -xdev -mindepth 1 -delete) 2>/dev/null ||
+            (as_user /bin/sh -c 'chmod -R u+rwX "$1"; find "$1" -xdev -mindepth 1 -delete' sh "$folder")
+        rmdir "$folder" || dirty "cannot remove the folder of $my_cluster"
+    done
+fi
+"""
+
+_WIPE_LEFTOVERS = r"""
+if [ -n "$user" ]; then
+    {find}
+    {remove}
+    found=$(run "$find")
+    told=$(printf '%s\n' "$found" | grep -v "^/tmp/hsperfdata_$user" | grep .)
+    printf '%s\n' "$told" | head -n 20 | cut -c 1-200 | sed -n 's/^./@leftover=&/p'
+    fact leftovers "$(printf '%s\n' "$told" | grep -c .)"
+    fact removed no
+    if [ "$remains" = remove ] && [ -n "$found" ]; then
+        run "$remove" >/dev/null 2>&1
+        found=$(run "$find")
+        [ -z "$found" ] || dirty "$(printf '%s\n' "$found" | grep -c .) things of $user cannot be removed, such as" \
+            "$(printf '%s\n' "$found" | head -n 1 | cut -c 1-200)"
+        fact removed yes
+    fi
+    left=$(of_uid "$uid")
+    [ -z "$left" ] || dirty "processes of $user are left:" $left
+    rm -f {user_file} || dirty "cannot remove "{user_file}
+fi
+left=$(marked "$my_pool" "$my_cluster" "$work")
+[ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
+[ ! -e {root} ] && [ ! -e "$trash" ] || dirty "folders of $my_cluster are left"
+fact clean yes
+"""
 
 
 def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
     """End every process of the MR-cluster on the node, remove its folder, and verify both.
 
     Processes are found by inherited environment and by working folder, so containers of a NodeManager that was killed
-    go as well. They get ``grace_s`` seconds between TERM and KILL. Facts ``killed`` (how many were there) and
-    ``clean``; exit CLEAN_FAILED, with what is left, if something resists. Nothing of others is touched.
+    go as well. Where the MR-cluster has its own Unix user, every process of that user goes, whatever it did to hide.
+    They get ``grace_s`` seconds between TERM and KILL. Facts ``killed`` (how many were there) and
+    ``clean``; exit CLEAN_FAILED, with what is left, if something resists or cannot be known. Nothing of others is
+    touched.
+
+    Of the MR-cluster's own user, ``leftovers`` counts what lies in folders for temporary files, has changed in its
+    home, or is its crontab, its at jobs and its System V memory; ``leftover`` names the first 20; ``removed`` says
+    whether they are gone, as ``prepare`` was told.
     """
+    user_file = lease.folders.user_file
     return changing(
         lease,
-        r"""
-kill_marked() { kill "-$1" $(marked "$my_pool" "$my_cluster" "$work") 2>/dev/null; }
-set -- $(marked "$my_pool" "$my_cluster" "$work")
-fact killed $#
-[ $# -eq 0 ] || kill_marked TERM
-tries={grace_tenths}
-while [ $tries -gt 0 ] && [ -n "$(marked "$my_pool" "$my_cluster" "$work")" ]; do tries=$((tries - 1)); sleep 0.1; done
-# What is being killed may still start children: again until there are none.
-tries=50
-while [ $tries -gt 0 ] && kill_marked KILL; do tries=$((tries - 1)); sleep 0.1; done
-
-# Renamed first: a wipe that was cut short never leaves half of a DataNode's folder under the name of a whole one.
-trash=$work/trash
-mkdir -p "$trash" && { [ ! -e {root} ] || mv {root} "$trash/$my_cluster.$$.$(date +%s)"; } &&
-    rm -rf --one-file-system "$trash" || { echo "cannot remove the folder of $my_cluster" >&2; exit 70; }
-
-left=$(marked "$my_pool" "$my_cluster" "$work")
-[ -z "$left" ] || { echo "processes of $my_cluster are left:" $left >&2; exit 70; }
-[ ! -e {root} ] && [ ! -e "$trash" ] || { echo "folders of $my_cluster are left" >&2; exit 70; }
-fact clean yes
-""",
+        _USERS + _WIPE + _WIPE_LEFTOVERS,
         wipes=True,
+        by_login=True,
         root=lease.folders.root,
         grace_tenths=round(grace_s * 10),
+        find=kept_text("find", Script.of(_FIND_LEFTOVERS, user_file=user_file)),
+        remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, user_file=user_file)),
+        user_file=user_file,
     )
 
 
@@ -184,10 +383,11 @@ def verify(lease: Lease) -> Script:
     """Fact ``clean`` is ``yes`` if no process and no folder of the MR-cluster is left; else ``no``, and what is."""
     return reading(
         r"""
-left=$(marked {pool} {cluster} {work})
+own_user {work} {cluster}
+left=$(marked {pool} {cluster} {work}; [ -z "$uid" ] || of_uid "$uid")
 for pid in $left; do fact process "$pid"; done
 [ ! -e {root} ] || fact folder {root}
-if [ -z "$left" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; fi
+if [ -z "$left$user" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; fi
 """,
         pool=lease.pool,
         cluster=lease.cluster,
@@ -205,7 +405,8 @@ def collect_logs(folders: Folders, *, limit_bytes: int = 256_000_000) -> Script:
     says how many files that left out. A name with a line feed would name another file to tar: such files are not
     taken. Give it a ``sink``: the output is bytes.
     """
-    return Script.of(
+    return reading_in(
+        folders,
         r"""
 cd {root} || { echo "there is nothing of this MR-cluster here" >&2; exit 73; }
 find logs nm-logs conf/ jobs run members -type f ! -path '*[[:cntrl:]]*' ! -path 'jobs/*/conf/*' ! -name env \

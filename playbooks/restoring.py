@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from fawkes.playbook import Folders, Lease, Script, changing, reading
+from fawkes.playbook import Folders, Lease, Script, changing, reading_in
 
 
 def place(folders: Folders) -> PurePosixPath:
@@ -69,7 +69,8 @@ def as_xml(folders: Folders, image: str, argv: Sequence[str], env: Mapping[str, 
 
     ``argv`` is the command of the offline image viewer without arguments.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 cd {place} || exit 73
 { env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} -p XML -i {image} -o /dev/stdout 2>viewer.log </dev/null
@@ -99,7 +100,8 @@ def blocks(folders: Folders, pool: str) -> Script:
     ``P POOL`` is there for each block pool that the node has blocks of. Of ``pool`` it lists ``F ID STAMP BYTES`` for
     each whole replica and ``B ID`` for each that was begun. ``E`` ends the list, unless a folder could not be read.
     """
-    return reading(
+    return reading_in(
+        folders,
         r"""
 pool={pool}
 {

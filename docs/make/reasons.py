@@ -18,6 +18,9 @@ _EXAMPLES: Mapping[str, object] = {
     "sets": (),
     "outputs": (),
     "clusters": {},
+    "leftovers": 2,
+    "names": ["NAMES"],
+    "files": ["FILES"],
 }
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
     """Check whether NODES, such as node[01-08], are ready for use; without NODES, the whole inventory.
 
-    Checks SSH and host keys, names, Java, clock, disk, Hadoop's ports, remains of other pools, tools, the start
-    of the login shell, and whether processes survive the logout. Needs no controller and changes nothing. Exits with 0
-    if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
+    Checks SSH and host keys, names, Java, clock, disk, Hadoop's ports, remains of other pools, tools, the start of the
+    login shell, whether processes survive the logout, and the users that MR-clusters run as. Needs no controller and
+    changes nothing. Exits with 0 if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
     from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
@@ -45,12 +45,12 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
         note(line)
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     ssh = settings.ssh
-    chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
+    chosen, hadoop, users = _chosen(inventory, nodes), _hadoop(site), _users(site)
     with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
             with progress("check", len(chosen)) as step:
-                return Examination(fleet, chosen, hadoop, threads=ssh.fanout).look(step)
+                return Examination(fleet, chosen, hadoop, users, threads=ssh.fanout).look(step)
 
         seen = look()
         if trust and _pin(fleet, seen, inventory, yes):
@@ -90,6 +90,17 @@ def _hadoop(site: Site) -> list[Pin]:
         if "release_dir" not in said:
             versions.add(str(said.get("hadoop_version", DEFAULT_VERSION)))
     return [pin(version) for version in sorted(versions or {DEFAULT_VERSION})]
+
+
+def _users(site: Site) -> list[str]:
+    """The Unix users that the MR-cluster files name; a note about those that name none."""
+    from fawkes.config.users import users_of, without_user
+
+    users = users_of(sorted(site.clusters_dir.glob("*.toml")))
+    without = sorted(file.stem for file, user in users.items() if not user)
+    if without:
+        note(without_user(without))
+    return sorted(filter(None, users.values()))
 
 
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) -> bool:

@@ -68,6 +68,7 @@ def lab() -> None:
 )
 @click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
 @click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes per second.")
+@click.option("--users", default="", metavar="NAME,...", help="Unix users of the hosts that MR-clusters can `run_as`.")
 @needs("fawkes lab up", "lab")
 def up(
     hosts: int,
@@ -76,6 +77,7 @@ def up(
     nodemanager_memory: int | None,
     disk: int | None,
     rate: int | None,
+    users: str,
 ) -> None:
     """Bring a lab up and write DIR/inventory.toml, known_hosts and the key."""
     from fawkes import lab as labs
@@ -87,6 +89,7 @@ def up(
         nodemanager_memory_bytes=nodemanager_memory,
         disk_bytes=disk,
         rate_bytes=rate,
+        users=tuple(filter(None, users.split(","))),
     )
     made = labs.up(spec, tell=note)
     click.echo(f"lab {made.name}: {hosts} hosts {'up' if made.fresh else 'are up already'}, site folder {made.site}")

@@ -64,12 +64,15 @@ def request(
 
 def _checked(site: Site, files: tuple[str, ...]) -> dict[str, ClusterSpec]:
     from fawkes.config.clusters import load_cluster
+    from fawkes.config.users import users_of
     from fawkes.errors import UserError
 
     inventory = site.inventory(need_keys=False)
     specs: dict[str, ClusterSpec] = {}
-    for name in files:
-        spec = load_cluster(_file(site, name), inventory)
+    paths = [_file(site, name) for name in files]
+    loaded = [load_cluster(path, inventory) for path in paths]
+    users_of(dict.fromkeys(paths))
+    for spec in loaded:
         if spec.id in specs:
             raise UserError(f"the MR-cluster {spec.id!r} is named twice", hint="Give each an id of its own")
         specs[spec.id] = spec

@@ -53,7 +53,8 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         click.echo()
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if output == TABLE and not isinstance(output, Wide):
-        for line in [*trouble_lines(rows), *(_copy_lines(site, rows) if cluster is not None else [])]:
+        copies = _copy_lines(site, rows) if cluster is not None else []
+        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows)):
             say(line, "  ")
 
 
@@ -169,6 +170,15 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     layout = fitted(rows, TABLES["status"], width)
     below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
     return Group(*map(Text, map(visible, headlines(pool))), Text(), layout.grid, *map(Text, map(visible, below)))
+
+
+def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
+    """What jobs of real MR-clusters without a Unix user of their own can do; a line if there are such."""
+    from fawkes.config.users import without_user
+    from fawkes.report.rows import gone
+
+    without = [row["cluster"] for row in rows if not row["run_as"] and not gone(row)]
+    return [without_user(without)] if without and not pool["simulated"] else []
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

@@ -33,7 +33,7 @@ class Table:
 
 
 #: the checks of `fawkes check` whose result is a column of `-o wide` alone
-_FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "shell", "logout")
+_FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "shell", "logout", "users")
 
 #: of jobs that have a deadline
 _DEADLINES = (
@@ -47,7 +47,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
         ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
         ("core", "transient_core", "transient", "joining", "leaving", "lost", "masters_on", "promise", "second_copy",
-         "since", "why"),
+         "run_as", "since", "why"),
         drop=("jobs_running", "jobs_waiting", "share", "weight"),
     ),
     "nodes": Table(

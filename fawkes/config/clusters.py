@@ -12,7 +12,17 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainValidator
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.config.fields import BlockBytes, Name, NodeCount, RemoteFolder, SizeBytes, between, duration, positive
+from fawkes.config.fields import (
+    BlockBytes,
+    Name,
+    NodeCount,
+    RemoteFolder,
+    SizeBytes,
+    UserName,
+    between,
+    duration,
+    positive,
+)
 from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, full_version
 from fawkes.config.inventory import Inventory
 from fawkes.config.loader import Faults, Strict, check, read_toml, wrong
@@ -108,6 +118,12 @@ class ClusterTable(Strict):
         max_length=MOST_FOLDERS,
         description="addresses and networks whose programs may use it, such as 10.1.0.7 or 10.1.0.0/24",
     )
+    run_as: UserName | None = Field(
+        default=None, description="its own Unix user on the nodes, which nothing and nobody else uses"
+    )
+    leftovers: Literal["remove", "tell"] = Field(
+        default="remove", description="what a wipe does with files that this user left elsewhere"
+    )
     idle_time: Annotated[int | None, PlainValidator(_idle)] = Field(
         default=None, description="how long it may do nothing before it is saved and removed"
     )
@@ -148,6 +164,7 @@ def cluster_spec(
         faults.add("is missing", "id", "Give the MR-cluster a name")
     if table.hadoop_version and table.release_dir:
         faults.add("hadoop_version and release_dir are both given", "release_dir", "Give one of them")
+    _check_user(table, inventory, faults)
     faults.refuse()
     minimum = _minimum(table, data, inventory, faults)
     _check_numbers(table, minimum, inventory, faults)
@@ -173,6 +190,8 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         outputs=tuple(Output(path=one.path, save_to=_place(one.save_to, folder)) for one in table.outputs),
         scratch=tuple(table.scratch),
         clients=tuple(table.clients),
+        run_as=table.run_as or "",
+        leftovers=table.leftovers,
         block_size_bytes=table.block_size,
         hadoop_version=table.hadoop_version or ("" if table.release_dir else DEFAULT_VERSION),
         release_dir=table.release_dir or "",
@@ -180,6 +199,15 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         hadoop=table.hadoop,
         roles=roles,
     )
+
+
+def _check_user(table: ClusterTable, inventory: Inventory, faults: Faults) -> None:
+    """A wipe ends every process of the user, and the user must not be able to undo what Fawkes does."""
+    hint = "Name a Unix user without rights that every node has, and that nothing and nobody else uses"
+    if table.run_as == "root":
+        faults.add("jobs of root own their nodes", "run_as", hint)
+    elif table.run_as in {node.user for node in inventory.nodes}:
+        faults.add(f"{table.run_as!r} is the user for SSH, who is Fawkes itself on the nodes", "run_as", hint)
 
 
 def _place(text: str, folder: Path) -> str:

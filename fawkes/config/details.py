@@ -48,7 +48,8 @@ class ClusterDetails:
     """How an MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
 
     ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
-    ``clients``: addresses and networks that may speak to its daemons beside its own nodes.
+    ``clients``: addresses and networks that may speak to its daemons beside its own nodes. ``run_as``: its own Unix
+    user on the nodes, empty without one; ``leftovers``: ``remove`` or ``tell``, for what that user leaves elsewhere.
     ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.
     """
 
@@ -57,6 +58,8 @@ class ClusterDetails:
     outputs: tuple[Output, ...] = ()
     scratch: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
+    run_as: str = ""
+    leftovers: str = "remove"
     block_size_bytes: int = 128 * 1024 * 1024
     hadoop_version: str = ""
     release_dir: str = ""

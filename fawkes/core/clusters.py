@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from fawkes.core import alerts, backoff, deadlines, jobs, masters, release
 from fawkes.core.admission import admit, deploy_without
@@ -13,7 +15,7 @@ from fawkes.core.effects import Load, Membership, Retire, Survey
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Plain
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
 
@@ -59,12 +61,20 @@ def answered(draft: Draft, event: Done | Failed) -> None:
         _stage_done(draft, cluster, event)
 
 
+def _repaired(draft: Draft, cluster: ClusterState, event: Done) -> None:
+    """Software that was changed is copied again before anything starts from it: the node serves, and that is told."""
+    for node, names in sorted(cast(Mapping[str, Plain], event.facts.get("repaired", {})).items()):
+        draft.say("software-repaired", node=node, cluster=cluster.id, files=names)
+
+
 def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
     """The next stage begins. Each has a version of its own: a second answer about the one before is history."""
     took_us = draft.at_us - cluster.since_us
     match cluster.life:
         case ClusterLife.DEPLOYING:
-            draft.say("deployed", cluster=cluster.id, took_us=took_us, **event.facts)
+            _repaired(draft, cluster, event)
+            facts = {key: value for key, value in event.facts.items() if key != "repaired"}
+            draft.say("deployed", cluster=cluster.id, took_us=took_us, **facts)
             for node in draft.nodes_of(cluster.id):
                 if node.life is NodeLife.JOINING:
                     draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))

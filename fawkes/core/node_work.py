@@ -21,6 +21,8 @@ def ended(draft: Draft, event: NodeObserved) -> None:
         return
     match event.condition, state.life:
         case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
+            if names := event.facts.get("repaired"):
+                draft.say("software-repaired", node=event.node, cluster=state.owner, files=names)
             _serves(draft, state)
         case Condition.SERVING, NodeLife.EVACUATING:
             draft.settle(Key.HOST.of(event.node))
@@ -31,6 +33,8 @@ def ended(draft: Draft, event: NodeObserved) -> None:
         case Condition.CLEAN, NodeLife.CLEANING | NodeLife.LOST if (
             state.role is None or state.life is not NodeLife.LOST
         ):
+            if event.facts.get("leftovers"):
+                draft.say("left-behind", node=event.node, cluster=state.owner, **event.facts)
             wiped(draft, state)
         case Condition.FAILED, _:
             _failed(draft, state, event)

@@ -9,6 +9,19 @@ from pathlib import Path
 from fawkes.lab.spec import Host
 
 
+@dataclass(frozen=True)
+class User:
+    """A Unix user of the hosts whom nobody logs in as; its group has the same number."""
+
+    name: str
+    id: int
+
+    @property
+    def home(self) -> str:
+        """The home, as the hosts see it."""
+        return f"/srv/users/{self.name}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Blueprint:
     """A lab ready to be built. Paths are absolute, on the machine.
@@ -16,7 +29,7 @@ class Blueprint:
     ``folder`` holds everything of the lab (see the functions for what is where); ``shared`` is the folder that all
     hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
     ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
-    the user without rights whom the hosts' sshd runs as.
+    the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as.
     """
 
     name: str
@@ -30,6 +43,7 @@ class Blueprint:
     libraries: tuple[str, ...]
     disk_bytes: int | None
     rate_bytes: int | None
+    users: tuple[User, ...] = ()
 
     def to_json(self) -> str:
         """One line."""
@@ -40,7 +54,8 @@ class Blueprint:
         """The inverse of `to_json`."""
         data = json.loads(line)
         hosts = tuple(Host(**host) for host in data.pop("hosts"))
-        return cls(hosts=hosts, libraries=tuple(data.pop("libraries")), **data)
+        users = tuple(User(**user) for user in data.pop("users"))
+        return cls(hosts=hosts, libraries=tuple(data.pop("libraries")), users=users, **data)
 
     @property
     def etc(self) -> Path:

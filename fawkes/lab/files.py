@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.errors import RefusedError
+from fawkes.lab.blueprint import User
 from fawkes.lab.sizing import Offer
 from fawkes.lab.spec import CONTROLLER, CONTROLLER_ADDRESS, Host, address_set, node_set
 from fawkes.lab.sshd import Sshd
@@ -26,6 +27,7 @@ _NAMELESS_ID = 1000
 _HOME_ON_DISK = "/srv/home"
 _MB = 1_000_000
 _PRIVILEGE_USER = "sshd"
+_FIRST_USER_ID = 61_001
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,36 @@ def hosts_file(hosts: Iterable[Host], machine: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def passwd_file(machines: str, login: Login) -> str:
+def own_users(names: Iterable[str], login: Login) -> tuple[User, ...]:
+    """The users that MR-clusters may run as; RefusedError for a lab of somebody who cannot become others."""
+    users = tuple(User(name, _FIRST_USER_ID + at) for at, name in enumerate(names))
+    if users and login.id != 0:
+        raise RefusedError(
+            f"the hosts of a lab of {login.name} have no other users",
+            hint="Bring the lab up as root, or leave out --users",
+        )
+    return users
+
+
+def passwd_file(machines: str, login: Login, users: Iterable[User] = ()) -> str:
     """/etc/passwd of the hosts: the machine's, with the login user as a lab needs it and sshd's own user."""
+    users = list(users)
+    taken = {login.name, _PRIVILEGE_USER, *(user.name for user in users)}
     shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
-    kept = [line for line in machines.splitlines() if line.split(":")[0] not in (login.name, _PRIVILEGE_USER)]
+    kept = [line for line in machines.splitlines() if line.split(":")[0] not in taken]
     own = f"{login.name}:x:{login.id}:{login.group}::{login.home}:{shell}"
+    kept += [f"{user.name}:x:{user.id}:{user.id}::{user.home}:{shell}" for user in users]
     return "\n".join([own, *kept, f"{_PRIVILEGE_USER}:x:65533:65534::/run/sshd:/usr/sbin/nologin"]) + "\n"
 
 
-def group_file(machines: str, login: Login) -> str:
+def group_file(machines: str, login: Login, users: Iterable[User] = ()) -> str:
     """/etc/group of the hosts: the machine's.
 
     A user without rights cannot give a terminal to the group tty, and sshd gives up a session over that, unless there
     is no such group.
     """
     lines = [line for line in machines.splitlines() if login.id == 0 or line.split(":")[0] != "tty"]
+    lines += [f"{user.name}:x:{user.id}:" for user in users]
     return "\n".join(lines) + "\n"
 
 

@@ -116,6 +116,9 @@ def _dress(blueprint: Blueprint, host: Host) -> None:
     for name, content in run_files.items():
         with open(os.open(f"{RUN_FOLDER}/{name}", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:
             out.write(content)
+    for user in blueprint.users:
+        os.makedirs(user.home, 0o700, exist_ok=True)
+        os.chown(user.home, user.id, user.id)
     kernel.mount("proc", "/proc", "proc")
 
 

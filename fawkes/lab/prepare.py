@@ -52,6 +52,7 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
         libraries=tuple(files.in_host(sshd, path) for path in sshd.libraries),
         disk_bytes=spec.disk_bytes,
         rate_bytes=spec.rate_bytes,
+        users=files.own_users(spec.users, login),
     )
     key = user_key(spec.site / files.KEY_FILE)
     _write_etc(blueprint, login, sshd, key)
@@ -75,8 +76,8 @@ def _write_etc(blueprint: Blueprint, login: files.Login, sshd: Sshd, key: KeyPai
     texts = {
         "hosts": files.hosts_file(blueprint.hosts, socket.gethostname()),
         "resolv.conf": "",
-        "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login),
-        "group": files.group_file(Path("/etc/group").read_text(), login),
+        "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login, blueprint.users),
+        "group": files.group_file(Path("/etc/group").read_text(), login, blueprint.users),
         "shadow": files.shadow_file(login),
         "sshd_config": files.sshd_config(login, sshd),
         "authorized_keys": f"{key.public}\n",

@@ -16,6 +16,8 @@ CONTROLLER_ADDRESS = "10.98.0.1"
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 
+_USER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
 
 @dataclass(frozen=True)
 class Host:
@@ -32,7 +34,7 @@ class LabSpec:
 
     ``nodemanager_memory_bytes`` None lets the lab work it out from the machine. ``disk_bytes`` limits each host's
     /srv, ``rate_bytes`` is each host's network speed a second, each way; None is no limit. An empty ``name`` becomes
-    one made from the site folder.
+    one made from the site folder. ``users`` are further Unix users of the hosts, for MR-clusters that `run_as` one.
     """
 
     hosts: int
@@ -41,19 +43,28 @@ class LabSpec:
     nodemanager_memory_bytes: int | None = None
     disk_bytes: int | None = None
     rate_bytes: int | None = None
+    users: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= MOST_HOSTS:
             raise UserError(
                 f"a lab of {self.hosts} hosts is not possible", hint=f"Ask for 1 to {MOST_HOSTS}: --hosts 10"
             )
+        for user in self.users:
+            if not _USER.fullmatch(user):
+                raise UserError(
+                    f"{user!r} cannot be a Unix user of a lab's hosts",
+                    hint="Use up to 32 small letters, digits, '-' and '_', beginning with a letter: --users alpha,beta",
+                )
+        if len(set(self.users)) < len(self.users):
+            raise UserError("a Unix user of the lab's hosts is named twice", hint="Name each once: --users alpha,beta")
         site = self.site.expanduser().absolute()
         object.__setattr__(self, "site", site)
         object.__setattr__(self, "name", check_name(self.name) if self.name else name_of_site(site))
 
     def as_data(self) -> dict[str, Any]:
         """The wishes as plain data, for comparing and keeping."""
-        return asdict(self) | {"site": str(self.site)}
+        return asdict(self) | {"site": str(self.site), "users": list(self.users)}
 
 
 def check_name(name: str) -> str:

@@ -142,7 +142,7 @@ class Adoption:
         return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in found}
 
     def _answer(self, ground: Ground, kept: KeptCluster, key: str) -> str:
-        addresses, deadline = addresses_of(ground, kept.master, key), Deadline.after(self._answer_s)
+        addresses, deadline = addresses_of(ground, kept.master, key, _user(kept)), Deadline.after(self._answer_s)
         try:
             compute = masters.resource_manager_nodes(addresses, deadline)
             running = sum(node.state == masters.RUNNING for node in compute.values())
@@ -156,7 +156,7 @@ class Adoption:
         """The key of an MR-cluster, from its masters' node: the state folder that had it is lost; empty without one."""
         folders = ground.folders(kept.master, kept.spec.id)
         try:
-            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=self._answer_s)
+            key = self._fleet.get(kept.master, folders.conf / KEY, deadline_s=self._answer_s, folders=folders)
         except HostError:
             return ""
         return key.decode(errors="replace").strip()
@@ -219,6 +219,10 @@ class Adoption:
                 clusters.append(_cluster(node, cluster, text, result.facts.number("version")))
                 jobs += _jobs(cluster, result.facts)
         return tuple(clusters), tuple(jobs)
+
+
+def _user(kept: KeptCluster) -> str:
+    return ClusterDetails.of(kept.spec.details).run_as
 
 
 def _node(node: NodeId, look: Look, leases: list[LeaseSeen]) -> FoundNode:

@@ -23,6 +23,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.playbooks import node as steps
 from fawkes.live.ssh import ConnectionState, HostAddress, SshError
+from fawkes.live.users import unfit_users
 from fawkes.playbook import Script, reading
 from fawkes.units import SECOND_US
 
@@ -80,15 +81,22 @@ def unknown_keys(fleet: Fleet, hosts: Iterable[Seen]) -> dict[str, paramiko.PKey
 class Examination:
     """Looks at hosts in rounds: what one host leaves is looked for on the others, and after a logout.
 
-    ``hadoop`` are the versions that will run on them.
+    ``hadoop`` are the versions that will run on them, ``users`` the Unix users of MR-clusters.
     """
 
     def __init__(
-        self, fleet: Fleet, nodes: Sequence[InventoryNode], hadoop: Sequence[NeedsJava], *, threads: int = 32
+        self,
+        fleet: Fleet,
+        nodes: Sequence[InventoryNode],
+        hadoop: Sequence[NeedsJava],
+        users: Sequence[str] = (),
+        *,
+        threads: int = 32,
     ) -> None:
         self._fleet = fleet
         self._nodes = list(nodes)
         self._hadoop = hadoop
+        self._users = users
         self._threads = threads
         self._nonce = secrets.token_hex(8)
 
@@ -106,10 +114,12 @@ class Examination:
         work = PurePosixPath(node.work_dir)
         ports = tuple(vars(Ports()).values())
         script = steps.linger() + reading(_PUT_TOKEN, work=work, node=node.name, token=self._token(node))
+        script += steps.fit_users(self._users)
         script += steps.check(work, java_home=node.java_home or "", ports=ports, names=names)
         try:
             facts = self._fleet.run(node.name, script, _LOOK_S).check("checking the node")
-            return self._java(Seen(node=node, facts=facts, clock_us=self._clock(node.name)))
+            unfit = unfit_users(facts, self._users)
+            return self._java(Seen(node=node, facts=facts, clock_us=self._clock(node.name), unfit_users=unfit))
         except HostError as error:
             return Seen(node=node, error=error)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fawkes.config.details import ClusterDetails
+from fawkes.config.inventory import InventoryNode
 from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.members import copy_on
@@ -42,6 +43,10 @@ class LiveCluster:
     def id(self) -> ClusterId:
         """The id of the MR-cluster."""
         return self.spec.id
+
+    def user_on(self, node: InventoryNode) -> str:
+        """Who its daemons and jobs run as on a node; for its HDFS and YARN that is the administrator."""
+        return self.details.run_as or node.user
 
     @property
     def core(self) -> list[NodeId]:

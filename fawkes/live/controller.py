@@ -64,6 +64,7 @@ from fawkes.live.stages import Stages
 from fawkes.live.survey import survey
 from fawkes.live.timers import Clock, Mark
 from fawkes.live.upload import Upload
+from fawkes.live.users import refuse_shared_user, refuse_unfit_user
 from fawkes.live.watch import Watch
 from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
@@ -336,6 +337,8 @@ class Controller:
         def post(event: Event) -> None:
             if acts:
                 refuse_without_release(event)
+                refuse_shared_user(event, state)
+                refuse_unfit_user(event, world.ground)
             world.mailbox.post(event)
 
         access = self._plan.access

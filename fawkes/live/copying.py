@@ -145,7 +145,7 @@ class Copier:
         if newest is None or (copy.image is not None and copy.image >= newest):
             return False
         name = edit_log.image_name(newest)
-        facts = self._ground.run(node, book.sums(folders.nn / "current", {}), "reading the masters' data")
+        facts = self._ground.run(node, book.sums(folders, folders.nn / "current", {}), "reading the masters' data")
         if (checksum := facts.get(f"image.{name}")) is None:
             raise KeepError(f"{name} is not there any more", where=node)
 
@@ -174,7 +174,9 @@ class Copier:
         """Whether the files that both have are the same, as far as the copy goes."""
         own = {f"{first:019d}": segment.name for first, segment in copy.segments().items()}
         pairs = {first: copy.sizes[name] for first, name in own.items()}
-        facts = self._ground.run(node, book.sums(folders.nn / "current", pairs), "comparing the copy", within_s=_LOOK_S)
+        facts = self._ground.run(
+            node, book.sums(folders, folders.nn / "current", pairs), "comparing the copy", within_s=_LOOK_S
+        )
         theirs, images = facts.under("sum"), facts.under("image")
         try:
             same = all(md5_of(copy.path / own[first], pairs[first]) == found for first, found in theirs.items())

@@ -45,10 +45,12 @@ class Deployer:
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
         """Which version runs on which nodes, once the first job would be accepted; None when a newer goal came."""
         cluster = self._clusters.deploying(effect)
+        repaired: dict[NodeId, tuple[str, ...]] = {}
+        generations = {n: member.generation for n, member in effect.members.items()}
         steps: tuple[Callable[[], None], ...] = (
-            lambda: self._setup.spread(cluster, list(effect.members)),
+            lambda: repaired.update(self._setup.make_sound(cluster, generations)),
             lambda: self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))),
-            lambda: self._on_all(cluster, "making folders", lambda n: node.prepare(self._lease(cluster, n))),
+            lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
             lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
             lambda: self._write_members(cluster, effect),
             lambda: self._start(cluster),
@@ -60,7 +62,15 @@ class Deployer:
         if not self._wait(cluster, current):
             return None
         self._clusters.mark(effect.cluster, ready=True)
-        return {"hadoop": self._setup.release(cluster, effect.master).version, "nodes": sorted(effect.members)}
+        facts: Facts = {
+            "hadoop": self._setup.release(cluster, effect.master).version,
+            "nodes": sorted(effect.members),
+        }
+        return {**facts, "repaired": {n: list(names) for n, names in sorted(repaired.items())}} if repaired else facts
+
+    def _prepare(self, cluster: LiveCluster) -> Callable[[NodeId], Script]:
+        details = cluster.details
+        return lambda at: node.prepare(self._lease(cluster, at), details.run_as, details.leftovers)
 
     def _lease(self, cluster: LiveCluster, at: NodeId) -> Lease:
         return self._ground.lease(at, cluster.id, cluster.members[at].generation)

@@ -20,6 +20,10 @@ from fawkes.playbook import Facts
 from fawkes.units import SECOND_US, show_bytes, show_duration
 
 CLOCK_LIMIT_US = SECOND_US
+USER_HINT = (
+    "Each node needs this user, with no other use and no line in /etc/subuid, and the user for SSH needs the right to "
+    "run programs as that user (sudo without a password)"
+)
 SHELL_LIMIT_US = SECOND_US
 #: a disk with less than this share free, or less than so many bytes, is full
 _FULL_SHARE = 0.01
@@ -39,7 +43,21 @@ _PACKAGES = {
     "tar": "tar",
 }
 
-CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
+CHECKS = (
+    "ssh",
+    "key",
+    "names",
+    "java",
+    "clock",
+    "disk",
+    "memory",
+    "ports",
+    "left",
+    "tools",
+    "shell",
+    "logout",
+    "users",
+)
 """The checks, in the order of the report."""
 
 
@@ -66,8 +84,8 @@ class Seen:
 
     ``java`` is the one that Hadoop would run on, ``java_error`` why there is none. ``clock_us`` is how far its clock is
     ahead of ours, beyond what the way there explains; ``shell_us`` what its login shell takes to start; ``lingers``
-    whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder. None:
-    it could not be told.
+    whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder;
+    ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as. None: it could not be told.
     """
 
     node: InventoryNode
@@ -79,6 +97,7 @@ class Seen:
     shell_us: int | None = None
     lingers: bool | None = None
     sees: tuple[str, ...] = ()
+    unfit_users: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,8 @@ def _problems(seen: Seen, pool: str, names: _Names) -> Iterator[Problem]:
     yield from _left(seen, pool)
     yield from _tools(seen)
     yield from _ways(seen)
+    for why in seen.unfit_users.values():
+        yield Problem("users", why, USER_HINT)
 
 
 class _Names:

@@ -31,7 +31,7 @@ from fawkes.live.ssh import (
     open_connection,
     shown_key,
 )
-from fawkes.playbook import Lease, Script, changing
+from fawkes.playbook import Folders, Lease, Script, changing, reading_in
 
 Work = Script | Callable[[str], Script]
 
@@ -259,13 +259,25 @@ class Fleet:
         size = stream.seek(0, io.SEEK_END) - at
         stream.seek(at)
         body = Script.of(_RECEIVE, path=path, size=size, mode=f"{mode:o}")
-        script = body if lease is None else changing(lease, "{body}", body=body)
+        script = body if lease is None else changing(lease, "{body}", stdin=True, body=body)
         self.run(node, script, deadline_s, stdin=stream).check(f"writing {path}")
 
-    def get(self, node: str, path: PurePosixPath, *, sink: BinaryIO | None = None, deadline_s: float = 300.0) -> bytes:
-        """The bytes of a file on a node, or b"" when they went to ``sink``; HostError when it cannot be read."""
+    def get(
+        self,
+        node: str,
+        path: PurePosixPath,
+        *,
+        sink: BinaryIO | None = None,
+        deadline_s: float = 300.0,
+        folders: Folders | None = None,
+    ) -> bytes:
+        """The bytes of a file on a node, or b"" when they went to ``sink``; HostError when it cannot be read.
+
+        A file in the ``folders`` of an MR-cluster is read as the MR-cluster's own user, if it has one.
+        """
         kept = io.BytesIO()
-        script = Script.of("exec cat {path}", path=path)
+        text = "exec cat {path}"
+        script = Script.of(text, path=path) if folders is None else reading_in(folders, text, path=path)
         self.run(node, script, deadline_s, sink=kept if sink is None else sink).check(f"reading {path}")
         return kept.getvalue()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from fawkes.core.effects import Host
 from fawkes.core.events import Condition
-from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.model import ClusterId, Facts, NodeId, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Sight
 from fawkes.errors import FawkesError, HostError
@@ -19,6 +20,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.playbooks import hadoop, lease, moving, node
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
+from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,18 @@ class NotProvenError(FawkesError):
 
 class NoImageError(HostError):
     """The masters were not started: the NameNode's folder has no image of their MR-cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A goal that was seen to be reached; ``facts`` are what the core and people are told besides.
+
+    Serving: ``repaired``, the files of the software that had been changed. Clean: ``leftovers``, how much the
+    MR-cluster's own user had left elsewhere, ``names`` of some, and whether that was ``removed``.
+    """
+
+    condition: Condition
+    facts: Facts = field(default_factory=dict)
 
 
 class Hosts:
@@ -61,17 +75,18 @@ class Hosts:
         self._keep_logs = keep_logs
         self._see = see
 
-    def reach(self, effect: Host, current: Callable[[], bool]) -> Condition | None:
+    def reach(self, effect: Host, current: Callable[[], bool]) -> Reached | None:
         """SERVING or CLEAN once that was seen; None when a newer goal came. FawkesError says why it was not reached."""
         if effect.role is None:
             return self._clean(effect)
         return self._serve(effect, effect.role, current)
 
-    def _serve(self, effect: Host, role: Role, current: Callable[[], bool]) -> Condition | None:
+    def _serve(self, effect: Host, role: Role, current: Callable[[], bool]) -> Reached | None:
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
             raise HostError(f"{effect.cluster} is not running yet", host=effect.node)
         looks = 0
+        facts: Facts = {}
         while current():
             if self._clusters.moving(cluster.id) is not None:
                 # Where its masters are is open: neither are they started here, nor is anything set aside.
@@ -80,12 +95,17 @@ class Hosts:
                 continue
             if looks % _LOOKS_PER_STATUS == 0:
                 cluster = self._now(cluster)
+                facts = self._make_sound(effect, cluster) or facts
                 self._begin(effect, cluster, role)
             if self._known(cluster, effect, role):
-                return Condition.SERVING
+                return Reached(Condition.SERVING, facts)
             looks += 1
             self._stopping.wait(_LOOK_EVERY_S)
         return None
+
+    def _make_sound(self, effect: Host, cluster: LiveCluster) -> Facts:
+        wrong = self._setup.make_sound(cluster, {effect.node: effect.generation})
+        return {"repaired": list(wrong[effect.node])} if effect.node in wrong else {}
 
     def _begin(self, effect: Host, cluster: LiveCluster, role: Role) -> None:
         """Daemons are started, those that have ended too: masters turn away whom they were not told of yet."""
@@ -104,7 +124,8 @@ class Hosts:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
         run = self._ground.run
         run(effect.node, lease.take(right), "taking the node")
-        run(effect.node, node.prepare(right), "making folders")
+        details = cluster.details
+        run(effect.node, node.prepare(right, details.run_as, details.leftovers), "making folders")
         if role is Role.CORE and effect.node != cluster.master:
             self._retire(effect.node, cluster, right)
         # Only now: from here on the node is told of every change of the list, which this one must not undo.
@@ -156,7 +177,7 @@ class Hosts:
         except UnreadableError:
             return False
 
-    def _clean(self, effect: Host) -> Condition:
+    def _clean(self, effect: Host) -> Reached:
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
         try:
             self._keep_logs(effect)
@@ -168,9 +189,9 @@ class Hosts:
         # A node that was given back before that could be stored, or that was never reached, is nobody's: it is ours
         # to look whether it is clean. Steps of a deployment that are still on their way find the node closed.
         self._ground.run(effect.node, lease.close(right), "closing the node")
-        self._ground.run(effect.node, node.wipe(right), "wiping")
+        facts = self._ground.run(effect.node, node.wipe(right), "wiping")
         self._ground.run(effect.node, lease.release(right), "giving the node back")
-        return Condition.CLEAN
+        return Reached(Condition.CLEAN, _leftovers(facts))
 
     def _prove(self, effect: Host) -> None:
         """NotProvenError unless the blocks that may be on the node are shown to be elsewhere, now."""
@@ -188,3 +209,11 @@ class Hosts:
         known = self._clusters.get(cluster)
         if known is not None and known.master == effect.node:
             self._clusters.remove(cluster)
+
+
+def _leftovers(said: Said) -> Facts:
+    """What a wipe found of the MR-cluster's own user outside of Fawkes's folders; empty when that was nothing."""
+    count = said.number("leftovers") or 0
+    if not count:
+        return {}
+    return {"leftovers": count, "names": list(said.all("leftover")), "removed": said.get("removed") == "yes"}

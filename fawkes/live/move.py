@@ -33,6 +33,7 @@ from fawkes.live.skipping import skipping
 from fawkes.live.succession import ANSWER_S, LOOK_S, STEP_S, Means, Standing, StayError
 from fawkes.live.webhdfs import Hdfs
 from fawkes.playbook import Facts as NodeFacts
+from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
 _RPC_S = 10.0
@@ -176,10 +177,14 @@ class Move:
                 raise
             _log.info("%s: %s", old, error)
             return False
-        self._ground.run(old, node.prepare(right), "making folders")
+        self._ground.run(old, self._prepare(right), "making folders")
         if old not in self._reached:
             self._reached.append(old)
         return True
+
+    def _prepare(self, right: Lease) -> Script:
+        details = self._before.details
+        return node.prepare(right, details.run_as, details.leftovers)
 
     def _go_back(self, why: FawkesError) -> None:
         """Start the masters on their old node again: nothing was begun elsewhere."""
@@ -211,7 +216,7 @@ class Move:
                 _log.warning("%s: it is left behind: %s", at, outcome)
                 self._reached.remove(at)
         right = self._means.lease(cluster, master)
-        self._ground.run(master, node.prepare(right), "making folders")
+        self._ground.run(master, self._prepare(right), "making folders")
         document = self._means.membership.members(Membership(cluster.id, self._effect.version, cluster.members))
         self._ground.run(master, hadoop.refresh(right, document), "writing the members")
 

@@ -24,7 +24,7 @@ def give(ground: Ground, cluster: LiveCluster, order: AddressedOrder, otherwise:
     what it raises is raised.
     """
     address, port, what = order
-    user = ground.nodes[cluster.master].user
+    user = cluster.user_on(ground.nodes[cluster.master])
     try:
         call(address, port, what, user, Deadline.after(_ANSWER_S), ground.through(cluster.master))
     except RpcError as error:

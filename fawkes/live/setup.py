@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from fawkes.config.details import JobDetails
 from fawkes.config.kept import granted_args, granted_properties
 from fawkes.config.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.effects import StartJob
-from fawkes.core.model import NodeId, Role
+from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import cached, cached_pig
 from fawkes.dist.java import find_java
@@ -44,6 +45,7 @@ from fawkes.live.secrets import Secrets
 from fawkes.live.upload import uploaded
 
 MB = 1 << 20
+_log = logging.getLogger(__name__)
 #: below this memory for tasks a node is small: daemons get little heap and start quickly rather than run fast
 _SMALL_NODE_BYTES = 8 << 30
 _HEAPS_MB = {"namenode": 1024, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512, "historyserver": 512}
@@ -78,8 +80,8 @@ class Command:
     conf: Mapping[str, str]
 
 
-def addresses_of(ground: Ground, master: NodeId, key: str) -> MasterAddresses:
-    """Where the masters on a node answer to whoever sends their MR-cluster's key."""
+def addresses_of(ground: Ground, master: NodeId, key: str, run_as: str) -> MasterAddresses:
+    """Where the masters on a node answer to whoever sends their MR-cluster's key; ``run_as`` is its own user, or ""."""
     node = ground.nodes[master]
     at = node.data_address
     ports = hadoop_conf.Ports()
@@ -87,7 +89,7 @@ def addresses_of(ground: Ground, master: NodeId, key: str) -> MasterAddresses:
         resource_manager=f"http://{at}:{ports.resourcemanager_web}",
         namenode=f"http://{at}:{ports.namenode_web}",
         history=f"http://{at}:{ports.history_web}",
-        user=node.user,
+        user=run_as or node.user,
         nodes=ground.names,
         key=key,
     )
@@ -112,24 +114,44 @@ class Setup:
         self._lock = threading.Lock()
         self._releases: dict[tuple[NodeId, str], Release] = {}
         self._javas: dict[tuple[NodeId, str], str] = {}
-        self._pigs: dict[NodeId, PigRelease] = {}
+        self._pigs: dict[tuple[ClusterId, NodeId], PigRelease] = {}
+        self._sound: set[tuple[NodeId, ClusterId, int]] = set()
 
-    def spread(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
+    def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
+        """Bring the release to nodes, by generation, and make it what it was: before a new owner's first daemon starts.
+
+        Each file is read and compared with its pinned sum, once for each generation; a copy in which one is wrong is
+        replaced. The names of the wrong files by node. A site's own ``release_dir`` has no sums. Raises as `spread`.
+        """
+        with self._lock:
+            todo = [n for n, generation in nodes.items() if (n, cluster.id, generation) not in self._sound]
+        wrong = self.spread(cluster, todo, verify=True) if todo else {}
+        with self._lock:
+            self._sound |= {(n, cluster.id, nodes[n]) for n in todo}
+        return wrong
+
+    def spread(
+        self, cluster: LiveCluster, nodes: Sequence[NodeId], *, verify: bool = False
+    ) -> dict[NodeId, tuple[str, ...]]:
         """Bring the release to the nodes that miss it; PartialError names those where that failed.
 
-        A release that the cache has lost is waited for; MissingReleaseError when it cannot be fetched.
+        A release that the cache has lost is waited for; MissingReleaseError when it cannot be fetched. With ``verify``
+        the names of files that were wrong, by node.
         """
         if cluster.details.release_dir:
-            return
+            return {}
         wanted = pin(cluster.details.hadoop_version)
         self._cache.wait_for(wanted)
         release = cached(wanted)
         places = {str(node): self._ground.nodes[node].software_dir for node in nodes}
-        brought = spread(release, places, self._shell)
+        brought = spread(release, places, self._shell, verify=verify)
         brought.check()
         with self._lock:
             for node in nodes:
                 self._releases[node, release.version] = release.at(brought.roots[node])
+        for host, names in brought.wrong.items():
+            _log.warning("%s: %s was changed there and has been replaced: %s", host, release.name, ", ".join(names))
+        return {NodeId(host): names for host, names in brought.wrong.items()}
 
     def release(self, cluster: LiveCluster, node: NodeId) -> Release:
         """The release as it lies on a node; it is brought there when it is missing.
@@ -152,15 +174,15 @@ class Setup:
     def pig(self, cluster: LiveCluster) -> PigRelease:
         """Pig as it lies on the master, brought there when it is missing; UserError when the cache has none."""
         with self._lock:
-            known = self._pigs.get(cluster.master)
+            known = self._pigs.get((cluster.id, cluster.master))
         if known is None:
             release = cached_pig(PIG_PINS[DEFAULT_PIG])
             place = {str(cluster.master): self._ground.nodes[cluster.master].software_dir}
-            brought = spread(release, place, self._shell)
+            brought = spread(release, place, self._shell, verify=True)
             brought.check()
             known = release.at(brought.roots[cluster.master])
             with self._lock:
-                self._pigs[cluster.master] = known
+                self._pigs[cluster.id, cluster.master] = known
         return known
 
     def java_home(self, cluster: LiveCluster, node: NodeId) -> str:
@@ -177,7 +199,7 @@ class Setup:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         """Where the masters answer."""
-        return addresses_of(self._ground, cluster.master, self._doors.keys.of(cluster.id))
+        return addresses_of(self._ground, cluster.master, self._doors.keys.of(cluster.id), cluster.details.run_as)
 
     def default_fs(self, cluster: LiveCluster) -> str:
         """The URL of its HDFS."""
@@ -343,7 +365,7 @@ class Setup:
             role=role,
             master=self._ground.nodes[cluster.master].data_address,
             address=facts.data_address,
-            user=facts.user,
+            user=cluster.user_on(facts),
             core_count=len(cluster.core),
             replication=cluster.spec.replication,
             block_size_bytes=details.block_size_bytes,

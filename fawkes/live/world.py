@@ -32,7 +32,7 @@ from fawkes.errors import ElsewhereError, FawkesError, FullError, NodeRefusedErr
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts, NoImageError, NotProvenError
+from fawkes.live.hosts import Hosts, NoImageError, NotProvenError, Reached
 from fawkes.live.jobs import Jobs
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.membership import MembershipKeeper
@@ -237,10 +237,16 @@ class LiveWorld:
         if facts is not None and self.goals.is_current(effect):
             self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
 
-    def _seen(self, effect: Host, condition: Condition | None) -> None:
-        if condition is not None:
+    def _seen(self, effect: Host, reached: Reached | None) -> None:
+        if reached is not None:
             self.mailbox.tell(
-                lambda at: NodeObserved(at_us=at, node=effect.node, generation=effect.generation, condition=condition)
+                lambda at: NodeObserved(
+                    at_us=at,
+                    node=effect.node,
+                    generation=effect.generation,
+                    condition=reached.condition,
+                    facts=reached.facts,
+                )
             )
 
     def _not_reached(self, effect: Effect, error: FawkesError) -> None:

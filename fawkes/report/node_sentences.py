@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from fawkes.core.model import Facts, Role
 from fawkes.core.sight import Stored
@@ -56,7 +57,27 @@ def _late_answer(facts: Facts) -> str:
     return f"A late answer about {about} is ignored: the situation has changed since"
 
 
+def _some(names: object) -> str:
+    return literal(", ".join(cast(Sequence[str], names)))
+
+
+def _left_behind(facts: Facts) -> str:
+    then = "they were removed" if facts["removed"] else "they stay there, as `leftovers` says"
+    more = "such as " if cast(int, facts["leftovers"]) > len(cast(Sequence[str], facts["names"])) else ""
+    things = "1 thing" if facts["leftovers"] == 1 else "{leftovers} things"
+    return f"The user of {{cluster}} had left {things} on {{node}}: {more}{_some(facts['names'])}; {then}"
+
+
+def _software_repaired(facts: Facts) -> str:
+    return (
+        f"The software on {{node}} had been changed: {_some(facts['files'])}. It was copied again before {{cluster}} "
+        "started anything there; find out who could write it"
+    )
+
+
 NODES: Mapping[str, Template] = {
+    "left-behind": _left_behind,
+    "software-repaired": _software_repaired,
     "node-adopted": "{node} belongs to {cluster} as a {role} node since the pool was adopted",
     "held-out": "{node} is held out of service: {error}. Run `fawkes undrain {node}` when it is known to be clean",
     "new": "New in the inventory",

@@ -115,6 +115,7 @@ def cluster_row(
         "leaving": sum(1 for node in held if node.life in history.LEAVING),
         "lost": sum(1 for node in held if node.life is NodeLife.LOST),
         "min_nodes": state.spec.min_nodes,
+        "run_as": str(state.spec.details.get("run_as") or ""),
         "target": tick.targets.get(state.id) if tick is not None and active else None,
         "share": sum(node.node.capacity_milli for node in held) / usable_milli if usable_milli else None,
         "weight": tick.weights.get(state.id) if tick is not None and active else None,

@@ -94,7 +94,21 @@ NAMES: dict[str, tuple[str, str]] = {
     "maker": ("paper", "facebook"),
     "pool_id": ("7d1f0c9e", "7d1f0c9e-2f0e-4b43-9c39-3a6d6ad1e9b7"),
 }
-CHECKS = ("ssh", "key", "names", "java", "clock", "disk", "memory", "ports", "left", "tools", "shell", "logout")
+CHECKS = (
+    "ssh",
+    "key",
+    "names",
+    "java",
+    "clock",
+    "disk",
+    "memory",
+    "ports",
+    "left",
+    "tools",
+    "shell",
+    "logout",
+    "users",
+)
 
 
 def value(key: str, worst: bool) -> Any:

@@ -156,6 +156,10 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
         "how much 'hdfs://n/x' is cannot be known",
         "size",
     ),
+    root_user=Bad('min_nodes = 3\nrun_as = "root"', "run_as", "jobs of root own their nodes", "without rights"),
+    ssh_user=Bad('min_nodes = 3\nrun_as = "hadoop"', "run_as", "is the user for SSH", "nothing and nobody else"),
+    no_user=Bad('min_nodes = 3\nrun_as = "a b"', "run_as", "'a b' cannot be a user name"),
+    leftovers=Bad('min_nodes = 3\nleftovers = "delete"', "leftovers", "'delete' is none of", "remove, tell"),
     few_for_replication=Bad(
         "min_nodes = 2", "replication", "3 copies of each block need as many core nodes, not 2", "replication = 2"
     ),

@@ -303,3 +303,24 @@ def test_without_a_preference_for_sites_nodes_join_by_site_and_id() -> None:
     desk.up("a", 3)
     desk.tick(a=10)
     assert [facts["node"] for facts in desk.said("grow")] == ["node02", "node03", "node04"]
+
+
+def test_what_the_user_of_an_mr_cluster_left_is_told_and_the_node_is_clean() -> None:
+    desk = grown()
+    for _ in range(2):
+        desk.see("node03", Condition.FAILED, "no Java")
+    desk.see("node03", Condition.CLEAN, leftovers=2, names=["/tmp/a", "/dev/shm/b"], removed=True)
+    assert desk.codes()[:2] == ["left-behind", "out-of-service"]
+    assert desk.last.reasons[0].facts == {
+        "node": "node03",
+        "cluster": "a",
+        "leftovers": 2,
+        "names": ["/tmp/a", "/dev/shm/b"],
+        "removed": True,
+    }
+
+
+def test_software_that_was_repaired_serves_and_is_told() -> None:
+    desk = grown()
+    desk.see("node03", Condition.SERVING, repaired=["lib/a.jar"])
+    assert "software-repaired" in desk.codes()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -231,3 +232,42 @@ def test_the_stream_is_a_tar_that_every_tar_reads(release: Release, tmp_path: Pa
 def test_reading_in_small_pieces_gives_the_same_stream(release: Release) -> None:
     with Parcel.of(release).stream() as whole, Parcel.of(release).stream() as pieces:
         assert b"".join(iter(lambda: pieces.read(7001), b"")) == whole.read()
+
+
+def _append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"more")
+
+
+def _link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("lib/{jar}", _append),
+        ("lib/{jar}", Path.unlink),
+        ("lib/{jar}", _link),
+        ("lib/{jar}", lambda path: path.chmod(0o666)),
+        ("lib/aaa.jar", Path.touch),
+        ("lib/aaa.jar", lambda path: path.symlink_to("/etc/hostname")),
+        ("lib", lambda path: path.chmod(0o777)),
+    ],
+    ids=["changed", "gone", "a link", "open to all", "one more", "one more link", "an open folder"],
+)
+def test_what_is_wrong_with_a_copy_is_named_and_put_right(
+    name: str, change: Callable[[Path], object], release: Release, tmp_path: Path
+) -> None:
+    places = {"node01": str(tmp_path / "dist")}
+    root = Path(spread(release, places, LocalShell()).roots["node01"])
+    assert not spread(release, places, LocalShell(), verify=True).wrong
+    name = name.replace("{jar}", min(path.name for path in (root / "lib").iterdir()))
+    change(root / name)
+
+    end = spread(release, places, LocalShell(), verify=True)
+
+    assert end.wrong == {"node01": (name,)}
+    assert contents(root) == contents(release.root)
+    assert not spread(release, places, LocalShell(), verify=True).wrong

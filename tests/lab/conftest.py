@@ -13,5 +13,5 @@ SMALL = 64_000_000
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Three hosts, shared by tests that leave them as they were: on, not paused, not cut."""
     site = tmp_path_factory.mktemp("shared") / "lab"
-    with up(LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL)) as shared:
+    with up(LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL, users=("alpha", "beta"))) as shared:
         yield shared

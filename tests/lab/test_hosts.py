@@ -135,7 +135,7 @@ def test_signals_reach_the_command_and_a_kill_ends_it(lab: Lab) -> None:
 
 
 def test_up_again_finds_the_lab_and_another_of_its_name_is_refused(lab: Lab) -> None:
-    spec = LabSpec(hosts=3, site=lab.site, nodemanager_memory_bytes=SMALL)
+    spec = LabSpec(hosts=3, site=lab.site, nodemanager_memory_bytes=SMALL, users=("alpha", "beta"))
     before = (lab.site / "known_hosts").read_bytes()
     again = up(spec)
     assert not again.fresh

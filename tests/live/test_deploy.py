@@ -68,8 +68,9 @@ class FakeSetup:
     def __init__(self, ground: FakeGround) -> None:
         self._ground = ground
 
-    def spread(self, cluster: object, nodes: list[NodeId]) -> None:
-        self._ground.run(nodes[0], Script(""), "spreading")
+    def make_sound(self, cluster: object, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
+        self._ground.run(next(iter(nodes)), Script(""), "spreading")
+        return {}
 
     def files(self, *words: object) -> dict[str, str]:
         return {}

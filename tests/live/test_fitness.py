@@ -222,3 +222,13 @@ def test_a_slow_login_shell_is_a_warning_and_a_logout_that_ends_all_is_not() -> 
 
 def test_what_could_not_be_told_is_no_problem() -> None:
     assert not verdict(replace(seen(), clock_us=None, shell_us=None, lingers=None)).problems
+
+
+def test_a_user_that_cannot_be_makes_a_host_unfit() -> None:
+    found = verdict(replace(seen(), unfit_users={"alpha": "there is no user alpha"}))
+    assert (found.result, found.problems[0].check, found.problems[0].what) == (
+        "unfit",
+        "users",
+        "there is no user alpha",
+    )
+    assert "sudo" in found.problems[0].hint

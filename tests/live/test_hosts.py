@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +18,7 @@ from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts, NoImageError, NotProvenError
+from fawkes.live.hosts import Hosts, NoImageError, NotProvenError, Reached
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts
@@ -44,6 +44,9 @@ class FakeSetup:
 
     def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
         return {LIST: self.doors_list(cluster)}
+
+    def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
+        return {}
 
     def doors_list(self, cluster: LiveCluster) -> str:
         return "".join(f"{node}\n" for node in cluster.members)
@@ -99,7 +102,7 @@ def test_a_daemon_that_came_before_its_master_knew_of_it_is_started_again() -> N
     ground = FakeGround("", "nodemanager ended: Disallowed NodeManager from  node02, Sending SHUTDOWN signal", "")
     with stub_master() as master:
         master.answers[NODES] = lambda: nodes("RUNNING") if ground.begun == 3 else nodes()
-        assert hosts(ground, master.url).reach(EFFECT, lambda: True) is Condition.SERVING
+        assert hosts(ground, master.url).reach(EFFECT, lambda: True) == Reached(Condition.SERVING)
     assert ground.begun == 3
 
 
@@ -124,7 +127,7 @@ def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
 
     setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
     wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full, nobody_asks)
-    assert wiping.reach(Host(NODE, C, None, 1), lambda: True) is Condition.CLEAN
+    assert wiping.reach(Host(NODE, C, None, 1), lambda: True) == Reached(Condition.CLEAN)
     assert ground.done == ["closing the node", "wiping", "giving the node back"]
 
 
@@ -151,7 +154,7 @@ class Proving:
         self.steps.append("asking HDFS")
         return cast(Sight, self.sight)
 
-    def wipe(self, proof: Proof | None = Proof(())) -> Condition | None:  # noqa: B008
+    def wipe(self, proof: Proof | None = Proof(())) -> Reached | None:  # noqa: B008
         return self.hosts.reach(Host(NODE, C, None, 1, proof=proof), lambda: True)
 
 
@@ -163,7 +166,7 @@ def seen(stored: Stored = Stored.LEFT, **blocks: Any) -> Sight:
 @pytest.mark.parametrize("stored", [Stored.LEFT, Stored.DEAD, Stored.ABSENT])
 def test_hdfs_is_asked_right_before_a_wipe(stored: Stored) -> None:
     proving = Proving(seen(stored))
-    assert proving.wipe() is Condition.CLEAN
+    assert proving.wipe() == Reached(Condition.CLEAN)
     wiped = ["closing the node", "wiping", "giving the node back"]
     assert proving.steps == ["keeping the logs", "asking HDFS", *wiped]
 
@@ -189,7 +192,7 @@ def test_a_node_whose_blocks_are_not_proven_elsewhere_is_not_touched(sight: Sigh
 
 def test_what_was_missing_before_does_not_hold_a_node() -> None:
     proving = Proving(seen(missing=("/out/b",), missing_files=1))
-    assert proving.wipe(Proof(("/out/b",))) is Condition.CLEAN
+    assert proving.wipe(Proof(("/out/b",))) == Reached(Condition.CLEAN)
 
 
 def test_a_node_of_an_mr_cluster_that_nobody_knows_is_not_touched() -> None:
@@ -202,7 +205,7 @@ def test_a_node_of_an_mr_cluster_that_nobody_knows_is_not_touched() -> None:
 
 def test_a_node_without_data_needs_no_proof() -> None:
     proving = Proving(clusters=Clusters())
-    assert proving.wipe(None) is Condition.CLEAN
+    assert proving.wipe(None) == Reached(Condition.CLEAN)
 
 
 def test_masters_whose_node_is_held_are_still_asked() -> None:
@@ -216,7 +219,7 @@ def test_masters_whose_node_is_held_are_still_asked() -> None:
         proving.wipe()
     assert clusters.get(C) is not None
     proving.sight = seen()
-    assert proving.wipe() is Condition.CLEAN
+    assert proving.wipe() == Reached(Condition.CLEAN)
     assert clusters.get(C) is None
 
 
@@ -232,7 +235,7 @@ class Bringing:
         self.clusters.changed(Membership(C, 2, members, master=node))
         self.clusters.mark(C, ready=True)
 
-    def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Condition | None:
+    def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
         setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
         bringing = Hosts(cast(Ground, self), self.clusters, setup, stopping, lambda effect: None, nobody_asks)
         return bringing.reach(Host(NODE, C, Role.CORE, 1), current)

@@ -48,7 +48,7 @@ def command(
     setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
     setup._releases[MASTER, version] = replace(RELEASE, version=version)
     setup._javas[MASTER, version] = "/jvm"
-    setup._pigs[MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
+    setup._pigs[C, MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
     of_cluster = ClusterDetails(hadoop_version=version, hadoop=hadoop or {})
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
     cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})

@@ -186,3 +186,40 @@ def test_logs_of_a_mr_cluster_that_is_not_here(lease_of: LeaseOf) -> None:
 
 def test_check_of_a_path_that_does_not_exist_looks_at_the_disk_above() -> None:
     assert ok(node.check(PurePosixPath("/no/such/folder")))["disk.fs"]
+
+
+def test_a_user_who_does_not_exist_is_refused_before_anything_is_made(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    refused = sh(node.prepare(lease, "nobody-here", "remove"))
+    assert (refused.exit, refused.stderr) == (Exit.UNFIT_USER, "there is no user nobody-here\n")
+    assert {path.name for path in Path(lease.work_dir).iterdir()} == {".lock", "lease"}
+
+
+def test_folders_of_the_user_for_ssh_are_not_given_to_another(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    refused = sh(node.prepare(lease, "daemon", "remove"))
+    assert refused.exit == Exit.UNFIT_USER
+
+
+def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease_of: LeaseOf) -> None:
+    """The user is gone from the node, so that nothing can be run as that user."""
+    lease = taken(lease_of())
+    Path(lease.folders.user_file).parent.mkdir()
+    Path(lease.folders.user_file).write_text("nobody-here 64999 remove\n")
+    wiped = sh(node.wipe(lease))
+    assert (wiped.exit, wiped.facts.get("clean")) == (Exit.CLEAN_FAILED, None)
+    assert "it is not known whether processes of nobody-here are left" in wiped.stderr
+    assert Path(lease.folders.root).is_dir()
+    assert sh(leases.release(lease)).exit == Exit.CLEAN_FAILED
+    assert ok(node.verify(lease))["clean"] == "no"
+
+
+def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    ok(node.wipe(lease))
+    Path(lease.folders.user_file).parent.mkdir(exist_ok=True)
+    Path(lease.folders.user_file).write_text("nobody-here 64999 remove\n")
+    refused = sh(leases.release(lease))
+    assert refused.exit == Exit.CLEAN_FAILED
+    assert "nothing is left of the user of alpha" in refused.stderr

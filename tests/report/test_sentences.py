@@ -143,6 +143,19 @@ SAID = [
         "gone-fishing: where the lake, wait_us 1m30s",
     ),
     (Reason("gone-fishing"), "gone-fishing"),
+    (
+        Reason("left-behind", {"cluster": "c", "node": "n1", "leftovers": 1, "names": ["/tmp/{a}"], "removed": True}),
+        "The user of c had left 1 thing on n1: /tmp/{a}; they were removed",
+    ),
+    (
+        Reason("left-behind", {"cluster": "c", "node": "n1", "leftovers": 9, "names": ["/tmp/a"], "removed": False}),
+        "The user of c had left 9 things on n1: such as /tmp/a; they stay there, as `leftovers` says",
+    ),
+    (
+        Reason("software-repaired", {"cluster": "c", "node": "n1", "files": ["lib/a.jar", "lib/b.jar"]}),
+        "The software on n1 had been changed: lib/a.jar, lib/b.jar. It was copied again before c started anything "
+        "there; find out who could write it",
+    ),
     (Reason("grow", {"node": "n1"}), "grow: node n1"),
     (
         Reason("started", {"version": "1", "epoch": 2, "policy": "TD", "shadow": True}),

@@ -26,7 +26,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Reading, Role
+from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
 from fawkes.core.settings import Settings
 from fawkes.core.sight import Attempt, Blocks, Compute, Sight, Stored
 from fawkes.core.state import State
@@ -151,7 +151,9 @@ class Desk:
         version = self.state.pending[key].version
         return self.tell(Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
 
-    def see(self, node: str, condition: Condition, error: str = "", generation: int | None = None) -> Decision:
+    def see(
+        self, node: str, condition: Condition, error: str = "", generation: int | None = None, **facts: Plain
+    ) -> Decision:
         """Something is seen of a node."""
         known = self.state.nodes[NodeId(node)].generation if generation is None else generation
         if condition is Condition.HELD and self.node(node).life is NodeLife.EVACUATING:
@@ -160,7 +162,14 @@ class Desk:
         if sight is not None:
             return self.look(node, generation=known, **(sight | ({"why": error} if error else {})))
         return self.tell(
-            NodeObserved(at_us=self.now_us, node=NodeId(node), generation=known, condition=condition, error=error)
+            NodeObserved(
+                at_us=self.now_us,
+                node=NodeId(node),
+                generation=known,
+                condition=condition,
+                error=error,
+                facts=facts,
+            )
         )
 
     def _held(self, node: str, why: str) -> Decision:

@@ -413,9 +413,11 @@ def _on_node(text: str) -> OnNode:
 
 
 @contextmanager
-def real_site(folder: Path, hosts: int, settings: str, *, memory_mb: int = 1500) -> Iterator[RealSite]:
+def real_site(
+    folder: Path, hosts: int, settings: str, *, memory_mb: int = 1500, users: tuple[str, ...] = ()
+) -> Iterator[RealSite]:
     """A lab with a site folder; both end with the block."""
-    spec = LabSpec(hosts=hosts, site=folder, nodemanager_memory_bytes=memory_mb * 1_000_000)
+    spec = LabSpec(hosts=hosts, site=folder, nodemanager_memory_bytes=memory_mb * 1_000_000, users=users)
     with up(spec) as lab, RealSite(lab) as site:
         site.write("fawkes.toml", settings)
         yield site

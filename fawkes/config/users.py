@@ -1,0 +1,36 @@
+"""Which MR-cluster files name a Unix user, and that no two name the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from fawkes.config.loader import read_toml
+from fawkes.errors import ConfigError
+
+KEY = "run_as"
+
+
+def users_of(files: Iterable[Path]) -> dict[Path, str]:
+    """The user of each file; empty for one that names none. ConfigError for a user whom two files name."""
+    first: dict[str, Path] = {}
+    users: dict[Path, str] = {}
+    for file in files:
+        user = users[file] = str(read_toml(file).get(KEY, ""))
+        if user and first.setdefault(user, file) != file:
+            raise ConfigError(
+                f"{user!r} is the user of {first[user]} already",
+                file=str(file),
+                key=KEY,
+                hint="Give each MR-cluster a user of its own: they could reach each other's files and processes",
+            )
+    return users
+
+
+def without_user(clusters: Collection[str]) -> str:
+    """What jobs of MR-clusters without a Unix user of their own can do to others, in a sentence."""
+    these = ", ".join(sorted(clusters))
+    return (
+        f"{these} {'has' if len(clusters) == 1 else 'have'} no `run_as`: jobs run as the user for SSH. They can change "
+        "the lease and the software of their nodes, and what they leave running there can reach the next MR-cluster"
+    )
