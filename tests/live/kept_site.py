@@ -34,7 +34,7 @@ CLUSTER = ClusterId("c-1")
 MASTER, SECOND, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
 NODES = (MASTER, SECOND, THIRD)
 #: longer than a round takes on a busy machine
-AGAIN_S = 3.0
+AGAIN_S = 0.5
 PATIENCE_S = 30.0
 
 
