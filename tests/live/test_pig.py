@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from fawkes.core.events import Progress
-from fawkes.dist import manifest
 from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
 from fawkes.errors import UserError
 from fawkes.live.clusters import LiveCluster
@@ -64,7 +63,9 @@ def test_a_client_that_was_lost_may_have_had_more_to_run(
 
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
     ground = SimpleNamespace(nodes={"m": SimpleNamespace(software_dir=str(place))})
-    return Setup(cast(Ground, ground), LocalShell(), *cast(Any, (None, None))), cast(Any, SimpleNamespace(master="m"))
+    return Setup(cast(Ground, ground), LocalShell(), *cast(Any, (None, None))), cast(
+        Any, SimpleNamespace(id="c", master="m")
+    )
 
 
 def test_without_pig_in_the_cache_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,16 +74,3 @@ def test_without_pig_in_the_cache_it_is_said_how_to_get_it(tmp_path: Path, monke
 
     with pytest.raises(UserError, match=r"Pig 0.18.0 is not in the cache.*`fawkes dist get pig` makes it"):
         setup.pig(cluster)
-
-
-def test_pig_that_a_master_has_already_is_not_brought_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
-    for place in (tmp_path / "dist" / PIG.name, tmp_path / "node" / PIG.name):
-        for path in PIG.jars():
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / path).touch()
-        (place / manifest.NAME).write_text(manifest.render(PIG.jars()))
-    setup, cluster = cluster_on(tmp_path / "node")
-
-    assert setup.pig(cluster).root == f"{tmp_path}/node/{PIG.name}"
-    assert setup.pig(cluster) is setup.pig(cluster)
