@@ -9,6 +9,7 @@ import pytest
 
 from fawkes.core.decision import PutLearned
 from fawkes.core.model import JobLife
+from fawkes.live.rest import listed
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop
@@ -69,14 +70,10 @@ def spans(site: RealSite, cluster: str, job: str) -> list[list[tuple[int, int]]]
     """
     (application,) = site.applications(cluster, job)
     tasks = f"jobs/{application['id'].replace('application', 'job')}/tasks"
-    found: dict[str, Any] = site.history(cluster, tasks)
-    attempts: list[dict[str, Any]] = [
-        site.history(cluster, f"{tasks}/{task['id']}/attempts") for task in found["tasks"]["task"]
-    ]
-    return [
-        [(row["startTime"], row["finishTime"]) for row in one["taskAttempts"]["taskAttempt"] if row["startTime"]]
-        for one in attempts
-    ]
+    known = listed(site.history(cluster, tasks), "tasks", "task", tasks)
+    attempts = [f"{tasks}/{task['id']}/attempts" for task in known]
+    found = [listed(site.history(cluster, one), "taskAttempts", "taskAttempt", one) for one in attempts]
+    return [[(row["startTime"], row["finishTime"]) for row in rows if row["startTime"]] for rows in found]
 
 
 def most_at_once(running: list[tuple[int, int]]) -> int:
