@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 
 from fawkes.errors import RefusedError
 from fawkes.live.kept_copy import CopyFolder, KeepError
-from fawkes.live.second_copy import SecondCopy, Snapshot
+from fawkes.live.second_copy import SecondCopy, Snapshot, unpack
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import version
 
@@ -100,3 +102,40 @@ def test_a_node_that_is_somebody_elses_gets_nothing(site: KeptSite) -> None:
 
 def test_a_node_without_one_has_none(site: KeptSite) -> None:
     assert site.second(site.copy()).copied_us(THIRD, CLUSTER) is None
+
+
+def tar_of(place: Path, *members: tuple[str, bytes, bytes]) -> Path:
+    """A tar with members: name, kind (as in `tarfile`), content."""
+    with tarfile.open(place, "w") as tar:
+        for name, kind, content in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.size, member.linkname = kind, len(content), "/etc/passwd" * (kind == tarfile.SYMTYPE)
+            tar.addfile(member, io.BytesIO(content))
+    return place
+
+
+def test_a_tar_of_files_and_folders_is_unpacked(tmp_path: Path) -> None:
+    archive = tar_of(
+        tmp_path / "t", ("nn", tarfile.DIRTYPE, b""), ("nn/a", tarfile.REGTYPE, b"1"), ("rm/b/c", tarfile.REGTYPE, b"2")
+    )
+    unpack(archive, tmp_path / "to")
+    found = {str(f.relative_to(tmp_path / "to")): f.read_bytes() for f in (tmp_path / "to").rglob("*") if f.is_file()}
+    assert found == {"nn/a": b"1", "rm/b/c": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../x", tarfile.REGTYPE),
+        ("nn/../../x", tarfile.REGTYPE),
+        ("/x", tarfile.REGTYPE),
+        ("x", tarfile.SYMTYPE),
+        ("x", tarfile.LNKTYPE),
+        ("x", tarfile.FIFOTYPE),
+    ],
+)
+def test_what_no_copy_has_is_refused(tmp_path: Path, name: str, kind: bytes) -> None:
+    archive = tar_of(tmp_path / "t", (name, kind, b""))
+    with pytest.raises(tarfile.TarError, match="which no copy has"):
+        unpack(archive, tmp_path / "to")
+    assert not list(tmp_path.glob("*x*"))
