@@ -457,7 +457,8 @@ def _displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
     finished = set(map(str, _some(facts, "finished")))
     for job in draft.busy_of(cluster.id):
         event = JobObserved(at_us=draft.at_us, job=job.id, attempt=job.attempt, progress=Progress.SUCCEEDED)
-        if job.application and job.application in finished:
+        # The first application of a command of its own may have been one of several.
+        if job.application and job.application in finished and not job.own:
             jobs.observed(draft, event)
         elif job.life is JobLife.CANCELLING:
             jobs.observed(draft, replace(event, progress=Progress.CANCELLED))

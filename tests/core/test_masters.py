@@ -23,7 +23,7 @@ from fawkes.core.model import (
     NodeLife,
     Role,
 )
-from fawkes.core.sight import Compute, Launcher, Stored
+from fawkes.core.sight import AppLife, AppSeen, Compute, Launcher, Stored
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -311,10 +311,12 @@ def test_a_job_that_was_being_cancelled_is_cancelled() -> None:
 def test_a_command_of_its_own_is_not_run_twice() -> None:
     desk = up()
     desk.submit("a", 1)
-    desk.attempt("a-1", launcher=Launcher.RUNNING, applications=(), own=True)
+    first = AppSeen(id="application_1", life=AppLife.SUCCEEDED)
+    desk.attempt("a-1", launcher=Launcher.RUNNING, applications=(first,), own=True)
+    assert desk.state.jobs[JobId("a-1")].application == first.id
     lost(desk)
     look(desk)
-    moved(desk)
+    moved(desk, finished=[first.id])
     (said,) = desk.said("job-failed")
     assert "not begun a second time" in str(said["error"])
     assert len(all_of(desk, StartJob)) == 1
