@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -7,11 +8,13 @@ import pytest
 from fawkes.lab import Lab, LabSpec, up
 
 SMALL = 64_000_000
+#: users of the hosts beside the one for SSH: only root can become others
+OTHERS = ("alpha", "beta") if os.geteuid() == 0 else ()
 
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Three hosts, shared by tests that leave them as they were: on, not paused, not cut."""
     site = tmp_path_factory.mktemp("shared") / "lab"
-    with up(LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL, users=("alpha", "beta"))) as shared:
+    with up(LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL, users=OTHERS)) as shared:
         yield shared

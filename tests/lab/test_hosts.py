@@ -14,7 +14,7 @@ import pytest
 from fawkes.errors import ExitStatus, RefusedError
 from fawkes.lab import Lab, LabSpec, find, up
 from fawkes.paths import cache_dir
-from tests.lab.conftest import SMALL
+from tests.lab.conftest import OTHERS, SMALL
 from tests.lab.support import FAWKES, fawkes, on_host, output_of, wait_for
 
 pytestmark = pytest.mark.lab
@@ -135,7 +135,7 @@ def test_signals_reach_the_command_and_a_kill_ends_it(lab: Lab) -> None:
 
 
 def test_up_again_finds_the_lab_and_another_of_its_name_is_refused(lab: Lab) -> None:
-    spec = LabSpec(hosts=3, site=lab.site, nodemanager_memory_bytes=SMALL, users=("alpha", "beta"))
+    spec = LabSpec(hosts=3, site=lab.site, nodemanager_memory_bytes=SMALL, users=OTHERS)
     before = (lab.site / "known_hosts").read_bytes()
     again = up(spec)
     assert not again.fresh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import PurePosixPath
 from uuid import uuid4
@@ -14,7 +15,10 @@ from playbooks import hadoop, job, node
 from playbooks import lease as leases
 from tests.lab.support import on_host, output_of
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user on the hosts of a lab"),
+]
 
 HOST = "node01"
 
