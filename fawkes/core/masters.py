@@ -394,7 +394,7 @@ def _not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending
         return
     cluster = replace(cluster, alert=alerts.text(Kind.MASTERS, event.error))
     draft.put_cluster(cluster)
-    if pending.tries >= draft.settings.deploy_attempts and (moving.planned or able(draft, cluster)):
+    if pending.tries >= draft.settings.deploy_attempts and not moving.planned and able(draft, cluster):
         draft.settle(pending.key)
         _elsewhere(draft, cluster, moving)
         return
@@ -405,13 +405,12 @@ def _not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending
 def _elsewhere(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
     """Where the masters should be they do not come up: they are lost masters now, and are looked at as such.
 
-    After a planned move those on the old node, which may have been started there again. Else those on the new one, for
-    it may have taken files; the ones before them are stopped, or without the other nodes.
+    They may have taken files since the move began, so a copy from before is as old as it is by now. After a planned
+    move nothing else is tried: the old disk may lack these files, and a third node would begin without them.
     """
     to = draft.node(_master(cluster))
-    master = moving.old if moving.planned else to.node.id
-    again = replace(moving, cause=MoveCause.LOST, old=master, to=None, begun=False)
-    cluster = replace(cluster, master=master, moving=again)
+    again = replace(moving, cause=MoveCause.LOST, since_us=draft.at_us, old=to.node.id, to=None, begun=False)
+    cluster = replace(cluster, moving=again)
     draft.put_cluster(cluster)
     if to.life is NodeLife.SERVING:
         lost_node(draft, to, "the masters did not come up on it")

@@ -85,6 +85,10 @@ class Move:
         if self._to == self._old:
             self._take_old()
         if self._to not in self._reached:
+            if self._effect.planned and means.standing(self._before, self._old).state == "answers":
+                # They were never stopped, so nothing was begun elsewhere.
+                means.clusters.end_move(name, self._old)
+                raise StayError(f"{self._to} does not answer, so its masters stay on {self._old}", where=name)
             raise HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
         brought = self._begun()
         if brought is None:
@@ -140,6 +144,7 @@ class Move:
         except FawkesError as error:
             if effect.planned:
                 self._go_back(error)
+                raise StayError(f"its masters stay on {self._old}: {error.what}", where=self._before.id) from error
             raise
         brought = _Brought(copy.transaction, None if whole else copy.copied_us)
         self._mark(brought, copy)

@@ -191,18 +191,33 @@ def test_masters_that_answer_right_before_the_deed_keep_their_jobs() -> None:
     assert [e.attempt for e in desk.last.effects if isinstance(e, StartJob)] == [1]
 
 
-def test_a_planned_move_that_cannot_be_done_ends_where_it_began() -> None:
+def test_a_planned_move_is_tried_again_where_it_began_because_files_may_have_come_there() -> None:
     desk = up(3, deploy_attempts=2)
     ask(desk)
     look(desk, old="answers")
+    for _ in range(4):
+        refused(desk)
+        at(desk, 100)
+    assert {(e.old, e.to) for e in all_of(desk, MoveMasters)} == {(OLD, NEW)}  # type: ignore[union-attr]
+    assert len(all_of(desk, LookAtMasters)) == 1
+    refused(desk, alive=True)
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+
+
+def test_a_copy_from_before_a_move_that_failed_is_as_old_as_it_is() -> None:
+    """The node that is given up may have taken files meanwhile."""
+    desk = up(4, deploy_attempts=2)
+    since_us = lost(desk)
+    look(desk)
     for _ in range(2):
         refused(desk)
         at(desk, 100)
     (*_, again) = all_of(desk, LookAtMasters)
     assert isinstance(again, LookAtMasters)
-    assert (again.old, again.to, desk.node(NEW).life) == (OLD, THIRD, NodeLife.LOST)
-    look(desk, old="answers")
-    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+    assert again.old == NEW
+    look(desk, copied_us=since_us - SECOND_US)
+    assert len({(e.old, e.to) for e in all_of(desk, MoveMasters)}) == 1  # type: ignore[union-attr]
+    assert "older than their last answer" in cluster(desk).alert
 
 
 def test_a_load_waits_for_masters_that_are_away() -> None:

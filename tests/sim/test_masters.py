@@ -195,10 +195,10 @@ def test_a_planned_move_waits_for_jobs_unless_it_is_to_be_now(engine: Engine) ->
     succeeded_once(run)
 
 
-def test_the_target_dies_as_well_and_a_third_node_takes_over() -> None:
-    run = played(lost(), Loss(SECOND, round((LOST_S + 55) * SECOND_US)), minimum=4)
-    assert cluster(run).master == NodeId("node03")
-    succeeded_once(run)
+def test_the_target_dies_as_well_and_is_waited_for_because_it_may_have_taken_files() -> None:
+    run = played(lost(), Loss(SECOND, round((LOST_S + 55) * SECOND_US), round((LOST_S + 400) * SECOND_US)), minimum=4)
+    assert any("older than their last answer" in str(held) for held in run.reasons("masters-held"))
+    assert (cluster(run).master, cluster(run).moving) == (SECOND, None)
 
 
 def test_masters_answer_again_right_before_they_would_be_replaced() -> None:
@@ -224,12 +224,6 @@ def test_both_models_write_the_same_ledger(losses: tuple[Loss, ...]) -> None:
     assert ledgers[1] == ledgers[3]
 
 
-def test_a_planned_move_whose_target_dies_for_good_does_not_leave_the_masters_away() -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
-    run = played(Loss(SECOND, 45 * SECOND_US), events=(asked,), minimum=4)
-    succeeded_once(run)
-
-
 def test_a_planned_move_whose_target_is_dead_changes_nothing() -> None:
     asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
     run = played(Loss(SECOND, round(40.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
@@ -251,10 +245,10 @@ def test_masters_that_are_lost_while_they_load_move_and_the_load_goes_on() -> No
     succeeded_once(run)
 
 
-def test_a_planned_move_whose_target_stays_away_ends_on_another_node() -> None:
+def test_a_planned_move_goes_on_when_its_target_is_back() -> None:
     asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
     run = played(Loss(SECOND, 45 * SECOND_US, 100 * SECOND_US), events=(asked,), minimum=4)
-    assert cluster(run).master == NodeId("node03")
+    assert cluster(run).master == SECOND
     succeeded_once(run)
 
 
