@@ -38,15 +38,20 @@ bench: ready
 # Mixtures of faults by seed, simulated and on real Hadoop: make drills SIM=0-9999 REAL=0-99 goes on where it stopped.
 SIM := 0-199
 REAL := 0-2
+# Another failover under each promise; MASTERS=0-23 has every case of lost masters.
+MASTERS := 4,16
 DRILLS := build/drills
 drills: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m drill
 	$(BIN)/python -m drills --folder $(DRILLS) doors
+	$(BIN)/python -m drills --folder $(DRILLS) doors --kerberos
 	$(BIN)/python -m drills --folder $(DRILLS) every-step
 	$(BIN)/python -m drills --folder $(DRILLS) sim --seeds $(SIM)
+	$(BIN)/python -m drills --folder $(DRILLS) standby --seeds $(SIM)
 	$(BIN)/python -m drills --folder $(DRILLS) real --seeds $(REAL)
+	$(BIN)/python -m drills --folder $(DRILLS) masters --seeds $(MASTERS)
 	$(BIN)/python -m drills --folder $(DRILLS) table
 
 # Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging, deadlines (20 minutes each).

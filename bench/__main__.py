@@ -1,4 +1,4 @@
-"""`python -m bench [core|ledger|simulator|flat|readers|ssh|deploy|grow ...]`: measure, print and write the table."""
+"""`python -m bench [PART ...]`: measure, print and write the table. See --help for the parts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow")
-_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "flat": 1, "readers": 3, "ssh": 5, "hadoop": 3}
+PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow", "evacuate", "masters")
+_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "flat": 1, "readers": 3, "ssh": 5, "hadoop": 3, "evacuate": 1}
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
     began = machine.load()
     say(f"load average {began:.2f}" + ("" if began <= machine.BUSY else ": others are at work, read the ratios only"))
     try:
-        figures = _measure(asked.parts, asked.rounds, say)
+        figures = _measure(asked.parts, asked.rounds, asked.gigabytes, say)
     except KeyboardInterrupt:
         say("interrupted; everything was taken down")
         return 130
@@ -51,6 +51,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (all)")
     parser.add_argument("--rounds", type=_count, help="rounds of each measurement (5; with Hadoop 3)")
+    parser.add_argument(
+        "--gigabytes", type=_size, default=2.0, help="data on the node of which `evacuate` makes a figure (2)"
+    )
     parser.add_argument("--json", action="store_true", help="print all rounds as JSON")
     parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
@@ -69,12 +72,19 @@ def _count(text: str) -> int:
     return number
 
 
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0.1 <= size <= 1000:
+        raise argparse.ArgumentTypeError("it must be from 0.1 to 1000")
+    return size
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     """As Ctrl-C: labs are taken down on the way out."""
     raise KeyboardInterrupt
 
 
-def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]:
+def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Say) -> list[Figure]:
     """All that is asked for; imported late, because a part needs only what it measures."""
     figures: list[Figure] = []
     if "core" in parts:
@@ -106,6 +116,14 @@ def _measure(parts: Sequence[str], rounds: int | None, say: Say) -> list[Figure]
         from bench import hadoop
 
         figures += hadoop.figures(rounds or _ROUNDS["hadoop"], say, grow="grow" in parts)
+    if "evacuate" in parts:
+        from bench import evacuate
+
+        figures += evacuate.figures(rounds or _ROUNDS["evacuate"], gigabytes, say)
+    if "masters" in parts:
+        from bench import masters
+
+        figures += masters.figures(say)
     return figures
 
 

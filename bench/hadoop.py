@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -18,14 +19,15 @@ from fawkes.cli.client import Client
 from fawkes.config.jobs import job_of
 from fawkes.config.site import Site
 from fawkes.core.decision import PutJob
-from fawkes.core.events import Condition, Done, NodeObserved, Requested
+from fawkes.core.events import Condition, Done, NodeObserved, Requested, StandbySeen
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState
+from fawkes.core.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
 from fawkes.core.record import to_plain
 from fawkes.dist.cache import cached
 from fawkes.dist.pins import DEFAULT_VERSION, pin
 from fawkes.errors import DeadlineError, FawkesError, UserError
 from fawkes.lab import Lab, LabSpec, up
+from fawkes.lab.kdc import SITE_TABLE, serving_realm
 from fawkes.lab.spec import CONTROLLER_ADDRESS, host_list
 from fawkes.ports import Entry
 from fawkes.store.sqlite import LedgerReader
@@ -39,15 +41,16 @@ MASTER = CORE[0]
 
 GROUP = "Real Hadoop"
 _TIMES = 1.3
+_TIMES_KERBEROS = 1.5
 _BARE = "bare"
 _SCRIPTS = Path(__file__).parent / "bare"
-_PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[1]
 _LIMIT_S = 600.0
 _LOOK_EVERY_S = 0.25
 #: after a job: its history is written and its logs are gathered meanwhile
 _REST_S = 4.0
 #: EQ gives the only MR-cluster everything; a tick every ten seconds; what does nothing stays
-_SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "10h"\n'
+SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "10h"\n'
 
 
 def figures(rounds: int, say: Say, *, grow: bool) -> list[Figure]:
@@ -62,7 +65,7 @@ def figures(rounds: int, say: Say, *, grow: bool) -> list[Figure]:
         spec = LabSpec(hosts=len(CORE) + len(GROWN), site=Path(folder) / "lab")
         say(f"hadoop: a lab of {spec.hosts} hosts")
         with up(spec, tell=say) as lab:
-            return _figures(*_rounds(lab, Path(folder), rounds, say, grow=grow))
+            return _figures(_rounds(lab, Path(folder), rounds, say, grow=grow))
 
 
 def bare_spec(site: Path) -> ClusterSpec:
@@ -85,49 +88,99 @@ def job_states(entries: Iterable[Entry], job: str) -> list[JobState]:
 Times = dict[str, float]
 
 
-def _figures(ours: Sequence[Times], bare: Sequence[Times]) -> list[Figure]:
-    def figure(key: str, what: str, at_most_times: float | None = None) -> Figure:
+@dataclass(frozen=True)
+class _Rounds:
+    """What took how long, a row for each round."""
+
+    ours: list[Times] = field(default_factory=list)
+    standby: list[Times] = field(default_factory=list)
+    kerberos: list[Times] = field(default_factory=list)
+    bare: list[Times] = field(default_factory=list)
+
+
+def _figures(rounds: _Rounds) -> list[Figure]:
+    def figure(key: str, what: str, rows: Sequence[Times], at_most_times: float | None = None) -> Figure:
         return Figure(
             group=GROUP,
             what=what,
             unit="s",
-            ours=[one[key] for one in ours],
-            other=[one[key] for one in bare],
+            ours=[one[key] for one in rows],
+            other=[one[key] for one in rounds.bare],
             than="bare script",
             at_most_times=at_most_times,
         )
 
+    ours, kerberos = rounds.ours, rounds.kerberos
     found = [
-        figure("accepted", "an MR-cluster of 3, from the request to the first job accepted", _TIMES),
-        figure("ready", "... of which until all daemons serve"),
-        figure("submitting", "... of which until the job is with YARN"),
+        figure("accepted", "an MR-cluster of 3, from the request to the first job accepted", ours, _TIMES),
+        figure("ready", "... of which until all daemons serve", ours),
+        figure("submitting", "... of which until the job is with YARN", ours),
+        figure("accepted", "the same with Kerberos; the script's has none", kerberos, _TIMES_KERBEROS),
+        figure("ready", "... of which until all daemons serve", kerberos),
+    ]
+    found += [
+        Figure(
+            group=GROUP,
+            what="the same with a second NameNode and a journal on the three nodes",
+            unit="s",
+            ours=[one["accepted"] for one in rounds.standby],
+            other=[one["accepted"] for one in ours],
+            than="with kept copies",
+        ),
+        Figure(
+            group=GROUP,
+            what="... until that NameNode can take over",
+            unit="s",
+            ours=[one["follows"] for one in rounds.standby],
+        ),
     ]
     if "grown" in ours[0]:
-        found.append(figure("grown", "growing by 4 transient nodes at once, until all serve", _TIMES))
+        found.append(figure("grown", "growing by 4 transient nodes at once, until all serve", ours, _TIMES))
+        found.append(figure("grown", "the same with Kerberos; the script's has none", kerberos, _TIMES_KERBEROS))
     return found
 
 
-def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> tuple[list[Times], list[Times]]:
+def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> _Rounds:
     site = Site(lab.site)
-    site.settings_file.write_text(_SETTINGS)
+    site.settings_file.write_text(SETTINGS + SITE_TABLE)
     site.clusters_dir.mkdir()
-    for name in (_BARE, *(_ours(number) for number in range(rounds))):
-        # The script asks the masters with curl, which has no key.
-        clients = f'clients = ["{CONTROLLER_ADDRESS}"]\n' if name == _BARE else ""
-        (site.clusters_dir / f"{name}.toml").write_text(f"min_nodes = 3\nreplication = 2\n{clients}")
-    script = _Script(lab, folder / "bare")
-    ours: list[Times] = []
-    bare: list[Times] = []
+    # The script asks the masters with curl, which has no key.
+    _write(site, _BARE, f'clients = ["{CONTROLLER_ADDRESS}"]')
     for number in range(rounds):
-        say(f"hadoop: round {number + 1} of {rounds}, Fawkes")
-        ours.append(_fawkes(lab, site, _ours(number), grow=grow))
-        say(f"hadoop: round {number + 1} of {rounds}, bare script")
-        bare.append(script.run(grow=grow))
-    return ours, bare
+        _write(site, _ours(number), "")
+        _write(site, _standby(number), 'masters = "standby"')
+        _write(site, _kerberos(number), 'security = "kerberos"')
+    script = _Script(lab, folder / "bare")
+    made = _Rounds()
+    with serving_realm(site.root, map(_kerberos, range(rounds)), lab.popen):
+        for number in range(rounds):
+            turn = f"hadoop: round {number + 1} of {rounds}"
+            say(f"{turn}, Fawkes")
+            made.ours.append(_fawkes(lab, site, _ours(number), grow=grow))
+            say(f"{turn}, Fawkes with a second NameNode")
+            made.standby.append(_fawkes(lab, site, _standby(number), grow=False))
+            say(f"{turn}, Fawkes with Kerberos")
+            made.kerberos.append(_fawkes(lab, site, _kerberos(number), grow=grow))
+            say(f"{turn}, bare script")
+            made.bare.append(script.run(grow=grow))
+    return made
+
+
+def _write(site: Site, name: str, line: str) -> None:
+    """The file of an MR-cluster of three nodes with a line of its own."""
+    (site.clusters_dir / f"{name}.toml").write_text(f"min_nodes = 3\nreplication = 2\n{line}\n")
 
 
 def _ours(number: int) -> str:
     return f"bench-{number + 1}"
+
+
+def _standby(number: int) -> str:
+    return f"bench-standby-{number + 1}"
+
+
+def _kerberos(number: int) -> str:
+    return f"bench-kerberos-{number + 1}"
 
 
 # --- the bare script
@@ -155,7 +208,7 @@ class _Script:
                 "ready": stamps["ready"] - stamps["began"],
                 "submitting": stamps["accepted"] - stamps["ready"],
             }
-            _until("the end of the bare script's job", lambda: "SUCCEEDED" in self._applications())
+            until("the end of the bare script's job", lambda: "SUCCEEDED" in self._applications())
             if grow:
                 time.sleep(_REST_S)
                 total = str(len(CORE) + len(GROWN))
@@ -177,7 +230,7 @@ class _Script:
         return self._exec("sh", str(_SCRIPTS / script), str(self._folder), *words)
 
     def _exec(self, *command: str) -> str:
-        done = self._lab.exec(command, cwd=_PROJECT, timeout_s=_LIMIT_S)
+        done = self._lab.exec(command, cwd=PROJECT, timeout_s=_LIMIT_S)
         if done.returncode != 0:
             raise FawkesError(f"{' '.join(command[:3])} failed: {done.stderr.strip()[-2000:]}")
         return str(done.stdout)
@@ -188,7 +241,7 @@ class _Script:
 
 def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
     """The same by a controller that was just started; the MR-cluster is given back in the end."""
-    with _controller(lab, site) as story:
+    with controller(lab, site) as story:
         client = Client(site)
         client.post("pause", {"reason": "bench"})
         spec = site.cluster(name)
@@ -198,24 +251,27 @@ def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
         requested, accepted = story.requested(name), story.accepted(name)
         ready = story.done(f"cluster:{name}")
         found = {"accepted": accepted - requested, "ready": ready - requested, "submitting": accepted - ready}
+        if spec.masters is Promise.STANDBY:
+            found["follows"] = story.until("its second NameNode", lambda: story.follows(name)) - requested
         if grow:
             time.sleep(_REST_S)
             client.post("resume", {})
             serving = story.until("four nodes to serve", lambda: story.serving(name))
             found["grown"] = max(serving) - story.grew(name)
         client.post("release", {"cluster": name, "discard": True, "force": True})
-        story.until("the end of the MR-cluster", lambda: _gone(client, name))
+        story.until("the end of the MR-cluster", lambda: gone(client, name))
         return found
 
 
-def _gone(client: Client, name: str) -> bool:
+def gone(client: Client, name: str) -> bool:
+    """Whether nothing is left of an MR-cluster, and every node is free."""
     nodes = client.rows("nodes")
     return all(row["state"] == "gone" for row in client.rows("clusters", cluster=name)) and all(
         row["state"] == "free" for row in nodes
     )
 
 
-class _Story:
+class Story:
     """The ledger of the site as it grows; times in seconds since the epoch."""
 
     def __init__(self, site: Site, log: Path, controller: subprocess.Popen[bytes]) -> None:
@@ -223,6 +279,11 @@ class _Story:
         self._log = log
         self._controller = controller
         self._entries: list[Entry] = []
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All steps up to the last look."""
+        return self._entries
 
     def until(self, what: str, look: Callable[[], T | None]) -> T:
         """What ``look`` returns as soon as it is something true."""
@@ -235,7 +296,7 @@ class _Story:
             return look()
 
         try:
-            return _until(what, alive)
+            return until(what, alive)
         except DeadlineError as error:
             raise DeadlineError(f"{error.what}: {self._log.read_text()[-2000:]}") from None
 
@@ -246,6 +307,11 @@ class _Story:
     def done(self, key: str) -> float:
         """When an effect was first reached."""
         return self._first(lambda e: isinstance(e.event, Done) and e.event.effect == key)
+
+    def follows(self, cluster: str) -> float | None:
+        """When its second NameNode was first seen to be able to take over; None while it was not."""
+        ready = (e.event for e in self._entries if isinstance(e.event, StandbySeen) and e.event.ready)
+        return next((event.at_us / SECOND_US for event in ready if event.cluster == cluster), None)
 
     def accepted(self, cluster: str) -> float:
         """When YARN had the first job, by YARN's own word; FawkesError when it never had."""
@@ -298,17 +364,17 @@ class _Story:
 
 
 @contextmanager
-def _controller(lab: Lab, site: Site) -> Iterator[_Story]:
+def controller(lab: Lab, site: Site) -> Iterator[Story]:
     """A controller in the lab, in charge; it is stopped in the end."""
     log = site.root / "controller.log"
     command = [sys.executable, "-m", "fawkes", "--site", str(site.root), "run"]
     with (
         log.open("wb") as errors,
-        lab.popen(command, cwd=_PROJECT, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors) as process,
+        lab.popen(command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors) as process,
     ):
         try:
-            story = _Story(site, log, process)
-            _until("the controller", lambda: process.poll() is not None or " controls pool " in log.read_text())
+            story = Story(site, log, process)
+            until("the controller", lambda: process.poll() is not None or " controls pool " in log.read_text())
             yield story
             process.send_signal(signal.SIGTERM)
             process.wait(_LIMIT_S)
@@ -316,7 +382,8 @@ def _controller(lab: Lab, site: Site) -> Iterator[_Story]:
             process.kill()
 
 
-def _until(what: str, look: Callable[[], T | None]) -> T:
+def until(what: str, look: Callable[[], T | None]) -> T:
+    """What ``look`` returns as soon as it is something true; DeadlineError when that takes too long."""
     limit = time.monotonic() + _LIMIT_S
     while not (found := look()):
         if time.monotonic() > limit:

@@ -70,6 +70,26 @@ def files_kept(files: Iterable[Copies]) -> list[Failure]:
     ]
 
 
+def loss_told(
+    acknowledged: Mapping[str, float], there: Collection[str], lacking: Iterable[tuple[float, float]], told: int
+) -> list[Failure]:
+    """Every file that was acknowledged is there, or a copy could not have it and its loss was told.
+
+    ``acknowledged`` says when (s), ``lacking`` is from when to when copies lacked what was written, ``told`` how many
+    files or blocks were told as lost.
+    """
+    spans = list(lacking)
+    gone = {path: at_s for path, at_s in acknowledged.items() if path not in there}
+    found = [
+        Failure("data lost", f"{path} was acknowledged at {at_s:.1f} and is not there")
+        for path, at_s in gone.items()
+        if not any(since_s <= at_s <= until_s for since_s, until_s in spans)
+    ]
+    if not found and len(gone) > told:
+        found.append(Failure("loss not told", f"{len(gone)} files are lost, {told} were told, such as {min(gone)}"))
+    return found
+
+
 def jobs_once(jobs: Iterable[JobFacts]) -> list[Failure]:
     """No attempt ran twice, no job ended well twice, and one that did has its output."""
     found = []

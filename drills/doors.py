@@ -8,22 +8,30 @@ machine.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from fawkes.core.model import ClusterId, Role
+from fawkes.lab.kdc import SITE_TABLE, serving_realm
 from tests.support.site import PROJECT, RealSite, real_site
 
 OWN, OTHER, OUTSIDE, LOCAL = "own node", "other MR-cluster", "outside", "local user"
 PLACES = (OWN, OTHER, OUTSIDE, LOCAL)
 
-ANSWERS, SHUT, FORBIDDEN, REFUSED = "answers", "closed", "403", "no listener"
+ANSWERS, PAGES, NO_TICKET = "answers", "pages", "401"
+SHUT, FORBIDDEN, REFUSED = "closed", "403", "no listener"
 CLOSED = frozenset({SHUT, FORBIDDEN, REFUSED})
 """What a stranger may get: the connection is closed before a byte is read, a 403 on every path, or nobody listens."""
 
 _SSH = "sshd"
+_EVERYWHERE = "0.0.0.0"
+_MASTER_OF_JOB = "applicationmaster"
+#: RPC for clients, RPC for tasks, web
+_MASTER_DOORS = 3
 _OUTSIDE = "node06"
 _NOBODY = 65534
 #: hosts of a lab see the machine's own, and no environment of a project
@@ -59,16 +67,21 @@ class Door:
 
 @dataclass(frozen=True)
 class Tried:
-    """What each place got from a door."""
+    """What each place got from a door, without a ticket; ``kerberos``: its MR-cluster wants one."""
 
     door: Door
     got: Mapping[str, str]
+    kerberos: bool = False
 
     @property
     def holes(self) -> tuple[str, ...]:
-        """The places that got more than they may; the own nodes, too, when they got nothing."""
+        """The places that got more than they may; the own nodes, too, when they got nothing.
+
+        With Kerberos the own nodes get no pages either.
+        """
         strangers = [place for place in PLACES[1:] if self.got[place] not in CLOSED]
-        return tuple(strangers if self.got[OWN] == ANSWERS else [OWN, *strangers])
+        own = (ANSWERS, NO_TICKET) if self.kerberos else (ANSWERS, PAGES)
+        return tuple(strangers if self.got[OWN] in own else [OWN, *strangers])
 
 
 def listeners(site: RealSite, host: str) -> list[Door]:
@@ -92,24 +105,27 @@ def _address(text: str) -> tuple[str, int]:
     return ".".join(str(byte) for byte in words[-1]), int(port, 16)
 
 
-def matrix(site: RealSite, own: str, other: str, outside: str) -> list[Tried]:
+def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool = False) -> list[Tried]:
     """Every door of the MR-cluster ``own``, tried from the four places.
 
-    ``other`` is another MR-cluster, ``outside`` a host of neither. ``own`` has two nodes or more.
+    ``other`` is another MR-cluster, ``outside`` a host of neither. ``own`` has two nodes or more, and ``kerberos``
+    when it wants tickets. Nobody who tries has one. ApplicationMasters give their pages to the masters' node, whose
+    proxy asks for the ticket: another own node tries them, where there is one.
     """
     nodes = sorted(site.state.nodes_of(ClusterId(own)))
+    master = site.ledger.clusters[own].master
     stranger = min(site.state.nodes_of(ClusterId(other)))
     doors = [door for node in nodes for door in listeners(site, node)]
     got: dict[Door, dict[str, str]] = {door: {} for door in doors}
     for node in nodes:
-        friend = next(n for n in nodes if n != node)
+        friend = min((n for n in nodes if n != node), key=lambda n: n == master)
         mine = [door for door in doors if door.host == node]
         for place, host in ((OWN, friend), (OTHER, stranger), (OUTSIDE, outside)):
             for door, what in zip(mine, from_host(site, host, _targets(site, mine)), strict=True):
                 got[door][place] = what
         for door, what in zip(mine, from_controller(site, _targets(site, mine)), strict=True):
             got[door][LOCAL] = what
-    return [Tried(door, got[door]) for door in doors]
+    return [Tried(door, got[door], kerberos) for door in doors]
 
 
 def _targets(site: RealSite, doors: Iterable[Door]) -> list[str]:
@@ -144,6 +160,16 @@ def rows(tried: Iterable[Tried]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+def summary(tried: Sequence[Tried]) -> Iterator[str]:
+    """How many doors gave what, for each place; a table in Markdown."""
+    yield f"| {' | '.join(PLACES)} | listen on all addresses |"
+    yield f"|{' --- |' * len(PLACES)} --- |"
+    counts = [Counter(one.got[place] for one in tried) for place in PLACES]
+    cells = [", ".join(f"{number} {got}" for got, number in count.most_common()) for count in counts]
+    everywhere = sum(one.door.bound == _EVERYWHERE for one in tried)
+    yield f"| {' | '.join(cells)} | {everywhere} |"
+
+
 _SETTINGS = """
 preset = "demo"
 period = "10s"
@@ -165,11 +191,18 @@ reduces = 0
 """
 
 
-def play(folder: Path) -> list[Tried]:
-    """The whole matrix on a lab of its own: two MR-clusters, one of them with a job and a node that has joined it."""
-    with real_site(folder, 6, _SETTINGS) as site:
-        site.write("clusters/alpha.toml", _CLUSTER.format(version="3.5.0"))
-        site.write("clusters/beta.toml", _CLUSTER.format(version="3.4.2"))
+def play(folder: Path, *, kerberos: bool = False) -> list[Tried]:
+    """The whole matrix on a lab of its own: two MR-clusters, one of them with a job and a node that has joined it.
+
+    With ``kerberos`` both want tickets.
+    """
+    with ExitStack() as stack:
+        site = stack.enter_context(real_site(folder, 6, _SETTINGS + (SITE_TABLE if kerberos else "")))
+        wanted = 'security = "kerberos"\n' if kerberos else ""
+        site.write("clusters/alpha.toml", _CLUSTER.format(version="3.5.0") + wanted)
+        site.write("clusters/beta.toml", _CLUSTER.format(version="3.4.2") + wanted)
+        if kerberos:
+            stack.enter_context(serving_realm(site.root, ("alpha", "beta"), site.lab.popen))
         site.run()
         site.fawkes("drain", _OUTSIDE, "--reason", "a host of neither MR-cluster")
         site.request("alpha", "beta")
@@ -179,10 +212,12 @@ def play(folder: Path) -> list[Tried]:
             site.until("a running job", partial(_runs, site, own))
             if own == "alpha":
                 site.until("a node that joins", partial(site.serving, own, Role.TRANSIENT))
-            tried += matrix(site, own, other, _OUTSIDE)
+            tried += matrix(site, own, other, _OUTSIDE, kerberos=kerberos)
             site.fawkes("cancel", f"job-{own}", "--wait")
         return tried
 
 
 def _runs(site: RealSite, cluster: str) -> bool:
-    return any(row["state"] == "RUNNING" for row in site.applications(cluster, f"job-{cluster}"))
+    """Whether a job's ApplicationMaster has opened all of its doors."""
+    doors = [door for node in sorted(site.state.nodes_of(ClusterId(cluster))) for door in listeners(site, node)]
+    return sum(door.daemon == _MASTER_OF_JOB for door in doors) >= _MASTER_DOORS

@@ -98,14 +98,28 @@ class Handover:
     reasons: tuple[str, ...]
 
 
-def play(folder: Path, *, run_as: bool) -> Handover:
-    """One hand-over on a lab of its own, with or without Unix users of the MR-clusters."""
+@dataclass(frozen=True)
+class Way:
+    """How two MR-clusters are kept apart: with Unix users of their own, with control groups, or neither."""
+
+    title: str
+    run_as: bool
+    control_groups: bool
+
+
+BARE = Way("without `run_as`", run_as=False, control_groups=False)
+GROUPED = Way("the same, with control groups", run_as=False, control_groups=True)
+OWN_USER = Way("with `run_as`", run_as=True, control_groups=False)
+
+
+def play(folder: Path, way: Way) -> Handover:
+    """One hand-over on a lab of its own."""
     users = tuple(USERS.values())
-    with real_site(folder, 1, _SETTINGS, users=users) as site:
+    with real_site(folder, 1, _SETTINGS, users=users, control_groups=way.control_groups) as site:
         inventory = site.root / "inventory.toml"
         inventory.write_text(inventory.read_text().replace("/srv/dist", _SOFTWARE))
         for name, user in USERS.items():
-            site.write(f"clusters/{name}.toml", _CLUSTER.format(run_as=f'run_as = "{user}"' if run_as else ""))
+            site.write(f"clusters/{name}.toml", _CLUSTER.format(run_as=f'run_as = "{user}"' if way.run_as else ""))
         site.on(NODE, f"mkdir -p {_DROP} /run/lock; chmod 1777 {_DROP} /run/lock")
         site.run()
         return _handed_over(site)
@@ -159,12 +173,12 @@ def _at(place: str, home: str) -> str:
     return place.replace("$HOME", home)
 
 
-def rows(without: Handover, own: Handover) -> Iterator[str]:
-    """Both as a table in Markdown."""
-    yield "| the job left | without `run_as` | the next owner found it | with `run_as` | the next owner found it |"
-    yield "| --- | --- | --- | --- | --- |"
-    for name in without.left:
+def rows(played: Mapping[Way, Handover]) -> Iterator[str]:
+    """All ways as a table in Markdown."""
+    yield f"| the job left | {' | '.join(f'{way.title} | the next owner found it' for way in played)} |"
+    yield "| --- |" + " --- | --- |" * len(played)
+    for name in (*PLACES, PROCESS, STEALS, LEASE):
         cells = [name]
-        for one in (without, own):
+        for one in played.values():
             cells += ["left" if one.left[name] else "refused", "**yes**" if one.found[name] else "no"]
         yield f"| {' | '.join(cells)} |"

@@ -7,16 +7,18 @@ a time on), because nobody knows beforehand which node will be there: both world
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
-from fawkes.core.model import ClusterLife, NodeLife, Role
+from fawkes.core.model import ClusterLife, NodeLife, Promise, Role
 
 #: a seed gives another plan when this changes: the journal keeps results of each version apart
 PLAN_VERSION = 1
 #: the actions of a story are over by then
 STORY_S = 110
+#: what stands for a life where the controller is struck at a step of the ledger
+BEFORE, AFTER = "before its effects", "after its effects"
 
 
 class Spot(StrEnum):
@@ -122,6 +124,7 @@ class ClusterPlan:
     replication: int
     growth: Role
     release_s: int | None
+    masters: Promise = Promise.KEPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +178,11 @@ class Fault:
     step: int = 0
     told: bool = False
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """Where it stands in the table: what, which kind of node, in which life."""
+        return str(self.kind), str(self.spot), str(self.life) or (AFTER if self.told else BEFORE)
+
     def __str__(self) -> str:
         back = "for good" if self.back_s is None else f"for {self.back_s} s"
         if self.spot is Spot.CONTROLLER:
@@ -200,6 +208,24 @@ def chance_of(seed: int, purpose: str) -> Random:
 def plan_of(seed: int) -> Plan:
     """The drill of a seed."""
     return Plan(seed=seed, story=story_of(seed), faults=_faults(seed))
+
+
+def standby_plan_of(seed: int) -> Plan:
+    """The drill of a seed where each MR-cluster has a second NameNode, and one more fault of masters or core nodes."""
+    plan, chance = plan_of(seed), chance_of(seed, "standby")
+    clusters = tuple(replace(cluster, min_nodes=3, masters=Promise.STANDBY) for cluster in plan.story.clusters)
+    story = replace(plan.story, clusters=clusters, hosts=3 * len(clusters) + chance.randint(2, 4))
+    spot = chance.choice((Spot.MASTER, Spot.MASTER, Spot.CORE))
+    further = Fault(
+        kind=chance.choice((Kind.POWER, Kind.EMPTIED, Kind.EMPTIED, Kind.CUT)),
+        spot=spot,
+        life=chance.choice(LIVES[Spot.MASTER][1:4]) if spot is Spot.MASTER else NodeLife.SERVING,
+        from_s=chance.randint(20, 80),
+        after_s=chance.choice((0.0, 1.0, 5.0)),
+        back_s=chance.choice((2, 20, 40, 90)),
+        pick=chance.randint(0, 6),
+    )
+    return Plan(seed=seed, story=story, faults=(*plan.faults, further))
 
 
 def story_of(seed: int) -> Story:

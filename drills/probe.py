@@ -1,8 +1,8 @@
 """Run on a host of a lab: what each ``ADDRESS:PORT`` of the command line gives a caller, as a JSON list.
 
-``closed``: the connection is closed before anything is sent; ``403``: each path of a web server is forbidden;
-``no listener``; ``answers`` for all else, silence included: what does not close may take orders. It needs Python's own
-library alone.
+``closed``: the connection is closed before anything is sent; ``403``: each path of a web server is forbidden; ``401``:
+each path wants a ticket, is forbidden or is not there; ``pages``: a web server gives some; ``no listener``;
+``answers`` for all else, silence included: what does not close may take orders. It needs Python's own library alone.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 _WAIT_S = 1.5
 _ANSWER_S = 10.0
-_FORBIDDEN = 403
+_FORBIDDEN, _NO_TICKET, _NOT_THERE = 403, 401, 404
+_ERRORS = 300
 #: what was open on one web server or another
 _PATHS = (
     ("GET", "/"),
@@ -48,16 +50,40 @@ def probe(target: str) -> str:
         return "no listener"
     except ConnectionResetError:
         return "closed"
-    return "403" if all(_forbidden(address, int(port), *path) for path in _PATHS) else "answers"
+    return web(address, int(port))
 
 
-def _forbidden(address: str, port: int, method: str, path: str) -> bool:
-    connection = http.client.HTTPConnection(address, port, timeout=_ANSWER_S)
+def web(address: str, port: int) -> str:
+    """What a web server gives; ``answers`` when it is none."""
+    secure = _status(address, port, *_PATHS[0]) is None
+    found = set()
+    for method, path in _PATHS:
+        status = _status(address, port, method, path, secure=secure)
+        if status is None:
+            return "answers"
+        if status < _ERRORS:
+            return "pages"
+        found.add(status)
+    if found == {_FORBIDDEN}:
+        return "403"
+    return "401" if _NO_TICKET in found and found <= {_NO_TICKET, _FORBIDDEN, _NOT_THERE} else "answers"
+
+
+def _status(address: str, port: int, method: str, path: str, *, secure: bool = False) -> int | None:
+    """The HTTP status of a path; None without an answer in HTTP."""
+    if secure:
+        # Whoever tries a door believes every certificate.
+        context = ssl._create_unverified_context()
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            address, port, timeout=_ANSWER_S, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(address, port, timeout=_ANSWER_S)
     try:
         connection.request(method, path)
-        return connection.getresponse().status == _FORBIDDEN
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()
 

@@ -7,17 +7,18 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from drills.agenda import Agenda
 from drills.aim import struck
 from drills.checks import Failure, comes_to_rest, jobs_once, never_green, one_owner, restless, stuck
-from drills.plan import OF_CONTROLLER, STORY_S, Fault, JobPlan, Kind, Plan
-from drills.real_facts import RealFacts
+from drills.plan import OF_CONTROLLER, STORY_S, ClusterPlan, Fault, JobPlan, Kind, Plan
+from drills.real_facts import INPUTS, RealFacts
 from drills.real_faults import Hands, small_disk
 from drills.result import Result, Tried
 from drills.settings import SETTINGS
@@ -38,7 +39,8 @@ replication = {replication}
 block_size = "1MiB"
 max_running_jobs = 2
 growth = "{growth}"
-data = [{{ from = "words", to = "/words" }}, {{ from = "records", to = "/records" }}]
+masters = "{masters}"
+data = [{data}]
 outputs = [{{ path = "/output", save_to = "../saved/{name}" }}]
 """
 _GROWTH = {Role.TRANSIENT: "TR", Role.TRANSIENT_CORE: "TC"}
@@ -82,6 +84,29 @@ def write_input(folder: Path) -> dict[str, int]:
     return dict(counts)
 
 
+def cluster_text(cluster: ClusterPlan, inputs: Sequence[str] = INPUTS) -> str:
+    """The file of an MR-cluster that loads these folders."""
+    return _CLUSTER.format(
+        name=cluster.name,
+        min_nodes=cluster.min_nodes,
+        replication=cluster.replication,
+        growth=_GROWTH[cluster.growth],
+        masters=cluster.masters,
+        data=", ".join(f'{{ from = "{name}", to = "/{name}" }}' for name in inputs),
+    )
+
+
+def ask(site: RealSite, *words: str) -> str:
+    """Ask until a controller answers: why it refused, or empty. A refusal is an answer."""
+    limit = time.monotonic() + _ASK_AGAIN_S
+    while time.monotonic() < limit:
+        done = site.try_command(*words)
+        if done.returncode == 0 or "controller" not in done.stderr:
+            return done.stderr.strip() if done.returncode else ""
+        time.sleep(1.0)
+    return "no controller answered"
+
+
 def job_text(job: JobPlan) -> str:
     """The file of a job: a word count with output, or a script that only waits."""
     head = f'id = "{job.name}"\nretries = {job.retries}\n'
@@ -89,14 +114,6 @@ def job_text(job: JobPlan) -> str:
         args = f'["wordcount", "-Dmapreduce.job.reduces={job.writes}", "/words", "/output/{job.name}"]'
         return head + f'kind = "jar"\njar = "examples"\nargs = {args}\n'
     return head + f'kind = "script"\ncommand = "sleep {job.run_s}"\ntasks = {job.tasks}\n'
-
-
-@dataclass(slots=True)
-class _Deed:
-    """Something to be done at a second of the drill."""
-
-    at_s: float
-    do: Callable[[], None]
 
 
 @dataclass(slots=True)
@@ -108,8 +125,7 @@ class RealDrill:
     hands: Hands
     failures: dict[Failure, None] = field(default_factory=dict)
     tried: dict[int, Tried] = field(default_factory=dict)
-    _deeds: list[_Deed] = field(default_factory=list)
-    _began_s: float = 0.0
+    _agenda: Agenda = field(default_factory=Agenda)
     _over_s: float = STORY_S
     _away: set[NodeId] = field(default_factory=set)
     _robbed: set[ClusterId] = field(default_factory=set)
@@ -137,13 +153,13 @@ class RealDrill:
         counts = write_input(self.site.root / "clusters")
         self._write_files()
         self.site.run()
-        self._began_s = time.monotonic()
+        self._agenda.begin()
         with ThreadPoolExecutor(max_workers=8) as users:
             for at_s, words in self._asks():
-                self._deeds.append(_Deed(at_s, partial(self._asked, users, words)))
-            while self._now_s() < self._over_s or self._deeds:
+                self._agenda.add(at_s, partial(self._asked, users, words))
+            while self._agenda.now_s() < self._over_s or not self._agenda.empty:
                 self._turn()
-        facts = RealFacts(self.site, self.plan, counts, self._robbed, self._away)
+        facts = RealFacts(self.site, self.plan.story, counts, self._robbed, self._away)
         self._until_rest()
         self._check(facts.at_rest())
         self._check(never_green(self.site.state, facts.missing()))
@@ -158,13 +174,7 @@ class RealDrill:
 
     def _write_files(self) -> None:
         for cluster in self.plan.story.clusters:
-            text = _CLUSTER.format(
-                name=cluster.name,
-                min_nodes=cluster.min_nodes,
-                replication=cluster.replication,
-                growth=_GROWTH[cluster.growth],
-            )
-            self.site.write(f"clusters/{cluster.name}.toml", text)
+            self.site.write(f"clusters/{cluster.name}.toml", cluster_text(cluster))
         for job in self.plan.story.jobs:
             self.site.write(f"jobs/{job.name}.toml", job_text(job))
 
@@ -181,32 +191,17 @@ class RealDrill:
             yield drain.back_s, ("undrain", node_name(drain.node))
 
     def _asked(self, users: Executor, words: tuple[str, ...]) -> None:
-        users.submit(self._ask, words)
-
-    def _ask(self, words: tuple[str, ...]) -> str:
-        """Ask until a controller answers: why it refused, or empty. A refusal is an answer."""
-        limit = time.monotonic() + _ASK_AGAIN_S
-        while time.monotonic() < limit:
-            done = self.site.try_command(*words)
-            if done.returncode == 0 or "controller" not in done.stderr:
-                return done.stderr.strip() if done.returncode else ""
-            time.sleep(1.0)
-        return "no controller answered"
+        users.submit(ask, self.site, *words)
 
     # --- the way of a drill
 
-    def _now_s(self) -> float:
-        return time.monotonic() - self._began_s
-
     def _turn(self) -> None:
         """Do what is due, look at the ledger, and strike."""
-        for deed in sorted((d for d in self._deeds if d.at_s <= self._now_s()), key=lambda d: d.at_s):
-            self._deeds.remove(deed)
-            deed.do()
+        self._agenda.do_due()
         self._look_after_controller()
         self.site.ledger.catch_up()
         for number, fault in enumerate(self.plan.faults):
-            if number not in self.tried and self._now_s() >= fault.from_s:
+            if number not in self.tried and self._agenda.now_s() >= fault.from_s:
                 self._aim(number, fault)
         time.sleep(_LOOK_EVERY_S)
 
@@ -224,7 +219,7 @@ class RealDrill:
             self.site.run()
 
     def _aim(self, number: int, fault: Fault) -> None:
-        now_s = self._now_s()
+        now_s = self._agenda.now_s()
         if fault.kind in OF_CONTROLLER:
             if len(self.site.ledger.entries) >= fault.step:
                 self._strike_controller(number, fault, now_s)
@@ -234,7 +229,7 @@ class RealDrill:
             return
         owner = self.site.state.nodes[node].owner
         self.tried[number] = Tried(fault, node, now_s + fault.after_s)
-        self._deeds.append(_Deed(now_s + fault.after_s, lambda: self.hands.strike(fault, node, owner)))
+        self._agenda.add(now_s + fault.after_s, lambda: self.hands.strike(fault, node, owner))
         if fault.kind is Kind.EMPTIED and owner is not None:
             self._robbed.add(owner)
         if fault.back_s is None:
@@ -242,7 +237,7 @@ class RealDrill:
             return
         back_s = now_s + fault.after_s + fault.back_s
         self._over_s = max(self._over_s, back_s)
-        self._deeds.append(_Deed(back_s, lambda: self.hands.undo(fault, node)))
+        self._agenda.add(back_s, lambda: self.hands.undo(fault, node))
 
     def _strike_controller(self, number: int, fault: Fault, now_s: float) -> None:
         if not self.hands.can(fault.kind) or self._controller_down:
@@ -253,11 +248,11 @@ class RealDrill:
         if fault.kind is Kind.STATE_DISK:
             self._disk_full = True
             self.hands.fill_disk()
-            self._deeds.append(_Deed(now_s + fault.back_s, self._room_again))
+            self._agenda.add(now_s + fault.back_s, self._room_again)
             return
         self._controller_down = True
         self.site.kill()
-        self._deeds.append(_Deed(now_s + fault.back_s, self._controller_back))
+        self._agenda.add(now_s + fault.back_s, self._controller_back)
 
     def _room_again(self) -> None:
         """Somebody makes room; a controller that ended over it is started again."""
@@ -273,8 +268,8 @@ class RealDrill:
     # --- the end
 
     def _until_rest(self) -> None:
-        limit_s = self._now_s() + PATIENCE_S
-        while self._now_s() < limit_s and restless(self.site.state):
+        limit_s = self._agenda.now_s() + PATIENCE_S
+        while self._agenda.now_s() < limit_s and restless(self.site.state):
             self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))
@@ -282,11 +277,11 @@ class RealDrill:
     def _give_all_back(self) -> None:
         for cluster in list(self.site.state.clusters.values()):
             if cluster.life is not ClusterLife.RETIRING:
-                refused = self._ask(("release", cluster.id, "--force", "--yes"))
+                refused = ask(self.site, "release", cluster.id, "--force", "--yes")
                 if refused:
                     self._fail(Failure("not given back", f"{cluster.id}: {refused}"))
-        limit_s = self._now_s() + PATIENCE_S
-        while self._now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
+        limit_s = self._agenda.now_s() + PATIENCE_S
+        while self._agenda.now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
             self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from drills.checks import Copies, Failure, JobFacts, OwnerFacts, files_kept
-from drills.plan import Plan
+from drills.plan import Story
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife
 from tests.support.site import RealSite
 
-_INPUTS = ("words", "records")
+#: folders with input, and the folders of HDFS that they are loaded into
+INPUTS = ("words", "records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,11 @@ class RealFacts:
     """Reads them when it is asked. ``counts`` is what each word count must give; ``robbed`` lost files to a fault."""
 
     site: RealSite
-    plan: Plan
+    story: Story
     counts: Mapping[str, int]
-    robbed: Collection[ClusterId]
-    away: Collection[NodeId]
+    robbed: Collection[ClusterId] = ()
+    away: Collection[NodeId] = ()
+    inputs: Sequence[str] = INPUTS
 
     def _running(self) -> Iterator[ClusterId]:
         """The MR-clusters whose masters can be asked."""
@@ -37,7 +39,7 @@ class RealFacts:
 
     def _copies(self, cluster: ClusterId) -> Iterator[Copies]:
         excused = cluster in self.robbed
-        for name in _INPUTS:
+        for name in self.inputs:
             found = self._hdfs(cluster, "digests", f"/{name}")
             for path in sorted((self.site.root / "clusters" / name).iterdir()):
                 target = f"/{name}/{path.name}"
@@ -73,7 +75,7 @@ class RealFacts:
 
     def _written(self, cluster: str) -> Iterator[JobId]:
         """The jobs of an MR-cluster with output that have ended well."""
-        writers = {job.name for job in self.plan.story.jobs if job.writes}
+        writers = {job.name for job in self.story.jobs if job.writes}
         for job in self.site.ledger.jobs.values():
             if job.cluster == cluster and job.life is JobLife.SUCCEEDED and job.id in writers:
                 yield job.id
@@ -98,7 +100,7 @@ class RealFacts:
         """How each job of a running MR-cluster ended, and the applications of each of its attempts."""
         running, rows = set(self._running()), []
         for job in self.site.ledger.jobs.values():
-            if job.cluster not in running or job.id not in {plan.name for plan in self.plan.story.jobs if plan.writes}:
+            if job.cluster not in running or job.id not in {plan.name for plan in self.story.jobs if plan.writes}:
                 continue
             counts, well = {}, []
             for attempt in range(1, job.attempt + 1):
@@ -125,7 +127,7 @@ class RealFacts:
 
     def saved(self) -> list[Failure]:
         """The outputs of all MR-clusters that are gone, as they were saved."""
-        gone = [c.name for c in self.plan.story.clusters if ClusterId(c.name) not in self.site.state.clusters]
+        gone = [c.name for c in self.story.clusters if ClusterId(c.name) not in self.site.state.clusters]
         found = []
         for cluster in gone:
             for job in self._written(cluster):

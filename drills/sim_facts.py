@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from drills.checks import JobFacts, OwnerFacts
+from drills.checks import Failure, JobFacts, OwnerFacts
 from fawkes.core.decision import PutJob
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId
 from fawkes.core.state import State
@@ -28,6 +28,20 @@ def runs_twice(world: SimWorld) -> Iterator[str]:
     for cluster in world.clusters.values():
         counts = Counter(job for job, _ in cluster.jobs)
         yield from (f"{job}: {count} attempts run at once" for job, count in counts.items() if count > 1)
+
+
+def not_whole(world: SimWorld, state: State) -> Iterator[Failure]:
+    """The second NameNodes that do not follow at rest, or stand elsewhere than the ledger says."""
+    for name, cluster in state.clusters.items():
+        known, pair = cluster.standby, world.masters.second.pairs.get(name)
+        if known is None or not cluster.active:
+            continue
+        # A node that never comes back leaves its part of the journal where there is another one for it.
+        follows = (
+            pair is not None and (pair.standby.journal, pair.follower) == (known.journal, known.node) and pair.most
+        )
+        if known.node is not None and not (follows and known.ready):
+            yield Failure("no second NameNode", f"{name}: the ledger has {known}, the world {pair}")
 
 
 def owner_facts(world: SimWorld, state: State) -> Iterator[OwnerFacts]:

@@ -16,7 +16,7 @@ from drills.hdfs import MUTE, Hdfs
 from drills.plan import OF_CONTROLLER, OF_MASTERS, STORY_S, Fault, Kind, Plan
 from drills.result import Result, Tried
 from drills.seeing import Seeing
-from drills.sim_facts import job_facts, owner_facts, runs_twice, two_owners
+from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.core.decision import Decision
@@ -61,8 +61,9 @@ class _Ledger(MemoryStore):
 class Drill:
     """One drill. It is the world of its engines, and asks the simulated one."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, name: str = "sim") -> None:
         self.plan = plan
+        self.name = name
         self.store = _Ledger()
         self.state = State()
         self.failures: dict[Failure, None] = {}
@@ -96,7 +97,7 @@ class Drill:
         self._check_the_end()
         return Result(
             seed=self.plan.seed,
-            world="sim",
+            world=self.name,
             tried=tuple(self.tried.get(n, Tried(fault)) for n, fault in enumerate(self.plan.faults)),
             failures=tuple(self.failures),
             steps=self.store.last_seq(),
@@ -245,7 +246,7 @@ class Drill:
     def _is_over(self, now_us: int) -> bool:
         """Whether nothing more is to come: all is at rest after the last release, or patience is at its end."""
         patient = now_us < self._over_us + PATIENCE_S * SECOND_US
-        if patient and restless(self.state):
+        if patient and (restless(self.state) or any(not_whole(self.world, self.state))):
             return False
         if self._all_released:
             return True
@@ -262,6 +263,7 @@ class Drill:
             *stuck(self.state, self._gone_for_good, self.hdfs.robbed()),
             *one_owner(owner_facts(self.world, self.state)),
             *files_kept(self.hdfs.copies()),
+            *not_whole(self.world, self.state),
         ):
             self._fail(failure)
 
@@ -276,6 +278,6 @@ class Drill:
         self.failures[failure] = None
 
 
-def play(plan: Plan) -> Result:
-    """What comes of a drill in the simulator."""
-    return Drill(plan).run()
+def play(plan: Plan, name: str = "sim") -> Result:
+    """What comes of a drill in the simulator; ``name`` is that of its world in the journal."""
+    return Drill(plan, name).run()

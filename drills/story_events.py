@@ -31,6 +31,7 @@ def events_of(story: Story) -> list[Event]:
             growth=cluster.growth,
             replication=cluster.replication,
             max_running_jobs=2,
+            masters=cluster.masters,
         )
         found.append(Requested(at_us=cluster.at_s * SECOND_US, spec=spec, ask=f"request-{cluster.name}"))
         if cluster.release_s is not None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from drills.journal import Row
-from drills.plan import LIVES, SPOTS, Kind, Spot
-from drills.result import AFTER, BEFORE
+from drills.loss import CASES, row_of
+from drills.plan import AFTER, BEFORE, LIVES, SPOTS, Kind, Spot
 
 #: as many seeds of failures a line names
 _SEEDS = 6
@@ -29,7 +29,23 @@ class Line:
         return self.kind, self.spot, self.life, f"{self.runs:,}", str(len(self.failed)), seeds
 
 
-HEAD = ("fault", "node", "life", "drills", "failed", "seeds")
+_COUNTS = ("drills", "failed", "seeds")
+_FAULTS = ("fault", "node", "life")
+_LOSSES = ("promise", "phase", "controller")
+_FIGURES = ("decided", "HDFS", "HDFS since", "YARN", "YARN since", "written", "lost", "told", "restored", "anew")
+#: what the figures of a loss are
+FIGURES = (
+    "Seconds from the loss to the decision; without HDFS and YARN, since the loss and since the decision. Files that "
+    "were written, files that were lost, blocks and files that were told as lost. Masters that were restored by an "
+    "operator, MR-clusters that were requested anew (1)."
+)
+#: the world in which masters are lost by phase
+MASTERS = "masters"
+
+
+def head(world: str) -> tuple[str, ...]:
+    """What the columns of the lines are called."""
+    return (*(_LOSSES if world == MASTERS else _FAULTS), *_COUNTS)
 
 
 def lines(rows: Iterable[Row], world: str) -> list[Line]:
@@ -37,7 +53,7 @@ def lines(rows: Iterable[Row], world: str) -> list[Line]:
 
     A drill with several faults counts for each of them: what failed in it need not be each one's doing.
     """
-    found = {key: Line(*key) for key in _possible()}
+    found = {key: Line(*key) for key in (_losses() if world == MASTERS else _possible())}
     for row in rows:
         if row["world"] != world:
             continue
@@ -47,6 +63,20 @@ def lines(rows: Iterable[Row], world: str) -> list[Line]:
             if row["failures"]:
                 line.failed.append(str(row["seed"]))
     return list(found.values())
+
+
+def figures(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+    """What was measured in each drill that measured something: the names first, then a line for each drill."""
+    measured = [row for row in rows if row.get("figures")]
+    cells = [
+        (str(row["seed"]), *row["tried"][0][:3], *(f"{row['figures'].get(name, '-')}" for name in _FIGURES))
+        for row in measured
+    ]
+    return [("seed", *_LOSSES, *_FIGURES), *cells] if cells else []
+
+
+def _losses() -> list[tuple[str, str, str]]:
+    return [row_of(*case) for case in CASES]
 
 
 def _possible() -> list[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ def tell(entries: Iterable[Entry], tried: Iterable[Tried]) -> None:
         at_s = entry.event.at_us / SECOND_US
         while faults and (faults[0].at_s or 0.0) <= at_s:
             fault = faults.pop(0)
-            print(f"{fault.at_s:9.3f}       ** {fault.fault.kind}: {fault.node or 'the controller'}")
+            print(f"{fault.at_s:9.3f}       ** {fault.fault.row[0]}: {fault.node or 'the controller'}")
         for reason in entry.decision.reasons:
             if reason.code not in _QUIET:
                 facts = " ".join(f"{key}={value}" for key, value in reason.facts.items() if value not in ("", None))

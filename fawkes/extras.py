@@ -19,6 +19,7 @@ DISTRIBUTION = "fawkes-provisioner"
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "offline": ("matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy"),
     "lab": ("cryptography", "pyroute2"),
+    "kerberos": ("cryptography", "gssapi"),
     "dask": ("distributed",),
 }
 

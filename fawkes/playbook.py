@@ -7,10 +7,10 @@ What a script learnt it prints as facts, ``@key=value``, which :func:`read_facts
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from fawkes.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError, UserError
+from fawkes.prelude import PRELUDE
 from fawkes.script import Facts, Script, Secret, Value, read_facts
 
 __all__ = [
@@ -171,6 +172,11 @@ class Folders:
         return self.work_dir / "users" / self.cluster
 
     @property
+    def group_file(self) -> PurePosixPath:
+        """That a control group was made for the MR-cluster on the node, and how one enters it; absent without one."""
+        return self.work_dir / "groups" / self.cluster
+
+    @property
     def conf(self) -> PurePosixPath:
         """Hadoop's configuration."""
         return self.root / "conf"
@@ -226,6 +232,11 @@ class Folders:
         return self.root / "kept"
 
     @property
+    def journal(self) -> PurePosixPath:
+        """The edits that a JournalNode keeps: one folder below it, by the name of the nameservice."""
+        return self.root / "journal"
+
+    @property
     def nm_local(self) -> PurePosixPath:
         """Working folders of containers."""
         return self.root / "nm-local"
@@ -236,7 +247,7 @@ class Folders:
         return self.root / "nm-logs"
 
     def all(self) -> tuple[PurePosixPath, ...]:
-        """Every folder that ``prepare`` makes (``conf`` and ``nn`` are made when they have a content)."""
+        """Every folder that ``prepare`` makes (``conf``, ``nn`` and ``journal`` are made when they have a content)."""
         return (
             self.members, self.run, self.logs, self.jobs, self.tmp, self.dn, self.dn_input, self.rm_state,
             self.nm_local, self.nm_logs,
@@ -284,102 +295,6 @@ class Lease:
             "FAWKES_DAEMON": daemon,
         }
 
-
-# `alive FILE`: the process of a pid file runs; it is the same one only while pid, start time and boot agree.
-# `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
-# task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
-# would pass for a newer epoch.
-# `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
-# one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
-# wipe knows it even when nobody else does any more.
-# `as_user COMMAND...`: run a command as that user, with an environment in which nothing of anybody is left.
-# `run TEXT`: run a text as that user, or here without one. It is read whole before it begins.
-# `of_uid UID`: pids of all processes that have this user id in any role. One whose first thread has ended looks dead,
-# although its other threads go on.
-# `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
-# that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
-_PRELUDE = r"""
-fact() { printf '@%s=%s\n' "$1" "$2"; }
-boot_id() { read -r boot </proc/sys/kernel/random/boot_id; }
-started() {
-    started=; state=
-    [ -r "/proc/$1/stat" ] && read -r stat_line 2>/dev/null <"/proc/$1/stat" || return 1
-    set -- ${stat_line##*) }
-    state=$1; shift 19; started=$1
-}
-alive() {
-    pid=; since=; born=
-    [ -r "$1" ] && read -r pid since born <"$1" || return 1
-    boot_id
-    [ -n "$born" ] && [ "$born" = "$boot" ] && started "$pid" && [ "$started" = "$since" ] && [ "$state" != Z ]
-}
-is_name() { case $1 in '' | [!A-Za-z0-9]* | *[!A-Za-z0-9_.-]*) return 1 ;; esac; }
-is_number() { case $1 in '' | *[!0-9]* | ????????????????*) return 1 ;; esac; }
-read_lease() {
-    node=; pool=; cluster=; generation=; epoch=; controller=; closed=; damage=; leased=no
-    [ -e "$1/lease" ] || [ -L "$1/lease" ] || return 0
-    leased=yes
-    if [ ! -f "$1/lease" ] || [ -L "$1/lease" ]; then damage="it is not a plain file"; return 0; fi
-    lease_size=$(wc -c <"$1/lease") 2>/dev/null || { damage="it cannot be read"; return 0; }
-    [ "$lease_size" -gt 0 ] || { damage="it is empty"; return 0; }
-    [ "$lease_size" -le 4096 ] || { damage="it has $lease_size bytes, too many for a lease"; return 0; }
-    cluster=-; generation=-
-    while IFS='=' read -r key value; do
-        case $key in
-            node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
-            epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
-            *) damage="it has a line that does not belong in a lease"; return 0 ;;
-        esac
-    done <"$1/lease"
-    # What stands behind the last line feed was read into `key` all the same: a file that was cut off.
-    if [ -n "$key" ] || ! is_name "$node" || ! is_name "$pool" || ! is_name "$controller" ||
-        ! is_number "$epoch" || ! is_number "$closed" ||
-        { [ -n "$cluster$generation" ] && { ! is_name "$cluster" || ! is_number "$generation"; }; }; then
-        damage="it is cut off, or has a value that Fawkes does not write"
-    fi
-}
-lease_facts() {
-    [ $leased = yes ] || return 0
-    if [ -n "$damage" ]; then fact lease.damage "$damage"; return 0; fi
-    fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
-    fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
-    fact lease.closed "$closed"
-}
-own_user() {
-    user=; uid=; home=; remains=
-    [ -f "$1/users/$2" ] || return 0
-    read -r user uid remains <"$1/users/$2"
-    home=$(getent passwd "$user" | cut -d: -f6)
-}
-as_user() {
-    cd /
-    set -- env -i PATH=/usr/local/bin:/usr/bin:/bin "HOME=$home" "USER=$user" "LOGNAME=$user" LANG=C.UTF-8 "$@"
-    if [ "$(id -u)" = 0 ]; then
-        setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups --inh-caps=-all -- "$@"
-    else
-        sudo -n -u "$user" -- "$@"
-    fi
-}
-run() {
-    if [ -z "$user" ]; then ( eval "$1" ); return; fi
-    printf '%s\n' "$lib" 'umask 077' '{' "$1" '} </dev/null' | as_user /bin/sh -s
-}
-of_uid() {
-    of_it="^Uid:([[:space:]]+[0-9]+)*[[:space:]]+$1([[:space:]]|\$)"
-    for status in $(grep -lE "$of_it" /proc/[0-9]*/status 2>/dev/null); do
-        pid=${status#/proc/}; pid=${pid%/status}
-        started "$pid" || continue
-        [ "$state" != Z ] || [ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || continue
-        echo "$pid"
-    done
-}
-marked() {
-    {
-        grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
-        find /proc/[0-9]*/cwd -maxdepth 0 -lname "$3/clusters/$2/nm-local/*"
-    } 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' | sort -un
-}
-"""
 
 _MY_LEASE = r"""
 work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
@@ -437,12 +352,12 @@ own_user "$work" "$my_cluster"
 
 def reading(template: str, **values: Value) -> Script:
     """A script that looks and changes nothing: no lease, no lock. It has ``fact KEY VALUE`` and ``alive PIDFILE``."""
-    return Script(_PRELUDE) + Script.of(template, **values)
+    return Script(PRELUDE) + Script.of(template, **values)
 
 
 def reading_in(folders: Folders, template: str, **values: Value) -> Script:
     """The same for what looks into the folders of an MR-cluster: as its own Unix user, where it has one."""
-    lib = Script(_PRELUDE) + Script.of(
+    lib = Script(PRELUDE) + Script.of(
         "work={work}; my_cluster={cluster}", work=folders.work_dir, cluster=folders.cluster
     )
     body = Script.of(template, **values)
@@ -450,17 +365,13 @@ def reading_in(folders: Folders, template: str, **values: Value) -> Script:
         kept_text("lib", lib)
         + Script('eval "$lib"\nown_user "$work" "$my_cluster"')
         + kept_text("body", body)
-        + _RUN_BODY
+        + Script('run "$body"')
     )
 
 
-_RUN_BODY = Script('run "$body"')
-
-
 def kept_text(name: str, text: Script) -> Script:
-    """A shell variable with a text, such as one for ``run``; the text stands in the script as it is."""
-    end = f"FAWKES-{hashlib.sha256(text.text.encode()).hexdigest()[:16]}"
-    return Script(f"{name}=$(cat <<'{end}'") + text + Script(f"{end}\n)")
+    """A shell variable with a text, such as one for ``run``. No process is started for it."""
+    return Script(f"{name}={shlex.quote(text.text)}", f"{name}={shlex.quote(text.masked)}")
 
 
 def _lease_values(lease: Lease) -> dict[str, Value]:
@@ -477,7 +388,7 @@ def _lease_values(lease: Lease) -> dict[str, Value]:
 
 def _checked(lease: Lease, *, mends: bool) -> Script:
     """The lease is read, under the lock, and refused where it does not allow this one."""
-    lib = Script(_PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
     return kept_text("lib", lib) + Script('eval "$lib"') + Script.of(_READ_LEASE, mends="yes" if mends else "no")
 
 
@@ -502,21 +413,27 @@ def changing(
 
     Where the MR-cluster has its own Unix user, the script and ``after`` run as that user, who can neither change the
     lease nor hold the lock. One that runs ``by_login`` stays with the user for SSH, and has ``user``, ``uid``,
-    ``as_user`` and ``run``. One that reads ``stdin`` is short.
+    ``as_user`` and ``run``. One that reads ``stdin`` is short; with ``after`` it is that which reads it.
+
+    Where ``playbooks/node.py`` made a control group for the MR-cluster, the script and ``after`` run in it, and so does
+    all that they start; except ``by_login`` and with ``stdin``, which must leave nothing running. Where the group
+    cannot be entered they run without it; facts ``group`` (``no``) and ``group.why`` say so.
     """
     body = Script.of(template, **values)
-    run = Script('( eval "$body" ) 9>&-') if by_login else _RUN_STDIN if stdin else Script('run "$body" 9>&-')
+    grouped = Script('( join_group; run "$body" )')
+    reads = _RUN_STDIN if stdin else grouped
+    run = Script('( eval "$body" )') if by_login else reads if after is None else grouped
     script = _checked(lease, mends=False) + Script.of(_GUARD, wipes="yes" if wipes else "no")
-    script += kept_text("body", body) + run + Script("code=$?; exec 9>&-")
+    script += kept_text("body", body) + Script(f"{run.text} 9>&-") + Script("code=$?; exec 9>&-")
     if after is not None:
-        script += Script("[ $code = 0 ] || exit $code") + kept_text("body", after) + _RUN_BODY + Script("code=$?")
+        script += Script("[ $code = 0 ] || exit $code") + kept_text("body", after) + reads + Script("code=$?")
     return script + Script("exit $code\n")
 
 
 _RUN_STDIN = Script("""
-if [ -z "$user" ]; then run "$body" 9>&-; else as_user /bin/sh -c "$lib
+{ if [ -z "$user" ]; then ( eval "$body" ); else as_user /bin/sh -c "$lib
 umask 077
-$body" 9>&-; fi""")
+$body"; fi; }""")
 
 
 def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:

@@ -152,9 +152,7 @@ class Loaded:
             with _bounded(self.policy.origin, MOST_STEPS + more_steps):
                 return _module(self.policy, self.code)[function](*given, **named)
         except Exception as error:
-            line = _line_of(error, self.policy.origin)
-            if line:
-                error.add_note(f"line {line}")
+            _note_line(error, error, self.policy.origin)
             raise
 
 
@@ -167,9 +165,9 @@ def load_policy(policy: PolicyText, functions: tuple[str, ...], example: str, *,
         with _bounded(policy.origin):
             module = _module(policy, code)
     except Exception as error:
-        raise ConfigError(
-            f"the policy cannot be loaded: {type(error).__name__}: {error}", file=policy.origin
-        ) from error
+        _note_line(error, error, policy.origin)
+        what = f"the policy cannot be loaded: {type(error).__name__}: {error}"
+        raise ConfigError(what, file=policy.origin, key="".join(getattr(error, "__notes__", [])[:1])) from error
     found = {name: module[name] for name in functions if callable(module.get(name))}
     if len(found) < len(functions) or not isinstance(module.get("NAME"), str):
         raise ConfigError("this file is not a policy", file=policy.origin, hint=example)
@@ -256,17 +254,19 @@ def _call(loaded: Loaded, measure: Callable[..., Any], parameters: dict[str, flo
     return ask
 
 
-def _line_of(error: Exception, origin: str) -> int:
-    """The innermost line of the policy's file that an error came through; 0 when there is none."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == origin), 0)
+def _note_line(error: Exception, raised: BaseException, origin: str) -> None:
+    """Add a note to an error: the innermost line of the policy's file that ``raised`` came through, if there is one."""
+    frames = traceback.extract_tb(raised.__traceback__)
+    line = next((frame.lineno for frame in reversed(frames) if frame.filename == origin), None)
+    if line:
+        error.add_note(f"line {line}")
 
 
 @contextmanager
 def _bounded(origin: str, most_steps: int = MOST_STEPS) -> Iterator[None]:
     """Stop a policy that takes too many steps: counted, not timed, so that a replay stops at the same step.
 
-    TimeoutError then. Steps, because ``while True: pass`` executes no second line.
+    TimeoutError then, with a note that names the line. Steps, because ``while True: pass`` executes no second line.
     """
     left = most_steps
 
@@ -285,8 +285,10 @@ def _bounded(origin: str, most_steps: int = MOST_STEPS) -> Iterator[None]:
     sys.settrace(count)
     try:
         yield
-    except _Endless:
-        raise TimeoutError(f"more than {most_steps} steps for one answer") from None
+    except _Endless as endless:
+        error = TimeoutError(f"more than {most_steps} steps for one answer")
+        _note_line(error, endless, origin)
+        raise error from None
     finally:
         sys.settrace(before)
 

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from fawkes.playbook import Folders, Lease, RefusedError, Script, Secret, changing, hand_lease, play, reading_in, task
 
-DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "historyserver")
+DAEMONS = ("namenode", "journalnode", "datanode", "resourcemanager", "nodemanager", "historyserver")
 """The daemons of Hadoop that Fawkes starts, by the names of their pid files and logs."""
 
 
@@ -47,6 +47,10 @@ DOORS_LIST = "doors.list"
 
 DOORS_KEY = "doors.key"
 """The file with the key by which the controller is known: nobody else may read it."""
+
+
+PRIVATE_FILES = frozenset({DOORS_KEY, "fawkes.keytab", "tls.p12"})
+"""The files of the configuration folder that only its user may read."""
 
 
 def configure(lease: Lease, files: Mapping[str, str | bytes]) -> Script:
@@ -85,11 +89,12 @@ fact changed yes
 def _write(name: str, content: str | bytes) -> Script:
     """Write one new file; a secret is never readable for others, not for a moment either."""
     if isinstance(content, bytes):
-        text = base64.b64encode(content).decode()
-        return Script.of('printf %s {text} | base64 -d >"$new"/{name} || exit 73', text=text, name=name)
-    if name == DOORS_KEY:
-        return Script.of('( umask 077; printf %s {text} >"$new"/{name} ) || exit 73', text=Secret(content), name=name)
-    return Script.of('printf %s {text} >"$new"/{name} || exit 73', text=content, name=name)
+        text, write = base64.b64encode(content).decode(), 'printf %s {text} | base64 -d >"$new"/{name}'
+    else:
+        text, write = content, 'printf %s {text} >"$new"/{name}'
+    if name in PRIVATE_FILES:
+        return Script.of(f"( umask 077; {write} ) || exit 73", text=Secret(text), name=name)
+    return Script.of(f"{write} || exit 73", text=text, name=name)
 
 
 def write_doors(lease: Lease, text: str) -> Script:
@@ -283,25 +288,75 @@ def format_namenode(lease: Lease, argv: Sequence[str], env: Mapping[str, str], *
     ``argv`` is the command with ``-format -nonInteractive``. The image is made in a folder beside and renamed, so a
     format that was cut short is not taken for a whole one. Exit NOT_EMPTY for a folder with something else in it.
     """
-    at = list(argv).index("-format")
+    return _make_image(
+        lease,
+        [*argv, "-clusterid", cluster_id],
+        {**env, **lease.marks("format")},
+        "-format",
+        log="format.log",
+        fact="formatted",
+        failed="the format failed",
+    )
+
+
+def bootstrap_namenode(lease: Lease, argv: Sequence[str], env: Mapping[str, str]) -> Script:
+    """Give the second NameNode the first one's image: fact ``image`` is ``yes``, or ``already`` and nothing was done.
+
+    ``argv`` is the command with ``-bootstrapStandby -nonInteractive``. Exit NOT_EMPTY for a folder with something else
+    in it, and while a NameNode runs that has lost its folder.
+    """
+    return _make_image(
+        lease,
+        argv,
+        {**env, **lease.marks("bootstrap")},
+        "-bootstrapStandby",
+        log="bootstrap.log",
+        fact="image",
+        failed="the first NameNode's image did not come",
+        guard=Script.of(
+            'if alive {pid}; then echo "a NameNode runs here that has lost its folder" >&2; exit 80; fi',
+            pid=lease.folders.run / "namenode.pid",
+        ),
+    )
+
+
+def _make_image(
+    lease: Lease,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    option: str,
+    *,
+    log: str,
+    fact: str,
+    failed: str,
+    guard: Script | None = None,
+) -> Script:
+    """Fill the NameNode's empty folder by a command with an ``option``: ``fact`` is ``yes``, or ``already``.
+
+    The image comes into a folder beside, which is renamed: one that was cut short is not taken for a whole one. Exit
+    NOT_EMPTY for a folder with something else in it; ``guard`` may refuse for more. ``failed`` begins the error.
+    """
+    at = list(argv).index(option)
     # Without the node's lock, for it takes long: each try has a folder of its own, and the rename decides.
     act = Script.of(
         r"""
-nn={nn}; fresh=$nn.new-$$; log={logs}/format.log
-[ ! -f "$nn/current/VERSION" ] || { fact formatted already; exit 0; }
+nn={nn}; fresh=$nn.new-$$; log={log}
+[ ! -f "$nn/current/VERSION" ] || { fact {fact} already; exit 0; }
 env -i "PATH=$PATH" "HOME=$HOME" {env} {before} "-Ddfs.namenode.name.dir=file://$fresh" {after} \
     >"$log" 2>&1 </dev/null && [ -f "$fresh/current/VERSION" ] ||
-    { tail -n 5 "$log" >&2; rm -rf "$fresh"; echo "the format failed, see $log" >&2; exit 1; }
-if mv -T "$fresh" "$nn" 2>/dev/null; then fact formatted yes; exit 0; fi
+    { tail -n 5 "$log" >&2; rm -rf "$fresh"; echo {failed}", see $log" >&2; exit 1; }
+if mv -T "$fresh" "$nn" 2>/dev/null; then fact {fact} yes; exit 0; fi
 rm -rf "$fresh"
 [ -f "$nn/current/VERSION" ] || { echo "$nn cannot be made" >&2; exit 73; }
-fact formatted already
+fact {fact} already
 """,
         nn=lease.folders.nn,
-        logs=lease.folders.logs,
-        env=[f"{key}={value}" for key, value in {**env, **lease.marks("format")}.items()],
+        log=lease.folders.logs / log,
+        fact=fact,
+        failed=failed,
+        env=[f"{key}={value}" for key, value in env.items()],
         before=list(argv[:at]),
-        after=[*argv[at:], "-clusterid", cluster_id],
+        after=list(argv[at:]),
     )
     return changing(
         lease,
@@ -309,8 +364,10 @@ fact formatted already
 nn={nn}
 [ ! -f "$nn/current/VERSION" ] || exit 0
 if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80; fi
-""",
+"""
+        + '{guard}\n[ ! -d "$nn" ] || rmdir "$nn"\n',
         nn=lease.folders.nn,
+        guard=guard or Script(""),
         after=act,
     )
 

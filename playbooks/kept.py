@@ -20,46 +20,91 @@ from fawkes.playbook import Folders, Lease, Script, Secret, changing, play, read
 _STATE_FILES = r"-type f ! -name '.*.crc' ! -name '*.tmp'"
 
 
-def look(folders: Folders, *, first: int, offset: int, limit_bytes: int, state: str) -> Script:
+# `$segments`: name, bytes and path of each segment of edits. In an MR-cluster with a journal, the JournalNode beside
+# the NameNode has those that another NameNode has written, and they are what counts: a NameNode may have ended in the
+# middle of one. What it writes now is in its own folder, or it is not acknowledged.
+_SEGMENTS = r"""
+segments=$({
+    [ ! -d {journal} ] || find {journal} -path '*/current/edits_*' -type f -printf 'J %f %s %p\n'
+    find {current} -maxdepth 1 -type f -name 'edits_*' -printf 'N %f %s %p\n'
+} 2>/dev/null | awk '
+    { row = $0; sub(/^[JN] /, "", row); ended = $2 ~ /^edits_[0-9]+-[0-9]+$/; split(substr($2, 7), tx, "-") }
+    $1 == "J" && ended { from[++n] = tx[1] + 0; to[n] = tx[2] + 0; print row; if (to[n] > last) last = to[n] }
+    $1 == "J" { known = 1; next }
+    !known { print row; next }
+    ended { for (i = 1; i <= n; i++) if (tx[1] + 0 <= to[i] && tx[2] + 0 >= from[i]) next; print row; next }
+    { sub(/^edits_inprogress_/, "", $2); if ($2 + 0 > most) { most = $2 + 0; newest = row } }
+    END { if (most > last) print newest }
+')
+segment() {
+    printf '%s\n' "$segments" | while read -r name bytes path; do
+        case $name in "edits_inprogress_$1" | "edits_$1-"*) echo "$path"; break ;; esac
+    done
+}
+"""
+
+
+def _segments(folders: Folders, current: PurePosixPath, *, journal: bool = True) -> Script:
+    return Script.of(_SEGMENTS, journal=folders.journal if journal else current / "none", current=current)
+
+
+def look(folders: Folders, *, first: int, offset: int, limit_bytes: int, state: str, version: str = "") -> Script:
     """What is new in the masters' data; changes nothing.
 
     Facts: ``namenode`` is ``running`` or ``absent``; ``folder`` is ``none`` when the NameNode has no data here, and
-    nothing follows; ``version`` is its VERSION (base64); ``file.NAME`` the bytes of each image and segment of edits;
+    nothing follows; ``version`` is its VERSION (base64), unless it is the one given; ``file.NAME`` the bytes of each
+    image and segment of edits;
     ``piece`` (gzip, base64) up to ``limit_bytes`` of the segment that begins with transaction ``first``, from
     ``offset`` on, unless nothing was written there yet; ``state`` a digest of the state store, and ``rows`` (gzip,
     base64) a row ``NAME BYTES TIME INODE`` for each of its files when the digest is not the one given.
     """
+    # Played every two seconds for each MR-cluster: what it costs is the number of processes that it starts.
     return reading_in(
         folders,
         r"""
-first={first}; begin={begin}; limit={limit}
+first={first}; begin={offset}; limit={limit}
 if alive {pid_file}; then fact namenode running; else fact namenode absent; fi
 cd {current} 2>/dev/null || { fact folder none; exit 0; }
-fact version "$(base64 -w0 VERSION 2>/dev/null)"
-find . -maxdepth 1 -type f \( -name 'edits_*' -o -name 'fsimage_*' \) -printf '@file.%f=%s\n'
+version=
+[ ! -r VERSION ] || while IFS= read -r line; do version="$version$line
+"; done <VERSION
+[ "$version" = {version} ] || fact version "$(base64 -w0 VERSION 2>/dev/null)"
 # Listed first, read afterwards: a segment that is closed in between has all that was there when it was listed.
-for log in edits_inprogress_$first edits_$first-*; do
-    [ -f "$log" ] || continue
+if [ -d {journal} ]; then
+    find . -maxdepth 1 -type f -name 'fsimage_*' -printf '@file.%f=%s\n'
+    {segments}
+    printf '%s\n' "$segments" | sed -n 's/^\([^ ]*\) \([0-9]*\) .*/@file.\1=\2/p'
+    log=$(segment "$first")
+else
+    find . -maxdepth 1 -type f \( -name 'fsimage_*' -o -name 'edits_*' \) -printf '@file.%f=%s\n'
+    log=./edits_inprogress_$first
+fi
+[ -f "$log" ] || for log in "${log%/*}/edits_$first-"*; do break; done
+if [ -f "$log" ]; then
     case $(od -An -tx1 -j {probe} -N 1 "$log" 2>/dev/null) in
         '' | *ff) ;;
-        *) fact piece "$(tail -c "+$begin" "$log" | head -c "$limit" | gzip -1 | base64 -w0)" ;;
+        *) fact piece "$(dd "if=$log" bs=64K "skip=$begin" "count=$limit" iflag=skip_bytes,count_bytes status=none |
+            gzip -1 | base64 -w0)" ;;
     esac
-    break
-done
+fi
 cd {rm_state} 2>/dev/null || exit 0
-rows=$(find . """
+rows() { find . """
         + _STATE_FILES
-        + r""" -printf '%P %s %T@ %i\n')
-digest=$(printf '%s' "$rows" | cksum)
+        + r""" -printf '%P %s %T@ %i\n'; }
+digest=$(rows | cksum)
 fact state "$digest"
-[ "$digest" = {state} ] || fact rows "$(printf '%s\n' "$rows" | gzip -1 | base64 -w0)"
+# What changes in between is in the rows, and its digest is another one the next time.
+[ "$digest" = {state} ] || fact rows "$(rows | gzip -1 | base64 -w0)"
 """,
         pid_file=folders.run / "namenode.pid",
         current=folders.nn / "current",
+        segments=_segments(folders, folders.nn / "current"),
         first=f"{first:019d}",
         # Before the first operation stands a header that begins with 0xFF.
         probe=max(offset, 8),
-        begin=offset + 1,
+        offset=offset,
+        version=version,
+        journal=folders.journal,
         limit=limit_bytes,
         rm_state=folders.rm_state,
         state=state,
@@ -85,22 +130,22 @@ def image(folders: Folders, name: str) -> Script:
     return reading_in(folders, "exec cat {path}", path=folders.nn / "current" / name)
 
 
-def sums(folders: Folders, folder: PurePosixPath, sizes: Mapping[str, int]) -> Script:
+def sums(folders: Folders, folder: PurePosixPath, sizes: Mapping[str, int], *, journal: bool = False) -> Script:
     """Facts ``sum.FIRST``: the MD5 of so many first bytes of each segment, by its first transaction.
 
-    Facts ``image.NAME``: the text of each image's checksum file. ``folder`` is the one with the files themselves.
+    Facts ``image.NAME``: the text of each image's checksum file. ``folder`` is the one with the files themselves; with
+    ``journal`` what a JournalNode has counts as in `look`.
     """
     return reading_in(
         folders,
         r"""
 cd {folder} 2>/dev/null || exit 0
+{segments}
 for pair in {pairs}; do
     first=${pair%=*}
-    for log in edits_inprogress_$first edits_$first-*; do
-        [ -f "$log" ] || continue
-        sum=$(head -c "${pair#*=}" "$log" | md5sum); fact "sum.$first" "${sum%% *}"
-        break
-    done
+    log=$(segment "$first")
+    [ -f "$log" ] || continue
+    sum=$(head -c "${pair#*=}" "$log" | md5sum); fact "sum.$first" "${sum%% *}"
 done
 for sum in fsimage_*.md5; do
     if [ -f "$sum" ] && read -r text <"$sum"; then fact "image.${sum%.md5}" "$text"; fi
@@ -108,6 +153,7 @@ done
 :
 """,
         folder=folder,
+        segments=_segments(folders, folder, journal=journal),
         pairs=[f"{first}={size}" for first, size in sizes.items()],
     )
 

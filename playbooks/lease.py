@@ -58,15 +58,17 @@ def release(lease: Lease) -> Script:
         lease,
         r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
-left=$(marked "$my_pool" "$my_cluster" "$work")
+left=$(marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node" "$my_cluster")
 [ -z "$left" ] || refuse 70 "processes of $my_cluster are left: $(echo $left)"
 [ ! -e {root} ] || refuse 70 "the folder of $my_cluster is left"
 [ ! -e {user_file} ] || refuse 70 "it was not shown that nothing is left of the user of $my_cluster"
+[ ! -e {group_file} ] || refuse 70 "it was not shown that the control group of $my_cluster is empty"
 write_lease '' ''
 fact lease free
 """,
         root=lease.folders.root,
         user_file=lease.folders.user_file,
+        group_file=lease.folders.group_file,
     )
 
 
@@ -81,7 +83,10 @@ def forget(lease: Lease) -> Script:
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
 if [ -n "$damage" ]; then
     left=
-    for folder in "$work"/clusters/* "$work"/users/*; do [ ! -e "$folder" ] || left="$left ${folder##*/}"; done
+    for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/*; do
+        case "$left " in *" ${folder##*/} "*) continue ;; esac
+        [ ! -e "$folder" ] || left="$left ${folder##*/}"
+    done
     for pid in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,'); do
         left="$left process $pid"
     done
@@ -151,7 +156,8 @@ def show(work_dir: PurePosixPath) -> Script:
     """The lease as facts ``lease.node``, ``lease.pool``, ``lease.cluster`` ...; nothing for a node without one.
 
     Of a damaged one fact ``lease.damage`` says what is wrong with it. ``folder`` is there for each MR-cluster that has
-    one on the node, ``beat`` where a controller has left a sign of life.
+    one on the node, ``beat`` where a controller has left a sign of life. ``group`` is whether the one that holds the
+    node has a control group (``yes`` or ``no``), ``group.why`` why not.
     """
     return reading(
         r"""
@@ -160,6 +166,11 @@ read_lease "$work"
 lease_facts
 if [ -f "$work/beat" ]; then fact beat "$(head -c 200 "$work/beat" | tr -cd 'A-Za-z0-9 ._-')"; fi
 for folder in "$work"/clusters/*; do [ ! -d "$folder" ] || fact folder "${folder##*/}"; done
+if [ -n "$cluster" ] && [ -z "$damage" ]; then
+    if [ -f "$work/groups/$cluster" ] && ! grep -q '^none' "$work/groups/$cluster"; then fact group yes
+    else fact group no; fact group.why "none was made when $cluster came there"
+    fi
+fi
 """,
         work=work_dir,
     )

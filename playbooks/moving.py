@@ -7,13 +7,16 @@ read it until the node leaves the MR-cluster.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading_in, task
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 """The daemons that run on the masters' node alone."""
+
+JOURNALNODE = "journalnode"
+"""The daemon of a node of the journal."""
 
 MARK = "fawkes.moved"
 """The file in a NameNode's folder that was brought from another node: where it came from and what it has."""
@@ -28,7 +31,7 @@ marked_as() {
         case " $1 " in *" $name "*) [ -z "$name" ] || echo "$pid $name" ;; esac
     done
 }
-masters() { marked_as 'namenode resourcemanager historyserver'; }
+masters() { marked_as "${masters:-namenode resourcemanager historyserver}"; }
 clients() { marked_as job; }
 pids() { cut -d' ' -f1; }
 """
@@ -88,7 +91,7 @@ usable=$(image "$nn" {id})
 _STOP = (
     _PROCESSES
     + r"""
-run={run}; tries={tenths}
+run={run}; tries={tenths}; masters={all}
 count=$(masters | wc -l)
 kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
 while [ $tries -gt 0 ] && [ -n "$(masters)$(clients)" ]; do tries=$((tries - 1)); sleep 0.1; done
@@ -118,12 +121,22 @@ def stop(lease: Lease, *, grace_s: float = 10.0) -> Script:
     return changing(lease, "{stop}", stop=_stop(lease, grace_s))
 
 
-def _stop(lease: Lease, grace_s: float) -> Script:
+def demote(lease: Lease, *, second: bool, grace_s: float = 10.0) -> Script:
+    """Make a former masters' node a plain node of the journal: stop the masters there; what they have on disk stays.
+
+    With ``second`` its NameNode goes on, because it is the second one. Fact ``stopped`` says how many masters ran. Exit
+    CLEAN_FAILED if one cannot be stopped.
+    """
+    return changing(lease, "{stop}", stop=_stop(lease, grace_s, MASTERS[1:] if second else MASTERS))
+
+
+def _stop(lease: Lease, grace_s: float, names: Sequence[str] = MASTERS) -> Script:
     return Script.of(
         _STOP,
         run=lease.folders.run,
         jobs=lease.folders.jobs,
-        names=list(MASTERS),
+        names=list(names),
+        all=" ".join(names),
         tenths=max(1, round(grace_s * 10)),
     )
 
@@ -131,9 +144,10 @@ def _stop(lease: Lease, grace_s: float) -> Script:
 def retire(lease: Lease, *, grace_s: float = 10.0) -> Script:
     """Make a former masters' node a plain member: stop the masters there and set their data aside.
 
-    The folders of the NameNode, of the ResourceManager's state and of the member lists get names that end in
-    ``.before-N``. Nothing is deleted. Fact ``aside`` names each folder that was renamed; on a node that was not the
-    masters' there is none. Exit CLEAN_FAILED if a master cannot be stopped: nothing is renamed then.
+    A JournalNode there is stopped as well. The folders of the NameNode, of the journal, of the ResourceManager's state
+    and of the member lists get names that end in ``.before-N``. Nothing is deleted. Fact ``aside`` names each folder
+    that was renamed; on a node that was not the masters' there is none. Exit CLEAN_FAILED if a master cannot be
+    stopped: nothing is renamed then.
     """
     return changing(
         lease,
@@ -148,12 +162,14 @@ aside() {
     fact aside "$1.before-$number"
 }
 aside {nn}
+aside {journal}
 aside {rm_state}
 aside {members}
 mkdir -p {rm_state} {members} || { echo "cannot make "{members} >&2; exit 73; }
 """,
-        stop=_stop(lease, grace_s),
+        stop=_stop(lease, grace_s, (*MASTERS, JOURNALNODE)),
         nn=lease.folders.nn,
+        journal=lease.folders.journal,
         rm_state=lease.folders.rm_state,
         members=lease.folders.members,
     )
@@ -180,29 +196,40 @@ usable=$(image {nn} {id})
     )
 
 
-def arrived(
-    lease: Lease, facts: Mapping[str, str | int], edits: bytes = b"", *, name: str = "", size: int = 0
-) -> Script:
-    """Note in the NameNode's folder where its image came from, once it is whole there.
+def ends_with(name: str, size: int, at: int, data: bytes) -> Script:
+    """A file of the NameNode's image or edits, which has ``size`` bytes, gets ``data`` from the byte ``at`` on.
 
-    ``edits`` are appended to the file ``name`` of the image first, if that has ``size`` bytes; a repetition finds it
-    longer and leaves it. Exit NOT_EMPTY where a NameNode runs already, or where the file has another size.
+    For `arrived`. A repetition finds it longer and leaves it; exit NOT_EMPTY where it has another size. An image has a
+    file with its checksum beside it, which is written anew.
     """
-    append = Script.of(
+    return Script.of(
         r"""
 file=$nn/current/{name}; now=$(wc -c 2>/dev/null <"$file") || now=0
 if [ "$now" -eq {size} ]; then
-    cp -p "$file" "$file.new" 2>/dev/null; printf %s {data} | base64 -d >>"$file.new" && sync "$file.new" &&
+    : >"$file.new" && { [ {at} -eq 0 ] || head -c {at} "$file" >"$file.new"; } &&
+        printf %s {data} | base64 -d >>"$file.new" && chmod 600 "$file.new" && sync "$file.new" &&
         mv -fT "$file.new" "$file" || { echo "cannot write $file" >&2; exit 73; }
 elif [ "$now" -ne {whole} ]; then
     echo "$file has $now bytes instead of "{size} >&2; exit 80
 fi
+case {name} in fsimage_*)
+    sum=$(md5sum "$file") && printf '%s *%s\n' "${sum%% *}" {name} >"$file.md5.new" && sync "$file.md5.new" &&
+        mv -fT "$file.md5.new" "$file.md5" || { echo "cannot write $file.md5" >&2; exit 73; }
+esac
 """,
         name=name,
         size=size,
-        whole=size + len(edits),
-        data=base64.b64encode(edits).decode(),
+        at=at,
+        whole=at + len(data),
+        data=base64.b64encode(data).decode(),
     )
+
+
+def arrived(lease: Lease, facts: Mapping[str, str | int], changes: Iterable[Script] = ()) -> Script:
+    """Note in the NameNode's folder where its image came from, once it is whole there.
+
+    ``changes`` (`ends_with`) are made to its files first. Exit NOT_EMPTY where a NameNode runs already.
+    """
     return changing(
         lease,
         _PROCESSES
@@ -215,7 +242,7 @@ printf %s {text} >"$nn/"{mark}.new && sync "$nn/"{mark}.new && mv -fT "$nn/"{mar
 fact moved yes
 """,
         nn=lease.folders.nn,
-        append=append if edits else Script(""),
+        append=Script.join(changes),
         text="".join(f"{key}={value}\n" for key, value in sorted(facts.items())),
         mark=MARK,
     )

@@ -37,7 +37,7 @@ def check(
     folder, or of the nearest folder above that is there; ``listen`` for each of ``ports`` that somebody listens on;
     ``name.NAME`` the address that the node resolves each of ``names`` to, "" for none; ``missing`` for each
     program that is not there; ``left.PID`` with "pool cluster generation daemon" for each process of any Fawkes pool;
-    ``lease.*``.
+    ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``).
     """
     return reading(
         _CHECK + _LEFT + _CLOCK,
@@ -86,6 +86,9 @@ for port in {hex_ports}; do
 done
 for name in {names}; do fact "name.$name" "$(getent ahosts "$name" | { read -r address rest; echo "$address"; })"; done
 
+find_group "fawkes:check:$$"
+if [ -n "$group" ]; then fact group yes; else fact group no; fact group.why "$why"; fi
+case $group in folder*) rmdir "${group#folder }" ;; esac
 """
 
 _LEFT = r"""
@@ -179,7 +182,9 @@ def fit_users(names: Sequence[str]) -> Script:
 
 
 def prepare(lease: Lease, run_as: str = "", leftovers: str = "") -> Script:
-    """Make the folders of the MR-cluster on the node. Facts ``prepared``, ``free_kb`` of the disk under them.
+    """Make the folders of the MR-cluster on the node, and its control group where the node can have one.
+
+    Facts ``prepared``, ``free_kb`` of the disk under the folders, ``group`` (``yes`` or ``no``) and ``group.why``.
 
     They belong to the Unix user ``run_as``, who alone can enter them, and from now on everything of the MR-cluster
     runs as that user; without one all is the user's for SSH. ``leftovers`` is kept for the wipe: ``remove`` or
@@ -217,6 +222,13 @@ if [ -n "$user" ]; then
 fi
 {make}
 run "$make" || cannot
+# A record that there was a group stays, whatever this node says now: the wipe must be able to see it.
+find_group "fawkes:$my_pool:$my_node:$my_cluster"
+if [ -n "$group" ] || [ -e {group_file} ]; then
+    mkdir -p "$work/groups" && printf '%s\n' "${group:-none}" >{group_file}.new && sync {group_file}.new &&
+        mv -f {group_file}.new {group_file} || cannot
+fi
+if [ -n "$group" ]; then fact group yes; else fact group no; fact group.why "$why"; fi
 fact prepared yes
 df -Pk "$root" | { read -r head; read -r device total used free rest; fact free_kb "$free"; }
 """,
@@ -232,6 +244,7 @@ df -Pk "$root" | { read -r head; read -r device total used free rest; fact free_
             ),
         ),
         user_file=lease.folders.user_file,
+        group_file=lease.folders.group_file,
         root=lease.folders.root,
     )
 
@@ -287,14 +300,23 @@ done
 )
 
 _WIPE = r"""
-all_left() { marked "$my_pool" "$my_cluster" "$work"; [ -z "$uid" ] || of_uid "$uid"; }
+groups() { groups_of "$my_pool" "$my_node" "$my_cluster"; }
+all_left() {
+    {
+        marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node" "$my_cluster"
+        [ -z "$uid" ] || of_uid "$uid"
+    } | sort -u
+}
 end_all() {
-    kill "-$1" $(marked "$my_pool" "$my_cluster" "$work") 2>/dev/null
+    kill "-$1" $(all_left | grep -v /) 2>/dev/null
+    [ "$1" != KILL ] || for group in $(groups); do (echo 1 >"$group/cgroup.kill") 2>/dev/null; done
     [ -z "$uid" ] || (as_user /bin/sh -c "kill -$1 -1") 2>/dev/null
 }
 dirty() { echo "$*" >&2; exit 70; }
 set -- $(all_left)
 fact killed $#
+[ ! -e {group_file} ] || [ -n "$(group_mounts)" ] ||
+    dirty "it is not known what is left in the control group of $my_cluster: no control groups are mounted any more"
 [ -z "$uid" ] || listed ||
     dirty "it is not known whether processes of $user are left: $(id -un) cannot start or list any (sudo, /proc)"
 [ -z "$(all_left)" ] || end_all TERM
@@ -345,6 +367,13 @@ if [ -n "$user" ]; then
     [ -z "$left" ] || dirty "processes of $user are left:" $left
     rm -f {user_file} || dirty "cannot remove "{user_file}
 fi
+tries=50
+while for group in $(groups); do find "$group" -depth -type d -exec rmdir {} \; ; done 2>/dev/null
+    [ -n "$(groups)" ] && [ $tries -gt 0 ]
+do tries=$((tries - 1)); sleep 0.1; done
+left=$(groups)
+[ -z "$left" ] || dirty "control groups of $my_cluster cannot be removed:" $left
+rm -f {group_file} || dirty "cannot remove "{group_file}
 left=$(marked "$my_pool" "$my_cluster" "$work")
 [ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
 [ ! -e {root} ] && [ ! -e "$trash" ] || dirty "folders of $my_cluster are left"
@@ -357,6 +386,7 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
 
     Processes are found by inherited environment and by working folder, so containers of a NodeManager that was killed
     go as well. Where the MR-cluster has its own Unix user, every process of that user goes, whatever it did to hide.
+    Where it has a control group, every process in that goes, and the group itself.
     They get ``grace_s`` seconds between TERM and KILL. Facts ``killed`` (how many were there) and
     ``clean``; exit CLEAN_FAILED, with what is left, if something resists or cannot be known. Nothing of others is
     touched.
@@ -376,6 +406,7 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
         find=kept_text("find", Script.of(_FIND_LEFTOVERS, user_file=user_file)),
         remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, user_file=user_file)),
         user_file=user_file,
+        group_file=lease.folders.group_file,
     )
 
 
@@ -384,13 +415,17 @@ def verify(lease: Lease) -> Script:
     return reading(
         r"""
 own_user {work} {cluster}
-left=$(marked {pool} {cluster} {work}; [ -z "$uid" ] || of_uid "$uid")
+left=$({
+    marked {pool} {cluster} {work}; group_left {pool} {node} {cluster}
+    [ -z "$uid" ] || of_uid "$uid"
+} | sort -u)
 for pid in $left; do fact process "$pid"; done
 [ ! -e {root} ] || fact folder {root}
 if [ -z "$left$user" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; fi
 """,
         pool=lease.pool,
         cluster=lease.cluster,
+        node=lease.node,
         work=lease.work_dir,
         root=lease.folders.root,
     )

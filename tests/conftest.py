@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.support.own_group import in_own_group
 
 # A machine that does other things as well makes no test fail.
 settings.register_profile("patient", deadline=None)
@@ -33,6 +36,13 @@ class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         return next((folder for folder in SHARE_A_LAB if file.startswith(folder)), file)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_group() -> Iterator[None]:
+    """Control groups that scripts make on this machine go with the tests."""
+    with in_own_group():
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

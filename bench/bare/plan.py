@@ -43,7 +43,7 @@ def write(site: Path, folder: Path) -> None:
         setup = Setup(
             ground,
             fleet.shell(),
-            Releases(cache.provide, print),
+            Releases(cache.provide, print, wait_us=lambda tries: 0, now_us=lambda: 0),
             Doors(DoorKeys(folder / "keys"), lambda: jar_of(DOORS)),
         )
         plan = _Plan(site, ground, setup)

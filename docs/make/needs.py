@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.make.table import code, table
 from fawkes.core.model import Role
 from fawkes.dist.pins import PINS
-from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, MASTERS_BYTES
+from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES, SECOND_NAMENODE_BYTES
 from fawkes.live.hadoop_conf import Ports, TaskSizes
 from fawkes.units import show_bytes
 from playbooks.node import TOOLS
@@ -18,11 +18,18 @@ def ports() -> str:
     listening = Ports()
     transient = set(listening.of(Role.TRANSIENT, master=False))
     storing = set(listening.of(Role.CORE, master=False))
+    masters = set(listening.of(Role.CORE, master=True))
+    journal = set(listening.of(Role.CORE, master=False, journal=True))
+    nodes = (
+        (transient, "all nodes"),
+        (storing, "nodes that store data"),
+        (masters & journal, "the masters' node, and that of a second NameNode"),
+        (masters, "the masters' node"),
+        (journal, "the nodes of a journal"),
+    )
     rows = []
     for name, port in sorted(vars(listening).items(), key=lambda item: item[1]):
-        where = (
-            "all nodes" if port in transient else "nodes that store data" if port in storing else "the masters' node"
-        )
+        where = next(where for ports_there, where in nodes if port in ports_there)
         rows.append((str(port), name.replace("_", " "), where))
     return table(["port", "daemon or service", "listens on"], rows)
 
@@ -55,5 +62,7 @@ def daemons() -> str:
     rows = [
         ("NodeManager and DataNode", "each node", show_bytes(DAEMONS_OF_HOST_BYTES)),
         ("NameNode, ResourceManager, JobHistory server", "the masters' node", show_bytes(MASTERS_BYTES)),
+        ("JournalNode", "the three nodes of a journal", show_bytes(JOURNAL_BYTES)),
+        ("second NameNode", "one of these three", show_bytes(SECOND_NAMENODE_BYTES)),
     ]
     return table(["daemons", "on", "memory"], rows)

@@ -21,6 +21,13 @@ _EXAMPLES: Mapping[str, object] = {
     "leftovers": 2,
     "names": ["NAMES"],
     "files": ["FILES"],
+    "able": ["ABLE"],
+    "before": ["BEFORE"],
+    "journal": ["JOURNAL"],
+    "missing": ["MISSING"],
+    "open": ["OPEN"],
+    "ended": ["ENDED"],
+    "by_standby": False,
 }
 
 

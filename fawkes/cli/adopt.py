@@ -64,6 +64,9 @@ def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]
         jobs = [job.job for job in result.jobs if job.cluster == name]
         outputs = [f"{output.path} to {output.save_to}" for output in ClusterDetails.of(kept.spec.details).outputs]
         yield f"{name}: adopted, with {len(nodes)} nodes ({fold(nodes)}), masters on {kept.master}"
+        if kept.standby is not None:
+            second = kept.standby.node or "no node"
+            yield f"  its journal is on {fold(kept.standby.journal)}, its second NameNode on {second}"
         yield f"  {answers[name]}"
         yield f"  jobs: {', '.join(jobs) or 'none'}; outputs are saved from {', '.join(outputs) or 'none'}"
         silent = [node.node for node in findings.adopted.nodes if node.unknown and node.node in nodes]

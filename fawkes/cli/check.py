@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
     """Check whether NODES, such as node[01-08], are ready for use; without NODES, the whole inventory.
 
-    Checks SSH and host keys, names, Java, clock, disk, Hadoop's ports, remains of other pools, tools, the start of the
-    login shell, whether processes survive the logout, and the users that MR-clusters run as. Needs no controller and
-    changes nothing. Exits with 0 if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
+    Checks SSH and host keys, names, Java, clock, disk, memory, Hadoop's ports, remains of other pools, tools, the start
+    of the login shell, whether processes survive the logout, and the users that MR-clusters run as. Also checks the
+    keytabs of MR-clusters with Kerberos, and gets a ticket with each. Needs no controller and changes nothing. Exits
+    with 0 if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
     """
+    from fawkes.config.users import group_lines, without_user
     from fawkes.live.access import access_of
     from fawkes.live.check import Examination, fleet_of
     from fawkes.live.fitness import judge
+    from fawkes.live.kerberos import check_files
     from fawkes.live.own_code import open_to_others, own_code
     from fawkes.live.playbooks import played, site_playbooks
 
@@ -43,9 +46,14 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     access_of(settings.access, site.settings_file)
     for line in (*own_code(site, settings), *open_to_others(site)):
         note(line)
+    daemons = {node.user for node in inventory.nodes}
+    for line in check_files(settings.kerberos, sorted(site.clusters_dir.glob("*.toml")), daemons):
+        note(line)
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     ssh = settings.ssh
-    chosen, hadoop, users = _chosen(inventory, nodes), _hadoop(site), _users(site)
+    chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
+    users, without = _users(site)
+    standby_bytes = _standby_bytes(site)
     with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
@@ -55,8 +63,11 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
         seen = look()
         if trust and _pin(fleet, seen, inventory, yes):
             seen = look()
-    verdicts = judge(seen, inventory.pool)
+    verdicts = judge(seen, inventory.pool, standby_bytes=standby_bytes)
     _show(verdicts, output)
+    if without:
+        for line in (without_user(without), *group_lines(_groups(seen))):
+            note(line)
     fit = sum(verdict.fits for verdict in verdicts)
     note(f"{fit} of {len(verdicts)} hosts are ready")
     if fit == len(verdicts):
@@ -92,15 +103,27 @@ def _hadoop(site: Site) -> list[Pin]:
     return [pin(version) for version in sorted(versions or {DEFAULT_VERSION})]
 
 
-def _users(site: Site) -> list[str]:
-    """The Unix users that the MR-cluster files name; a note about those that name none."""
-    from fawkes.config.users import users_of, without_user
+def _standby_bytes(site: Site) -> int:
+    """What the daemons of a core node take where an MR-cluster file asks for a second NameNode; 0 when none does."""
+    from fawkes.config.loader import read_toml
+    from fawkes.core.model import Promise
+    from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES
+
+    asked = [read_toml(file).get("masters") for file in sorted(site.clusters_dir.glob("*.toml"))]
+    return DAEMONS_OF_HOST_BYTES + MASTERS_BYTES + JOURNAL_BYTES if Promise.STANDBY in asked else 0
+
+
+def _users(site: Site) -> tuple[list[str], list[str]]:
+    """The Unix users that the MR-cluster files name, and the MR-clusters whose files name none."""
+    from fawkes.config.users import users_of
 
     users = users_of(sorted(site.clusters_dir.glob("*.toml")))
-    without = sorted(file.stem for file, user in users.items() if not user)
-    if without:
-        note(without_user(without))
-    return sorted(filter(None, users.values()))
+    return sorted(filter(None, users.values())), sorted(file.stem for file, user in users.items() if not user)
+
+
+def _groups(seen: Sequence[Seen]) -> dict[str, str]:
+    """For each host that says so why a lease gets no control group there; "" if it gets one."""
+    return {one.node.name: one.no_group for one in seen if one.no_group is not None}
 
 
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) -> bool:
@@ -155,6 +178,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
         "clock_us": seen.clock_us,
         "free_bytes": free_bytes(seen),
         "shell_us": seen.shell_us,
+        "no_group": seen.no_group,
         "problems": [
             {"check": one.check, "level": one.level.value, "what": one.what, "hint": one.hint}
             for one in verdict.problems

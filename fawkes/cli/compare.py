@@ -164,11 +164,14 @@ def _grid(
 
 
 def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
-    from fawkes.offline.notes import copies_note
+    from fawkes.offline.notes import copies_note, nobody_note
 
     lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
     if lost:
         warn(f"note: in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}")
+    missed = [row["missed"] for row in rows if row.get("missed")]
+    if missed:
+        warn(f"note: in {len(missed)} of {len(rows)} runs {nobody_note(missed[0])}")
 
 
 def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:

@@ -14,6 +14,9 @@ from fawkes.errors import FawkesError, UserError
 if TYPE_CHECKING:
     from fawkes.dist.cache import Wanted
 
+_DOORS, _KERBEROS = "doors", "kerberos"
+_COMPILED = (_DOORS, _KERBEROS)
+
 
 @click.group()
 def dist() -> None:
@@ -31,12 +34,13 @@ def dist() -> None:
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache.
 
-    `doors` compiles what closes the ports of daemons, which a controller otherwise does at its first deployment.
+    `doors` compiles what closes the ports of daemons, `kerberos` what daemons of MR-clusters with Kerberos need. A
+    controller otherwise does both at the first deployment that needs them.
     """
     from fawkes.dist import cache
 
-    if version == "doors":
-        _get_doors(dry_run=dry_run, output=output)
+    if version in _COMPILED:
+        _compile(version, dry_run=dry_run, output=output)
         return
     wanted = _wanted(version)
     if dry_run:
@@ -56,20 +60,21 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
         show([{"version": version, "made": made, "folder": str(folder)}], TABLES["dist get"], output)
 
 
-def _get_doors(*, dry_run: bool, output: str) -> None:
-    from fawkes.dist.compiled import DOORS, is_made, jar_of, place_of
+def _compile(name: str, *, dry_run: bool, output: str) -> None:
+    from fawkes.dist.compiled import DOORS, SECURE_IO, is_made, jar_of, place_of
 
-    made = not is_made(DOORS)
+    code = {_DOORS: DOORS, _KERBEROS: SECURE_IO}[name]
+    made = not is_made(code)
     if dry_run:
-        place = place_of(DOORS)
-        click.echo(f"would compile {DOORS.title} into {place}" if made else f"{place} is there: nothing to do")
+        place = place_of(code)
+        click.echo(f"would compile {code.title} into {place}" if made else f"{place} is there: nothing to do")
         return
-    with progress(DOORS.title) as say:
-        jar = jar_of(DOORS, say)
+    with progress(code.title) as say:
+        jar = jar_of(code, say)
     if output == TABLE:
-        click.echo(f"{DOORS.title}: {'compiled' if made else 'was there already'}: {jar}")
+        click.echo(f"{code.title}: {'compiled' if made else 'was there already'}: {jar}")
     else:
-        show([{"version": "doors", "made": made, "folder": str(jar.parent)}], TABLES["dist get"], output)
+        show([{"version": name, "made": made, "folder": str(jar.parent)}], TABLES["dist get"], output)
 
 
 def _wanted(version: str) -> Wanted:

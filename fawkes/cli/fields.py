@@ -156,9 +156,13 @@ _ALL: Final = (
     Field(
         "promise",
         "promise",
-        "kept: its masters' data is copied all the time, to the controller and another node.",
+        "What a loss of its masters' disk costs: kept, the last seconds; standby, nothing.",
         NAME,
     ),
+    Field("second_namenode", "second NameNode on", "The node of its second NameNode; none when it has none.", NAME),
+    Field("takes_over", "takes over", "Whether the second NameNode can take over now; none without one.", YES),
+    Field("journal", "journal on", "The nodes of its journal; none when it has none.", NAMES),
+    Field("masters_moving", "masters move", "Whether its masters are on their way to another node.", YES),
     Field("second_copy", "second copy on", "The node with the second copy of its masters' data.", NAME),
     Field("min_nodes", "min nodes", "Its core nodes: it never has fewer nodes.", COUNT),
     Field("run_as", "runs as", "Its own Unix user on the nodes; empty without one.", NAME),
@@ -191,6 +195,9 @@ _ALL: Final = (
     Field("kind", "kind", "The kind of the event, job, measurement or policy.", NAME),
     # a node
     Field("master", "masters", "Whether the masters of the MR-cluster run on the node.", HERE),
+    Field(
+        "standby", "standby", "What runs on the node for the second NameNode: its journal, that NameNode itself.", NAME
+    ),
     Field("capacity", "capacity", "Its capacity, where an ordinary node has 1.", FIGURE),
     Field("generation", "generation", "How often it has been given to an MR-cluster.", COUNT),
     Field("tick", "tick", "The number of the tick that moved it last.", COUNT),
@@ -287,7 +294,9 @@ _ALL: Final = (
     Field("masters_moves", "moves", "How often masters went to another node.", FIGURE),
     Field("masters_lacks_s", "lacked", "Of how much time the writes were lost: the copies lacked them.", TENTHS),
     Field("jobs_again", "again", "Jobs that began again because they had ended with their masters.", FIGURE),
-    Field("work_again_s", "done in vain", "Task-seconds that those jobs had run before.", WHOLE_SECONDS),
+    Field("work_again_s", "in vain", "Task-seconds that those jobs had run before.", WHOLE_SECONDS),
+    Field("standby_s", "standby", "Time in which a second NameNode could take over.", DURATION),
+    Field("standby_cpu_s", "its CPU", "Core-seconds of second NameNodes and journals, beyond those of kept.", TENTHS),
     Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
     # deadlines on a flat pool of CPUs
     Field("trace", "trace", "The trace of jobs.", NAME),
@@ -370,6 +379,7 @@ _ALL: Final = (
     Field("java_version", "Java version", "The version of its Java.", COUNT),
     Field("clock_us", "clock (us)", "How far its clock is ahead of the controller's.", COUNT),
     Field("free_bytes", "free bytes", "The free space of its disk.", COUNT),
+    Field("no_group", "no control group", "Why a lease gets no control group there; empty if it gets one.", TEXT),
     Field("shell_us", "shell (us)", "How long its login shell takes to start.", COUNT),
     Field("findings", "what to look at", "The checks that failed or gave a warning.", TEXT),
     Field("problems", "problems", "What is wrong, with hints.", PROBLEMS),

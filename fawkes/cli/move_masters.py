@@ -13,7 +13,7 @@ from fawkes.config.site import Site
 @click.command("move-masters")
 @click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--to", metavar="NODE", shell_complete=completion.nodes, help="The core node (default: chosen).")
-@click.option("--now", is_flag=True, help="Do not wait for jobs: those that run are begun again afterwards.")
+@click.option("--now", is_flag=True, help="Do not wait for jobs; those that the move ends begin again afterwards.")
 @output_option
 @click.pass_obj
 def move_masters(site: Site, cluster: str, to: str | None, now: bool, output: str) -> None:
@@ -24,6 +24,10 @@ def move_masters(site: Site, cluster: str, to: str | None, now: bool, output: st
 
     Without --now, the move waits until no job and no application runs; new jobs wait for the move. The command returns
     at once.
+
+    With a second NameNode (masters = "standby") applications go on, and clients need no new address. The move waits for
+    commands of their own and for jobs that are not yet an application. NODE must be one of the journal's nodes; the
+    second NameNode comes up there first.
     """
     from fawkes.cli.acting import tell, the_cluster
     from fawkes.cli.client import Client
@@ -38,7 +42,7 @@ def move_masters(site: Site, cluster: str, to: str | None, now: bool, output: st
     if not jobs:
         rest = ""
     elif now:
-        rest = f"; begun again afterwards: {', '.join(jobs)}"
+        rest = f" now. These begin again afterwards: {', '.join(jobs)}"
     else:
         rest = f" once these have ended: {', '.join(jobs)}"
     tell(f"The masters of {cluster} go to {where}{rest}. Follow it with `fawkes events --follow`", output)

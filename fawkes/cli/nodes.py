@@ -11,6 +11,8 @@ from fawkes.cli.show import output_option
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 
+#: keys in which nodes are alike that share a row
+_ALIKE = ("cluster", "role", "master", "standby", "state", "site", "code", "keep_out", "alert")
 STATES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "lost", "out")
 
 
@@ -25,8 +27,9 @@ STATES = ("free", "joining", "serving", "draining", "evacuating", "cleaning", "l
 def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool, output: str) -> None:
     """Show every node on one line: MR-cluster, role, state, and why.
 
-    `-o wide` shows the whole reason and more: the node that runs the masters of its MR-cluster, how the masters see
-    each node if that differs from its state, and since when an MR-cluster has been waiting for the data on a node.
+    `-o wide` shows the whole reason and more: the node that runs the masters of its MR-cluster, the nodes of a second
+    NameNode and its journal, how the masters see each node if that differs from its state, and since when an MR-cluster
+    has been waiting for the data on a node.
     `fawkes explain --node NODE` shows what to do.
     """
     from fawkes.cli.ledger import boards_of, known
@@ -44,14 +47,12 @@ def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool
 
 
 def _folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for nodes with the same site, owner, role, state, code and reason to be kept out; the oldest since."""
+    """One row for nodes with the same site, owner, role, daemons, state, code and keep_out; the oldest since."""
     from fawkes.report.facts import fold
 
     alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        key = tuple(
-            str(row[name]) for name in ("cluster", "role", "master", "state", "site", "code", "keep_out", "alert")
-        )
+        key = tuple(str(row[name]) for name in _ALIKE)
         alike.setdefault(key, []).append(row)
     found = []
     for group in alike.values():

@@ -40,6 +40,7 @@ def request(
     from fawkes.cli.client import Client
     from fawkes.cli.releases import provide_releases
     from fawkes.cli.show import show
+    from fawkes.core.model import Promise
     from fawkes.core.record import to_plain
 
     specs = _checked(site, files)
@@ -52,7 +53,8 @@ def request(
     def act(name: str) -> None:
         spec = specs[name]
         client.post("request", {"spec": to_plain(spec)})
-        tell(f"{name} is requested: {spec.min_nodes} core nodes.{_next(spec, wait)}", output)
+        second = "" if spec.masters is Promise.KEPT else ", with a second NameNode"
+        tell(f"{name} is requested: {spec.min_nodes} core nodes{second}.{_next(spec, wait)}", output)
 
     for_each("requested", list(specs), act)
     if wait:
@@ -112,6 +114,7 @@ def _row(spec: ClusterSpec) -> dict[str, Any]:
         "growth": spec.growth and spec.growth.value,
         "replication": spec.replication,
         "hadoop": details["hadoop_version"] or details["release_dir"],
+        "promise": spec.masters.value,
         "deploy": "first job" if spec.deploy_on_first_job else "at once",
         "details": details,
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.cli import completion
+from fawkes.cli.acting import Duration
 from fawkes.cli.show import TABLE, output_option
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
@@ -34,10 +35,14 @@ _FATE = {
 @click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--to", metavar="NODE", shell_complete=completion.nodes, help="Core node for its masters [default: any].")
 @click.option("--yes", is_flag=True, help="Skip the question that asks to type the name.")
+@click.option("--wait", is_flag=True, help="Return only when the masters serve again.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 10m.")
 @click.option("--dry-run", is_flag=True, help="Only show which files would come back and which would not.")
 @output_option
 @click.pass_obj
-def restore(site: Site, cluster: str, to: str | None, yes: bool, dry_run: bool, output: str) -> None:
+def restore(
+    site: Site, cluster: str, to: str | None, yes: bool, wait: bool, limit_us: int | None, dry_run: bool, output: str
+) -> None:
     """Bring CLUSTER back from the kept copy of its masters' data, on one of its core nodes.
 
     Use it when the masters are lost and Fawkes does not replace them by itself: `fawkes status` says why not. Whatever
@@ -46,18 +51,21 @@ def restore(site: Site, cluster: str, to: str | None, yes: bool, dry_run: bool, 
     Shows first how old the copy is and which of its files have all of their blocks on nodes that answer. Then it asks
     you to type the name of the MR-cluster. Nothing is deleted: the old NameNode's folder is set aside.
 
-    Refused (exit code 6) while the masters answer, and without a copy.
+    A second NameNode and its journal are given up: bring most nodes of the journal back instead where that can be.
+
+    Refused (exit code 6) while the masters answer, without a copy, and while a move of the masters has not failed yet.
+    With --wait the command ends with 1 if the masters answer after all or the MR-cluster is released meanwhile.
     """
     from fawkes.cli.acting import confirm, tell, the_cluster
     from fawkes.cli.client import Client
     from fawkes.cli.show import show, warn
 
     client = Client(site, timeout_s=_PATIENCE_S)
-    the_cluster(client, cluster)
+    journal = the_cluster(client, cluster).get("journal")
     planned = client.post("restore", {"cluster": cluster, "to": to, "dry_run": True})
     target = str(planned["to"])
     found = _look(client, cluster, target)
-    for line in lines(found):
+    for line in (*lines(found), *_about_journal(journal)):
         warn(line)
     if output != TABLE or dry_run:
         show([{**row, "cluster": cluster, "named": _names(row)} for row in found["files"]], TABLES["restore"], output)
@@ -66,7 +74,29 @@ def restore(site: Site, cluster: str, to: str | None, yes: bool, dry_run: bool, 
     what = f"This starts the masters of {cluster} on {target}; whatever does not come back is given up."
     confirm(cluster, what=what, yes=yes)
     client.post("restore", {"cluster": cluster, "to": target})
-    tell(f"{cluster} is being restored on {target}: follow it with `fawkes status --watch`", output)
+    if not wait:
+        tell(f"{cluster} is being restored on {target}: follow it with `fawkes status --watch`", output)
+        return
+    _wait(client, cluster, target, limit_us)
+    tell(f"{cluster} is restored: its masters serve on {target}", output)
+
+
+def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> None:
+    """Return when its masters serve again; FawkesError when they stay elsewhere, or the MR-cluster is gone."""
+    from fawkes.cli.acting import tell_change, the_cluster
+    from fawkes.errors import FawkesError
+
+    told: dict[str, tuple[str, str]] = {}
+
+    def look() -> Mapping[str, Any] | None:
+        row = the_cluster(client, cluster)
+        tell_change(told, cluster, row)
+        return None if row["masters_moving"] else row
+
+    row = client.wait(look, f"the masters of {cluster} served on {target}", limit_us=limit_us)
+    if row["masters_on"] != target:
+        hint = f"`fawkes explain --cluster {cluster}` says why"
+        raise FawkesError(f"its masters serve on {row['masters_on']}, not on {target}", where=cluster, hint=hint)
 
 
 def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
@@ -104,6 +134,15 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["silent"]:
         names = ", ".join(found["silent"])
         yield f"  blocks on {names} were not counted: if files are not readable, bring these nodes back first"
+
+
+def _about_journal(journal: Sequence[str] | None) -> Iterator[str]:
+    """What a restore costs an MR-cluster with a journal; nothing without one."""
+    from fawkes.config.nodeset import fold
+
+    if journal:
+        yield f"it has a journal on {fold(journal)}: changes that only the journal has are lost, and it is given up"
+        yield "  bring most of these nodes back instead where that can be: then the second NameNode takes over"
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,8 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     """Retry failed actions at once, instead of waiting for the next attempt.
 
     NODE is a node or a set, such as node[03-05]. CLUSTER is an MR-cluster: its current stage, its member list and all
-    of its nodes are retried. Use this after a repair; otherwise, Fawkes retries by itself, after ever longer waits.
+    of its nodes are retried, and an alert about lost writes ends. Use this after a repair; otherwise, Fawkes retries by
+    itself, after ever longer waits.
     """
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client

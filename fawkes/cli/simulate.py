@@ -104,7 +104,7 @@ def simulate(
     from fawkes.config.changes import divided
     from fawkes.offline.beside import beside
     from fawkes.offline.folder import PARTS_OF_A_RUN, refuse_present, write_run
-    from fawkes.offline.notes import Copies, copies_note
+    from fawkes.offline.notes import Copies, copies_note, nobody_note, struck_nobody
     from fawkes.offline.outcome import outcome_of
     from fawkes.offline.plan import asked
     from fawkes.offline.scenario import simulate as run
@@ -134,6 +134,8 @@ def simulate(
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
     if copies.lost:
         warn(f"note: {copies_note(copies.lost)}")
+    if missed := nobody_note(struck_nobody(store, plan.losses)):
+        warn(f"note: {missed}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")

@@ -47,14 +47,17 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         return
     with boards_of(site) as board:
         pool, rows = _look(site, board, cluster, everything)
+        seconds = board("standby") if any(row["journal"] is not None for row in rows) else []
+        in_words = output == TABLE and not isinstance(output, Wide)
+        groups = _group_lines(site, board, pool, rows) if in_words else []
     if output == TABLE:
         for line in headlines(pool):
             say(line, "  ")
         click.echo()
     show(rows, TABLES["status"], output, envelope={"pool": pool})
-    if output == TABLE and not isinstance(output, Wide):
-        copies = _copy_lines(site, rows) if cluster is not None else []
-        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows)):
+    if in_words:
+        copies = _masters_lines(site, rows, seconds) if cluster is not None else []
+        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows), *groups):
             say(line, "  ")
 
 
@@ -79,8 +82,8 @@ def _trouble(site: Site) -> str:
         return ""
 
 
-def _copy_lines(site: Site, rows: Sequence[Row]) -> list[str]:
-    """Where masters are, and the copies of their data; only a running controller knows how old these are."""
+def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> list[str]:
+    """Where masters are, the the age of the copies of their data if a controller runs, and the second NameNode."""
     from fawkes.cli.client import Client
 
     lines = []
@@ -90,6 +93,8 @@ def _copy_lines(site: Site, rows: Sequence[Row]) -> list[str]:
         except FawkesError:
             known = []
         lines.append(copy_line(row, known))
+        if row["journal"] is not None:
+            lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))
     return lines
 
 
@@ -106,6 +111,21 @@ def copy_line(row: Row, known: Sequence[Row]) -> str:
         f"{row['cluster']}: its masters are on {row['masters_on']}; promise: {row['promise']}. "
         f"The controller's copy of their data is {age}; a second copy {second}"
     )
+
+
+def standby_line(row: Row, seen: Sequence[Row]) -> str:
+    """The second NameNode of an MR-cluster in a sentence; ``seen`` says how it was seen last, if it ever was."""
+    from fawkes.config.nodeset import fold
+
+    where = f"{row['cluster']}: its journal is on {fold(row['journal'])}; the second NameNode"
+    if row["second_namenode"] is None:
+        return f"{where} has NO PLACE: it needs another core node in service"
+    where += f" on {row['second_namenode']}"
+    able = "can take over" if row["takes_over"] else "CANNOT TAKE OVER"
+    if not seen or seen[0]["takes_over"] != row["takes_over"]:
+        return f"{where} {able}" + ("" if row["takes_over"] else " yet: it is being brought up")
+    error = f": {seen[0]['error']}" if seen[0]["error"] else ""
+    return f"{where} {able}, since {clock(seen[0]['since'])}{error}"
 
 
 def headlines(pool: Row) -> list[str]:
@@ -179,6 +199,22 @@ def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
 
     without = [row["cluster"] for row in rows if not row["run_as"] and not gone(row)]
     return [without_user(without)] if without and not pool["simulated"] else []
+
+
+def _group_lines(site: Site, board: Board, pool: Row, rows: Sequence[Row]) -> list[str]:
+    """Which nodes of these MR-clusters have control groups, as far as a running controller knows."""
+    from fawkes.cli.client import Client
+    from fawkes.config.users import group_lines
+
+    without = {row["cluster"] for row in rows if not row["run_as"]}
+    if not user_lines(pool, rows):
+        return []
+    try:
+        known: dict[str, str] = Client(site, timeout_s=_ASK_S).get("groups")
+    except FawkesError:
+        return []
+    theirs = [row["node"] for row in board("nodes") if row["cluster"] in without]
+    return group_lines({node: known[node] for node in theirs if node in known})
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

@@ -40,23 +40,25 @@ _DEADLINES = (
     "jobs_due", "jobs_met", "jobs_missed", "jobs_dropped", "jobs_killed", "sdr", "wasted_s",
 )  # fmt: skip
 #: of MR-clusters whose masters may be lost
-_MASTERS = ("masters_away_s", "masters_moves", "masters_lacks_s", "jobs_again", "work_again_s")
+_MASTERS = (
+    "masters_away_s", "masters_moves", "masters_lacks_s", "jobs_again", "work_again_s", "standby_s", "standby_cpu_s",
+)  # fmt: skip
 
 #: the table of each verb, and of its options where they have one of their own
 TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
         ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
         ("core", "transient_core", "transient", "joining", "leaving", "lost", "masters_on", "promise", "second_copy",
-         "run_as", "since", "why"),
+         "masters_moving", "second_namenode", "takes_over", "journal", "run_as", "since", "why"),
         drop=("jobs_running", "jobs_waiting", "share", "weight"),
     ),
     "nodes": Table(
         ("node", "cluster", "role", "state", "brief"),
-        ("master", "since", "back", "waited_since", "why", "keep_out", "alert", "seen"),
+        ("master", "standby", "since", "back", "waited_since", "why", "keep_out", "alert", "seen"),
         cut=True,
     ),
     "nodes --fold": Table(
-        ("node_set", "count", "cluster", "role", "state", "code"), ("master", "since", "keep_out", "alert")
+        ("node_set", "count", "cluster", "role", "state", "code"), ("master", "standby", "since", "keep_out", "alert")
     ),
     "jobs": Table(
         ("job", "cluster", "state", "wait_s", "run_s", "slowdown", "why"),
@@ -80,7 +82,9 @@ TABLES: Final[Mapping[str, Table]] = {
     "policies": Table(("policy", "kind", "origin", "summary"), ("file",)),
     "init": Table(("file", "written")),
     "request --dry-run": Table(
-        ("cluster", "min_nodes", "max_nodes", "growth", "replication", "hadoop", "deploy"), drop=("replication",)
+        ("cluster", "min_nodes", "max_nodes", "growth", "replication", "hadoop", "deploy"),
+        ("promise",),
+        drop=("replication",),
     ),
     "request": Table(("cluster", "state", "nodes")),
     "release": Table(("cluster", "state", "nodes")),
@@ -98,7 +102,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "pause": Table(("voluntary_moves", "reason")),
     "check": Table(
         ("node", "result", "java", "clock", "disk", "findings"),
-        (*_FURTHER_CHECKS, "address", "java_home", "java_version", "clock_us", "free_bytes", "shell_us", "problems"),
+        (*_FURTHER_CHECKS, "address", "java_home", "java_version", "clock_us", "free_bytes", "shell_us", "no_group",
+         "problems"),
         drop=("clock", "java", "disk"),
     ),
     "lab status": Table(("host", "address", "state", "network")),

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator
 
-from fawkes.config.details import ClusterDetails, DataSet, Output
+from fawkes.config.details import KERBEROS, ClusterDetails, DataSet, Output
 from fawkes.config.fields import (
     BlockBytes,
     Name,
@@ -25,9 +25,10 @@ from fawkes.config.fields import (
 )
 from fawkes.config.hadoop import HadoopSites, Heap, RoleTables, full_version
 from fawkes.config.inventory import Inventory
+from fawkes.config.kerberos import KerberosUser
 from fawkes.config.loader import Faults, Strict, check, read_toml, wrong
 from fawkes.config.settings import GROWTH, Growth
-from fawkes.core.model import ClusterId, ClusterSpec
+from fawkes.core.model import JOURNAL_NODES, ClusterId, ClusterSpec, Promise
 from fawkes.dist.pins import DEFAULT_VERSION
 
 NEVER_US = 100 * 365 * 86_400 * 1_000_000
@@ -124,10 +125,19 @@ class ClusterTable(Strict):
     leftovers: Literal["remove", "tell"] = Field(
         default="remove", description="what a wipe does with files that this user left elsewhere"
     )
+    security: Literal["none", "kerberos"] = Field(
+        default="none", description='"kerberos": its daemons take nobody without a ticket; see [kerberos] of the site'
+    )
+    kerberos_users: list[KerberosUser] = Field(
+        default=[], max_length=MOST_FOLDERS, description="users of the realm who may use it, such as alice"
+    )
     idle_time: Annotated[int | None, PlainValidator(_idle)] = Field(
         default=None, description="how long it may do nothing before it is saved and removed"
     )
     deploy: Literal["request", "first-job"] = Field(default="request", description="when it gets its nodes")
+    masters: Literal["kept", "standby"] = Field(
+        default="kept", description="what a loss of its masters' disk costs: the last seconds, or nothing"
+    )
     max_running_jobs: RunningJobs = Field(default=4, description="jobs that YARN has at once")
     heap: Heap = Field(default=Heap(), description="heaps of the daemons")
     hadoop: HadoopSites = Field(default={}, description="Hadoop's own keys, by file")
@@ -165,6 +175,7 @@ def cluster_spec(
     if table.hadoop_version and table.release_dir:
         faults.add("hadoop_version and release_dir are both given", "release_dir", "Give one of them")
     _check_user(table, inventory, faults)
+    _check_kerberos(table, faults)
     faults.refuse()
     minimum = _minimum(table, data, inventory, faults)
     _check_numbers(table, minimum, inventory, faults)
@@ -178,6 +189,7 @@ def cluster_spec(
         deploy_on_first_job=table.deploy == "first-job",
         idle_us=table.idle_time,
         max_running_jobs=table.max_running_jobs,
+        masters=Promise(table.masters),
         details=_details(table, data, save_folder).plain(),
     )
 
@@ -195,6 +207,8 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         block_size_bytes=table.block_size,
         hadoop_version=table.hadoop_version or ("" if table.release_dir else DEFAULT_VERSION),
         release_dir=table.release_dir or "",
+        security="" if table.security == "none" else table.security,
+        kerberos_users=tuple(table.kerberos_users),
         heap_bytes={name: size for name, size in dict(table.heap).items() if size is not None},
         hadoop=table.hadoop,
         roles=roles,
@@ -208,6 +222,22 @@ def _check_user(table: ClusterTable, inventory: Inventory, faults: Faults) -> No
         faults.add("jobs of root own their nodes", "run_as", hint)
     elif table.run_as in {node.user for node in inventory.nodes}:
         faults.add(f"{table.run_as!r} is the user for SSH, who is Fawkes itself on the nodes", "run_as", hint)
+
+
+def _check_kerberos(table: ClusterTable, faults: Faults) -> None:
+    if table.security != KERBEROS:
+        if table.kerberos_users:
+            faults.add("these users count with Kerberos only", "kerberos_users", 'Add security = "kerberos"')
+        return
+    if Promise(table.masters) is Promise.STANDBY:
+        hint = 'Give masters = "kept": JournalNodes log in with keys of hosts, which the keytab of an MR-cluster lacks'
+        faults.add("an MR-cluster with Kerberos has no second NameNode", "masters", hint)
+    copied = [(f"data[#{index + 1}].from", one.source) for index, one in enumerate(table.data)]
+    copied += [(f"outputs[#{index + 1}].save_to", one.save_to) for index, one in enumerate(table.outputs)]
+    for key, place in copied:
+        if _HDFS.fullmatch(place):
+            hint = "Use a local folder; for input also a webhdfs:// URL"
+            faults.add("an MR-cluster with Kerberos copies nothing from or to another HDFS", key, hint)
 
 
 def _place(text: str, folder: Path) -> str:
@@ -273,7 +303,7 @@ def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
 
 
 def _minimum(table: ClusterTable, data: tuple[DataSet, ...], inventory: Inventory, faults: Faults) -> int:
-    """min_nodes, or for ``auto`` the larger of replication and ceil(data x replication / disk of a node)."""
+    """min_nodes; for ``auto`` the largest of replication, ceil(data x replication / disk of a node) and the journal."""
     if table.min_nodes is not None:
         return table.min_nodes
     unknown = [one.source for one in data if one.size_bytes is None]
@@ -282,7 +312,8 @@ def _minimum(table: ClusterTable, data: tuple[DataSet, ...], inventory: Inventor
         faults.add(f"how much {unknown[0]!r} is cannot be known here", "min_nodes", hint)
     total = sum(one.size_bytes or 0 for one in data)
     disk = min(node.disk_bytes for node in inventory.nodes if node.may_core)
-    return max(table.replication, -(-total * table.replication // disk))
+    journal = JOURNAL_NODES if Promise(table.masters) is Promise.STANDBY else 1
+    return max(table.replication, -(-total * table.replication // disk), journal)
 
 
 def _check_numbers(table: ClusterTable, minimum: int, inventory: Inventory, faults: Faults) -> None:
@@ -300,6 +331,12 @@ def _check_numbers(table: ClusterTable, minimum: int, inventory: Inventory, faul
             f"{table.replication} copies of each block need as many core nodes, not {minimum}",
             "replication",
             f"Give replication = {minimum} or min_nodes = {table.replication}",
+        )
+    if Promise(table.masters) is Promise.STANDBY and minimum < JOURNAL_NODES:
+        faults.add(
+            f"'standby' needs {JOURNAL_NODES} core nodes for its journal, but min_nodes is {minimum}",
+            "masters",
+            f'Give min_nodes = {JOURNAL_NODES} or more, or masters = "kept"',
         )
     if table.max_nodes is not None and table.max_nodes < minimum:
         faults.add(f"{table.max_nodes} is less than min_nodes, {minimum}", "max_nodes", f"Give at least {minimum}")

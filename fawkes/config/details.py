@@ -17,6 +17,8 @@ from fawkes.errors import UserError
 
 #: where the value of a secret key is: the controller's environment, a file of its machine, or the site's secrets/
 ENV_SECRET, FILE_SECRET, SITE_SECRET = "env", "file", "secret"
+KERBEROS = "kerberos"
+"""The ``security`` of an MR-cluster whose daemons take nobody without a ticket."""
 D = TypeVar("D", "ClusterDetails", "JobDetails")
 
 Sites = Mapping[str, Mapping[str, str]]
@@ -50,6 +52,7 @@ class ClusterDetails:
     ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
     ``clients``: addresses and networks that may speak to its daemons beside its own nodes. ``run_as``: its own Unix
     user on the nodes, empty without one; ``leftovers``: ``remove`` or ``tell``, for what that user leaves elsewhere.
+    ``security`` is empty or KERBEROS; ``kerberos_users`` are the names in the realm whose tickets it takes then.
     ``heap_bytes`` has the daemons whose heap is given; ``hadoop`` holds for all nodes, ``roles`` for those of a role.
     """
 
@@ -63,6 +66,8 @@ class ClusterDetails:
     block_size_bytes: int = 128 * 1024 * 1024
     hadoop_version: str = ""
     release_dir: str = ""
+    security: str = ""
+    kerberos_users: tuple[str, ...] = ()
     heap_bytes: Mapping[str, int] = field(default_factory=dict)
     hadoop: Sites = field(default_factory=dict)
     roles: Mapping[str, Sites] = field(default_factory=dict)

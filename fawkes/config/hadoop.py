@@ -13,15 +13,22 @@ from fawkes.config.loader import Strict, did_you_mean, wrong
 
 SITES = ("core-site", "hdfs-site", "yarn-site", "mapred-site", "capacity-scheduler", "hadoop-policy")
 
+_WHERE_MASTERS_ARE = "Fawkes itself decides where the masters are: see the key masters"
+
 OWNED = {
     "fs.defaultFS": "Fawkes sets it to the MR-cluster's NameNode",
     "dfs.blocksize": "Use the key block_size",
     "dfs.datanode.httpserver.filter.handlers": "Fawkes closes the DataNodes' web servers with it: see the key clients",
+    "dfs.ha.automatic-failover.enabled": _WHERE_MASTERS_ARE,
     "dfs.hosts": "Fawkes writes the list of members",
     "dfs.hosts.exclude": "Fawkes writes the list of members that leave",
+    "dfs.nameservices": _WHERE_MASTERS_ARE,
     "dfs.replication": "Use the key replication",
     "hadoop.http.filter.initializers": "Fawkes closes the web servers with it: see the key clients",
     "yarn.app.mapreduce.am.admin-command-opts": "Fawkes closes the ports of jobs with it: use ...am.command-opts",
+    "yarn.resourcemanager.ha.automatic-failover.enabled": _WHERE_MASTERS_ARE,
+    "yarn.resourcemanager.ha.enabled": _WHERE_MASTERS_ARE,
+    "yarn.resourcemanager.ha.rm-ids": _WHERE_MASTERS_ARE,
     "yarn.resourcemanager.hostname": "Fawkes sets it to the MR-cluster's first core node",
     "yarn.resourcemanager.nodes.exclude-path": "Fawkes writes the list of members that leave",
     "yarn.resourcemanager.nodes.include-path": "Fawkes writes the list of members",
@@ -136,6 +143,7 @@ class Heap(Strict):
     """``[heap]``: the largest heap of each daemon."""
 
     namenode: SizeBytes | None = Field(default=None, description="the NameNode")
+    journalnode: SizeBytes | None = Field(default=None, description="each JournalNode")
     datanode: SizeBytes | None = Field(default=None, description="each DataNode")
     resourcemanager: SizeBytes | None = Field(default=None, description="the ResourceManager")
     nodemanager: SizeBytes | None = Field(default=None, description="each NodeManager")

@@ -83,6 +83,12 @@ class ModelTable(Strict):
     masters_us: DurationUs | None = Field(
         default=None, alias="move_masters", description="until masters serve on another node"
     )
+    takeover_us: DurationUs | None = Field(
+        default=None, alias="takeover", description="until masters serve where their second NameNode is"
+    )
+    arm_us: DurationUs | None = Field(
+        default=None, alias="arm", description="until a second NameNode follows; twice that with another journal"
+    )
     copy_us: DurationUs | None = Field(
         default=None, alias="keep_every", description="how often the masters' data is copied off their node"
     )
@@ -102,6 +108,9 @@ class ModelTable(Strict):
     )
     keep_cores: Annotated[float, between(0, 1000, "no copies take more")] | None = Field(
         default=None, description="cores that copying an MR-cluster's masters' data takes all the time"
+    )
+    standby_cores: Annotated[float, between(0, 1000, "no daemons take more")] | None = Field(
+        default=None, description="cores that an MR-cluster's second NameNode and journal take all the time"
     )
     task_end_us: DurationUs | None = Field(
         default=None, alias="task_end", description="until the slot of a task that has ended is free"

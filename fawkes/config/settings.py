@@ -24,13 +24,17 @@ from fawkes.config.fields import (
     duration,
     positive,
 )
+from fawkes.config.kerberos import KerberosSite, KerberosTable
 from fawkes.config.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.presets import PRESETS, Preset
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import Role
 from fawkes.core.settings import Discrimination, Settings
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US, duration_us, show_duration
 
+#: of a site that writes nothing about it
+KEEP = KeepRules()
 #: between two heartbeats of a DataNode, outside of a lab (`live/hadoop_conf.py`)
 _HEARTBEAT_US = 3 * SECOND_US
 #: of the numbers that a policy is given
@@ -132,6 +136,21 @@ class Patience(Strict):
     copy_us: DurationUs = Field(
         alias="copy", description="how long the masters' data may go without a copy before an alert; 0s: for ever"
     )
+    standby_us: DurationUs = Field(
+        alias="standby",
+        description="how long a second NameNode or its journal may be away before it is brought up again; 0s: for ever",
+    )
+    journal_us: DurationUs = Field(
+        alias="journal",
+        description="how long an MR-cluster that gave its journal up waits for a moment without jobs to get a new one, "
+        "before new jobs wait for that; 0s: it never gets one",
+    )
+    follow_us: PositiveDurationUs = Field(
+        alias="follow", description="how long a daemon may take to find its masters before it is started again"
+    )
+    rejoin_us: PositiveDurationUs = Field(
+        alias="rejoin", description="how long members may take to come back to masters that have moved"
+    )
 
 
 class Retries(Strict):
@@ -230,6 +249,19 @@ class SettingsFile(Strict):
     keep_every_us: PositiveDurationUs = Field(
         default=2 * SECOND_US, alias="keep_every", description="how often the masters' data is copied off their node"
     )
+    keep_second_every_us: PositiveDurationUs = Field(
+        default=KEEP.second_every_us,
+        alias="keep_second_every",
+        description="how often a second core node gets what was copied of the masters' data",
+    )
+    keep_edits_bytes: SizeBytes = Field(
+        default=KEEP.edits_bytes, alias="keep_edits", description="edits after which a NameNode gets a new image"
+    )
+    keep_image_rest_us: PositiveDurationUs = Field(
+        default=KEEP.image_rest_us,
+        alias="keep_image_rest",
+        description="the least time between two attempts to make a new image",
+    )
     join_attempts: Attempts = Field(description="attempts to bring up a node that joins")
     retire_undeclared: bool = Field(description="whether an idle MR-cluster with undeclared data is removed")
     timeouts: Timeouts = Field(description="when something counts as failed")
@@ -240,6 +272,7 @@ class SettingsFile(Strict):
         default=[], description="files in the site's playbooks/ that replace those of Fawkes, such as node"
     )
     access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
+    kerberos: KerberosTable | None = Field(default=None, description="the realm of the site and its keytabs")
 
 
 @dataclass(frozen=True)
@@ -247,8 +280,8 @@ class SiteSettings:
     """Checked settings: ``core`` for decisions, ``ssh`` for hands, ``policy`` and ``admission`` as they were found.
 
     ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``keep_every_us`` the time between two copies
-    of the masters' data, ``access`` who may use the socket,
-    ``playbooks`` which ones of Fawkes the site replaces. Without ``admission`` jobs begin first come, first served.
+    of the masters' data, ``keep`` when more is made of these, ``access`` who may use the socket, ``playbooks`` which
+    ones of Fawkes the site replaces, ``kerberos`` its realm. Without ``admission`` jobs begin first come, first served.
     """
 
     core: Settings
@@ -256,9 +289,11 @@ class SiteSettings:
     policy: Found
     keep_logs_bytes: int
     keep_every_us: int
+    keep: KeepRules
     access: AccessTable
     playbooks: tuple[str, ...]
     admission: Found | None = None
+    kerberos: KerberosSite | None = None
 
     @property
     def share_error(self) -> float:
@@ -316,9 +351,15 @@ def settings_of(
         policy,
         table.keep_logs_bytes,
         table.keep_every_us,
+        KeepRules(
+            second_every_us=table.keep_second_every_us,
+            edits_bytes=table.keep_edits_bytes,
+            image_rest_us=table.keep_image_rest_us,
+        ),
         table.access,
         tuple(table.playbooks),
         admission,
+        None if table.kerberos is None else KerberosSite.of(table.kerberos, file, base),
     )
 
 
@@ -435,6 +476,10 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         masters_lost_us=table.patience.masters_lost_us,
         copy_gap_us=table.patience.copy_gap_us,
         copy_us=table.patience.copy_us,
+        standby_us=table.patience.standby_us,
+        journal_us=table.patience.journal_us,
+        follow_us=table.patience.follow_us,
+        rejoin_us=table.patience.rejoin_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from fawkes.config.loader import read_toml
+from fawkes.config.nodeset import fold
 from fawkes.errors import ConfigError
 
 KEY = "run_as"
@@ -34,3 +35,24 @@ def without_user(clusters: Collection[str]) -> str:
         f"{these} {'has' if len(clusters) == 1 else 'have'} no `run_as`: jobs run as the user for SSH. They can change "
         "the lease and the software of their nodes, and what they leave running there can reach the next MR-cluster"
     )
+
+
+def group_lines(nodes: Mapping[str, str]) -> list[str]:
+    """What control groups change about that, in sentences; ``nodes`` has for each node why it has none, "" if it has.
+
+    Nothing is said of a node that is not in ``nodes``.
+    """
+    having = [node for node, why in nodes.items() if not why]
+    lines = []
+    if having:
+        lines.append(
+            f"{fold(having)} {'has' if len(having) == 1 else 'have'} control groups: a wipe there ends what such jobs "
+            "leave running, unless a job moved itself out of its group"
+        )
+    lacking: dict[str, list[str]] = {}
+    for node, why in nodes.items():
+        if why:
+            lacking.setdefault(why, []).append(node)
+    for why, names in lacking.items():
+        lines.append(f"{fold(names)} {'has' if len(names) == 1 else 'have'} no control groups: {why}")
+    return lines

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import takewhile
 
+from fawkes.core import standby
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Deploy
 from fawkes.core.free import FreeNodes
@@ -84,9 +85,10 @@ def _deploy(draft: Draft, state: ClusterState) -> None:
         version=state.version + 1,
         wait_us=draft.at_us - state.requested_us,
         alert="",
+        standby=standby.of_new(state.spec, [node.node.id for node in chosen]),
     )
     draft.put_cluster(state)
-    effect = Deploy(state.id, state.version, state.spec, draft.members(state.id), chosen[0].node.id)
+    effect = Deploy(state.id, state.version, state.spec, draft.members(state.id), chosen[0].node.id, state.standby)
     draft.act(effect, within_us=draft.settings.deploy_us, version=state.version)
 
 
@@ -104,9 +106,10 @@ def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
         draft, other, cluster.id, Role.CORE, draft.say("replaces", node=other.node.id, cluster=cluster.id, other=node)
     )
     master = other.node.id if cluster.master == node else cluster.master or other.node.id
-    cluster = replace(cluster, master=master, version=cluster.version + 1, alert="")
+    heir = standby.instead(cluster.standby, node, other.node.id)
+    cluster = replace(cluster, master=master, version=cluster.version + 1, alert="", standby=heir)
     draft.put_cluster(cluster)
-    effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master)
+    effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master, heir)
     draft.act(effect, within_us=draft.settings.deploy_us, version=cluster.version)
     return True
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fawkes.core.effects import Member
-from fawkes.core.model import ClusterSpec, JobSpec, NodeId
+from fawkes.core.model import ClusterSpec, JobSpec, NodeId, Standby
 from fawkes.core.sight import Launcher
 
 
@@ -14,7 +14,8 @@ from fawkes.core.sight import Launcher
 class KeptCluster:
     """The copy of an MR-cluster that is kept on the node of its masters.
 
-    ``loaded``: its data was loaded, so that jobs could run. ``version`` is that of its members.
+    ``loaded``: its data was loaded, so that jobs could run. ``version`` is that of its members. ``standby``: its second
+    NameNode and its journal, if it has them.
     """
 
     spec: ClusterSpec
@@ -22,6 +23,7 @@ class KeptCluster:
     version: int = 0
     loaded: bool = False
     members: Mapping[NodeId, Member] = field(default_factory=dict)
+    standby: Standby | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,8 @@ def _clusters(found: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[C
             left[copy.cluster] = f"its kept copy on {copy.node} is that of an earlier MR-cluster of this name"
         elif not kept.loaded:
             left[copy.cluster] = "it was still being deployed or loaded"
-        else:
+        elif (other := adopted.get(kept.spec.id)) is None or other.version < kept.version:
+            # Masters that moved leave a copy where they were.
             adopted[kept.spec.id] = kept
     for node in found.nodes:
         if node.cluster and ClusterId(node.cluster) not in adopted:
@@ -187,6 +188,7 @@ def adopt(draft: Draft, found: Adopted) -> None:
                 requested_us=draft.at_us,
                 version=kept.version,
                 master=kept.master,
+                standby=None if kept.standby is None else replace(kept.standby, ready=False),
                 active_us=draft.at_us,
             )
         )

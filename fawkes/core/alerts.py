@@ -31,6 +31,10 @@ class Kind(StrEnum):
     """They cannot go to another node yet; the alert ends when they answer, or have moved."""
     COPY = "its masters' data is not copied"
     """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
+    WRITES = "writes of its last seconds are lost"
+    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`, or with the next alert."""
+    STANDBY = "its second NameNode cannot take over"
+    """It does not follow the journal, or the journal is not whole; the alert ends when all is."""
     ADMISSION = "its admission policy fails"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
 

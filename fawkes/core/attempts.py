@@ -64,6 +64,41 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Verd
     return _without_client(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
 
 
+@dataclass(frozen=True, slots=True)
+class CopyCourse:
+    """An attempt to copy what an MR-cluster loads or saves, from look to look.
+
+    ``began``: something of it was seen, or was begun. ``seen`` is how it stands, ``since_us`` since when, ``at_us`` is
+    the time of the last look.
+    """
+
+    began: bool = False
+    seen: Attempt | None = None
+    since_us: int = 0
+    at_us: int = 0
+
+    def after(self, seen: Attempt, at_us: int) -> CopyCourse:
+        """The course after one more look, at ``at_us``."""
+        began = self.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+        return CopyCourse(began, seen, self.since_us if seen == self.seen else at_us, at_us)
+
+    def verdict(self, quiet_us: int) -> Verdict | None:
+        """As `judge`, with patience for what left nothing behind; None while nothing is known.
+
+        The ApplicationMaster does the last step of a copy: when all applications have succeeded, everything was copied,
+        however the client ended.
+        """
+        seen = self.seen
+        if seen is None:
+            return None
+        lasted = self.at_us - self.since_us >= quiet_us
+        verdict = judge(seen, began=self.began, cancelling=False, lasted=lasted)
+        ended = verdict is not None and verdict.progress is Progress.FAILED
+        if ended and seen.applications and _all_succeeded(seen.applications):
+            return Verdict(Progress.SUCCEEDED)
+        return verdict
+
+
 def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
     """A client ended badly: that says nothing about its job when it was killed, or had lost sight of it."""
     blind = (seen.exit or 0) > _SIGNALS and not seen.own

@@ -84,10 +84,10 @@ def forget_question(draft: Draft) -> None:
 
 
 def _unsurveyed(draft: Draft, closing: Closing) -> list[ClusterState]:
-    """The MR-clusters that have not answered, of those that must: they run, or their save would be given up."""
+    """The MR-clusters that have not answered, of those that must: they load or run, or their save would be given up."""
     if closing.discard and closing.force:
         return []
-    lives = (ClusterLife.RUNNING, ClusterLife.SAVING) if closing.discard else (ClusterLife.RUNNING,)
+    lives = release.SURVEYED | {ClusterLife.SAVING} if closing.discard else release.SURVEYED
     return [cluster for cluster in draft.clusters() if cluster.life in lives and cluster.id not in closing.surveyed]
 
 

@@ -47,7 +47,11 @@ def answered(draft: Draft, event: Done | Failed) -> None:
     if pending is None or pending.version != event.version or cluster is None:
         draft.say("late-answer", effect=event.effect, version=event.version)
     elif kind is Key.MASTERS:
-        masters.answered(draft, cluster, pending, event)
+        if why := masters.hopeless(draft, cluster, pending, event):
+            draft.settle(event.effect)
+            _give_up(draft, cluster, why, lost=True)
+        else:
+            masters.answered(draft, cluster, pending, event)
     elif isinstance(pending.effect, Survey):
         release.surveyed(draft, cluster, pending.effect, event)
     elif isinstance(event, Failed):
@@ -121,11 +125,17 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
-def _give_up(draft: Draft, cluster: ClusterState, error: str) -> None:
+def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = False) -> None:
+    """It cannot come up; ``lost``: its HDFS is known to be gone for good, so there is nothing to save."""
     for job in draft.jobs_of(cluster.id):
         jobs.cancel(draft, job, f"{cluster.id} could not be deployed: {error}")
     draft.say("gave-up", cluster=cluster.id, error=error)
-    release.retire(draft, replace(cluster, failed=error))
+    cluster = replace(cluster, failed=error)
+    if cluster.life is ClusterLife.LOADING and not lost:
+        # Its HDFS took writes all the time: users may have put data there.
+        release.save(draft, cluster)
+        return
+    release.retire(draft, cluster)
 
 
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:

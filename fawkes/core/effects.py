@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role, Standby
 from fawkes.core.proof import Proof
 
 
@@ -43,8 +43,8 @@ class Membership:
 
     Ends as `Done` once the masters know it; how they see the members from then on is told as `NodeSeen`. ``afresh``:
     the masters are told again even if nothing is new, because they show something else than they were told.
-    ``master`` and ``copy_on`` are filled in as well: the node of the masters, and the one that has the second copy of
-    their data; None while there is none.
+    ``master``, ``copy_on`` and ``standby`` are filled in as well: the node of the masters, the one that has the second
+    copy of their data, and the second NameNode with its journal; None while there is none.
     """
 
     cluster: ClusterId
@@ -53,6 +53,7 @@ class Membership:
     afresh: bool = False
     master: NodeId | None = None
     copy_on: NodeId | None = None
+    standby: Standby | None = None
 
     @property
     def key(self) -> str:
@@ -84,13 +85,18 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Masters on the first node, storage and computing on all; Done once the first job would be accepted."""
+    """Masters on the first node, storage and computing on all; Done once the first job would be accepted.
+
+    With ``standby`` the journal and the second NameNode are brought up as well. Done does not wait for that one:
+    `StandbySeen` tells when it follows.
+    """
 
     cluster: ClusterId
     version: int
     spec: ClusterSpec
     members: Mapping[NodeId, Member]
     master: NodeId
+    standby: Standby | None = None
 
     @property
     def key(self) -> str:
@@ -171,7 +177,9 @@ class LookAtMasters:
     Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
     usable image of its NameNode lies there, None: not known; ``copied_us``, ``txid``, ``copy_at``: until when the
     newest kept copy has everything, its last transaction, and where it is (``copied_us`` None: there is no copy);
-    ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. Else `Failed`.
+    ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. With a second
+    NameNode also ``standby``: what the NameNode on ``to`` says that it is, ``standby`` or ``active``, None: not known;
+    ``journal``: the nodes of the journal that answer. Else `Failed`.
     """
 
     cluster: ClusterId
@@ -192,8 +200,18 @@ class MoveMasters:
     ``planned``: they work until then, so that nothing is lost; else they are stopped first where their node answers,
     and nothing is done while they answer. Ends as `Done` with ``txid`` and ``copied_us`` of the copy that was used
     (``copied_us`` None: it had everything), ``reached`` members, ``missing`` and ``missing_files``, ``open`` files,
-    ``finished`` applications by their history and ``ended`` ones that could not go on; or as `Failed`, with ``alive``
-    when the masters answer after all.
+    ``finished`` applications by their history and ``ended`` ones that could not go on, and ``lost_...`` what the copy
+    lacked (`core.lost_writes.rows`). Or as `Failed`, with ``alive`` when the masters answer after all, ``untouched``
+    when nothing was begun on ``to``, ``unreadable`` when the data on ``old`` cannot be read.
+
+    ``from_copy``: the data on ``old`` is not read, although its image is there.
+
+    ``standby``: the second NameNode on ``to`` takes over, by the journal and not by a copy. The first one cannot write
+    to the journal any more, whether it was stopped or not. Then applications go on: ``known`` are those with a tag of
+    ours that the ResourceManager on ``to`` has recovered, ended ones included, each with ``id`` and ``tags``.
+
+    A NodeManager that does not find the new ResourceManager within ``follow_us`` is started again, and what it runs
+    ends. A member that is not back after ``rejoin_us`` (in a takeover after both) is left behind; 0: for ever.
     """
 
     cluster: ClusterId
@@ -201,6 +219,40 @@ class MoveMasters:
     old: NodeId
     to: NodeId
     planned: bool
+    standby: bool = False
+    from_copy: bool = False
+    follow_us: int = 0
+    rejoin_us: int = 0
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmStandby:
+    """A second NameNode on ``standby.node``, and the journal on ``standby.journal``; the masters go on meanwhile.
+
+    ``before`` is the journal until now: most of its nodes must answer when the two differ. Ends as `Done` once the
+    second NameNode follows the journal, with ``journal``: the nodes of it that answer; or as `Failed`. A second
+    NameNode on another node is stopped, and so are parts of the journal on nodes that are no longer in it; their files
+    are set aside, never deleted. One that has an image of its own, and does not follow within ``follow_us`` (0: for
+    ever), begins anew.
+
+    ``before`` is empty while there is no journal: one begins with all that the NameNode has, which starts again for
+    that, and no second NameNode is brought up. A member that is not back after ``rejoin_us`` (0: for ever) is left
+    behind. Ends as `Done` once the NameNode writes to it; or as `Failed`, with ``alive`` when it goes on without one,
+    as before.
+    """
+
+    cluster: ClusterId
+    version: int
+    master: NodeId
+    standby: Standby
+    before: tuple[NodeId, ...]
+    follow_us: int = 0
+    rejoin_us: int = 0
 
     @property
     def key(self) -> str:
@@ -309,6 +361,7 @@ Effect = (
     | Survey
     | LookAtMasters
     | MoveMasters
+    | ArmStandby
     | StartJob
     | CancelJob
     | CountWork
@@ -326,6 +379,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     Survey,
     LookAtMasters,
     MoveMasters,
+    ArmStandby,
     StartJob,
     CancelJob,
     CountWork,

@@ -269,6 +269,21 @@ class MastersSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StandbySeen:
+    """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
+
+    ``ready``: it says that it is a standby that follows, on ``node``, and most nodes of the journal answer. ``error``
+    says what is not whole, empty when all is: one node of the journal may be away while it is ready.
+    """
+
+    at_us: int
+    cluster: ClusterId
+    node: NodeId
+    ready: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeObserved:
     """How the work on a node of one generation ended; ``error`` says why for held and failed."""
 
@@ -350,6 +365,7 @@ Event = (
     | NodeSeen
     | MastersSeen
     | CopySeen
+    | StandbySeen
     | NodeObserved
     | AttemptSeen
     | JobObserved
@@ -357,7 +373,7 @@ Event = (
     | Failed
 )
 #: what a world tells
-Seen = NodeSeen | MastersSeen | CopySeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
+Seen = NodeSeen | MastersSeen | CopySeen | StandbySeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
@@ -378,6 +394,7 @@ EVENTS: tuple[type[Event], ...] = (
     NodeSeen,
     MastersSeen,
     CopySeen,
+    StandbySeen,
     NodeObserved,
     AttemptSeen,
     JobObserved,

@@ -20,6 +20,7 @@ from fawkes.core.lifecycle import (
     allowed,
 )
 from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobState, NodeId, NodeLife, NodeState, Role
+from fawkes.core.standby import JOURNAL, holds
 from fawkes.core.state import State
 from fawkes.core.view import View
 
@@ -40,6 +41,7 @@ def broken(state: State) -> list[str]:
         found += [
             f"the pool is released, but {c.id} is {c.life}" for c in state.clusters.values() if c.life not in going
         ]
+    found += [wrong for c in state.clusters.values() if c.life in WITH_MASTERS and (wrong := _journal(state, c))]
     weights = state.last_tick.weights
     if weights and not isclose(fsum(weights.values()), 1.0):
         found.append(f"the weights sum to {fsum(weights.values())}")
@@ -47,6 +49,20 @@ def broken(state: State) -> list[str]:
         late = (p for p in state.pending.values() if p.deadline_us < state.now_us)
         found += [f"the deadline of {p.key} has passed" for p in late]
     return found
+
+
+def _journal(state: State, cluster: ClusterState) -> str:
+    """What is wrong with the second NameNode of an MR-cluster and its journal; empty when nothing is."""
+    standby = cluster.standby
+    if standby is None:
+        return ""
+    mine = [n for n in standby.journal if (s := state.nodes.get(n)) and (s.owner, s.role) == (cluster.id, Role.CORE)]
+    if len(set(mine)) != JOURNAL:
+        return f"the journal of {cluster.id} is on {standby.journal}, of which {len(mine)} are its core nodes"
+    begun = cluster.moving is not None and cluster.moving.begun
+    if standby.node is not None and (standby.node not in mine or (standby.node == cluster.master and not begun)):
+        return f"the second NameNode of {cluster.id} is on {standby.node}, its masters are on {cluster.master}"
+    return ""
 
 
 def _stray(state: State, job: JobState) -> bool:
@@ -164,7 +180,7 @@ def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[Cluster
             continue
         ids = view.nodes_of(cluster.id) | {n for n, new in nodes.items() if new.owner == cluster.id}
         core = _core(new for n in ids if (new := nodes.get(n) or view.nodes[n]).owner == cluster.id)
-        if core < cluster.spec.min_nodes or state.node.id == cluster.master:
+        if core < cluster.spec.min_nodes or state.node.id == cluster.master or holds(cluster, state.node.id):
             found.append(f"{state.node.id} is a core node of {cluster.id} and would leave it with {core}")
     return found
 

@@ -85,7 +85,7 @@ CLUSTER_EDGES: Mapping[ClusterLife, frozenset[ClusterLife]] = {
         }
     ),
     ClusterLife.DEPLOYING: frozenset({ClusterLife.LOADING, ClusterLife.RETIRING}),
-    ClusterLife.LOADING: frozenset({ClusterLife.RUNNING, ClusterLife.RETIRING}),
+    ClusterLife.LOADING: frozenset({ClusterLife.RUNNING, ClusterLife.SAVING, ClusterLife.RETIRING}),
     ClusterLife.RUNNING: frozenset({ClusterLife.SAVING}),
     ClusterLife.SAVING: frozenset({ClusterLife.RETIRING}),
     ClusterLife.RETIRING: frozenset({ClusterLife.GONE}),

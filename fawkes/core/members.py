@@ -58,7 +58,8 @@ def _with_members(view: View, effect: Membership) -> Membership:
     cluster = view.clusters.get(effect.cluster)
     master = None if cluster is None else cluster.master
     named = members(nodes, view.rules.settings)
-    return replace(effect, members=named, master=master, copy_on=copy_on(nodes, master))
+    standby = None if cluster is None else cluster.standby
+    return replace(effect, members=named, master=master, copy_on=copy_on(nodes, master), standby=standby)
 
 
 def copy_on(nodes: Iterable[NodeState], master: NodeId | None) -> NodeId | None:

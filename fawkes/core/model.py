@@ -17,6 +17,9 @@ NodeId = NewType("NodeId", str)
 ClusterId = NewType("ClusterId", str)
 JobId = NewType("JobId", str)
 
+JOURNAL_NODES = 3
+"""Core nodes that the journal of an MR-cluster is on: of three, one may be lost."""
+
 #: None, bool, int, float, str, and lists and string-keyed mappings of them
 Plain = object
 Facts = Mapping[str, Plain]
@@ -83,6 +86,17 @@ class MoveCause(StrEnum):
     """Their node goes out of service."""
     RESTORE = "restore"
     """An operator brings the MR-cluster back from its kept copy, whatever that lacks."""
+    JOURNAL = "journal"
+    """They stay, and start again with a new journal."""
+
+
+class Promise(StrEnum):
+    """What an MR-cluster keeps when the disk of its masters is lost."""
+
+    KEPT = "kept"
+    """All but the last moments: what the masters know is copied all the time."""
+    STANDBY = "standby"
+    """All that was acknowledged: a second NameNode follows a journal on three nodes."""
 
 
 class JobLife(StrEnum):
@@ -180,6 +194,7 @@ class ClusterSpec:
     idle_us: int | None = None
     max_running_jobs: int = 4
     details: Facts = field(default_factory=dict)
+    masters: Promise = Promise.KEPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +202,9 @@ class MastersMove:
     """The masters of an MR-cluster are to go from the core node ``old`` to another one (`core.masters`).
 
     ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
-    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts.
+    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
+    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the image of the old masters is there,
+    and their edits cannot be read.
     """
 
     cause: MoveCause
@@ -197,11 +214,32 @@ class MastersMove:
     by: str = ""
     now: bool = False
     begun: bool = False
+    failed: bool = False
+    written: bool = False
+    unreadable: bool = False
 
     @property
     def planned(self) -> bool:
         """Whether the masters work until they are moved: then nothing is lost."""
-        return self.cause in (MoveCause.ASKED, MoveCause.LEAVES)
+        return self.cause in (MoveCause.ASKED, MoveCause.LEAVES, MoveCause.JOURNAL)
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether it can be called off for anything else: masters that only wait to start again."""
+        return self.cause is MoveCause.JOURNAL and not self.begun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standby:
+    """The second NameNode of an MR-cluster, and the journal which the first one writes and the second one follows.
+
+    ``journal`` are three core nodes, the masters' among them. ``node`` is the one with the second NameNode; None while
+    no node can have it. ``ready``: it was seen to follow, so that it can take over (`core.standby`).
+    """
+
+    journal: tuple[NodeId, ...]
+    node: NodeId | None = None
+    ready: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +250,9 @@ class ClusterState:
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
     nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
     tasks have waited and none has run (`core.stuck`); None until that has lasted. ``moving``: its masters are to go to
-    another node.
+    another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
+    brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
+    ``shut_out`` former masters may still run, as long as they are lost.
     """
 
     spec: ClusterSpec
@@ -233,6 +273,8 @@ class ClusterState:
     failed: str = ""
     alert: str = ""
     moving: MastersMove | None = None
+    standby: Standby | None = None
+    shut_out: tuple[NodeId, ...] = ()
 
     @property
     def id(self) -> ClusterId:

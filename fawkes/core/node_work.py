@@ -204,9 +204,13 @@ def retry(draft: Draft, event: RetryAsked) -> None:
     names = [event.subject, *view.nodes_of(ClusterId(event.subject))]
     keys = [key.of(name) for name in sorted(names) for key in _RETRIED]
     waiting = [pending for key in keys if (pending := draft.pending(key)) is not None and pending.effect is not None]
-    if NodeId(event.subject) not in view.nodes and draft.cluster(ClusterId(event.subject)) is None:
+    cluster = draft.cluster(ClusterId(event.subject))
+    has_read = cluster is not None and alerts.about(cluster, alerts.Kind.WRITES)
+    if cluster is not None and has_read:
+        draft.put_cluster(alerts.ended(cluster, alerts.Kind.WRITES))
+    if NodeId(event.subject) not in view.nodes and cluster is None:
         draft.reply(event.ask, Reason("no-such-subject", {"subject": event.subject}))
-    elif not waiting:
+    elif not waiting and not has_read:
         draft.reply(event.ask, Reason("nothing-to-retry", {"subject": event.subject}))
     else:
         draft.say("retry-asked", subject=event.subject, by=event.by, tried=len(waiting))
@@ -215,6 +219,6 @@ def retry(draft: Draft, event: RetryAsked) -> None:
             if split(pending.key)[0] is Key.MEMBERSHIP:
                 draft.touch(ClusterId(split(pending.key)[1]), afresh=True)
             elif split(pending.key)[0] is Key.MASTERS:
-                masters.over_time(draft, pending)
+                masters.retried(draft, pending)
             else:
                 _again(draft, pending, tries=1)

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import adopting, clock, closing, deadlines, jobs, masters, node_work, release, requests, watching
+from fawkes.core import (
+    adopting,
+    clock,
+    closing,
+    copying,
+    deadlines,
+    jobs,
+    masters,
+    masters_asked,
+    node_work,
+    release,
+    requests,
+    standby,
+    watching,
+)
 from fawkes.core.admission import admit
 from fawkes.core.admitting import Admission
 from fawkes.core.clusters import answered, cluster_over_time, nodes_changed
@@ -33,6 +47,7 @@ from fawkes.core.events import (
     RetryAsked,
     Sampled,
     Seen,
+    StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
@@ -75,6 +90,7 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
     if not view.rules.shadow:
         closing.advance(draft)
         masters.advance(draft)
+        standby.advance(draft)
         nodes_changed(draft)
         closing.end_when_empty(draft)
     return draft.finish()
@@ -170,7 +186,7 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
-        case Key.PATIENCE | Key.COPY | Key.MASTERS:
+        case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:
             masters.late(draft, pending)
         case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY:
             cluster_over_time(draft, pending)
@@ -202,7 +218,7 @@ def _asked(draft: Draft, event: Event) -> None:
         case RetryAsked():
             node_work.retry(draft, event)
         case MoveMastersAsked() | RestoreAsked():
-            masters.asked(draft, event)
+            masters_asked.asked(draft, event)
 
 
 def _seen(draft: Draft, event: Seen) -> None:
@@ -212,7 +228,9 @@ def _seen(draft: Draft, event: Seen) -> None:
         case MastersSeen():
             watching.masters_seen(draft, event)
         case CopySeen():
-            masters.copy_seen(draft, event)
+            copying.seen(draft, event)
+        case StandbySeen():
+            standby.seen(draft, event)
         case AttemptSeen():
             jobs.attempt_seen(draft, event)
         case JobObserved():

@@ -21,10 +21,12 @@ from fawkes.core.moves import clean
 from fawkes.core.tags import is_copy
 
 _RELEASE, _IDLE, _DOWN = "release", "idle", "down"
+#: lives in which users may have put data into HDFS, or have given YARN applications, and no save looks for them yet
+SURVEYED = frozenset({ClusterLife.LOADING, ClusterLife.RUNNING})
 _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
     "foreign-applications": "it runs applications that are none of its jobs",
-    "masters-moving": "its masters go to another node",
+    "masters-moving": "its masters move or start again",
     "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
@@ -88,7 +90,7 @@ def surveyed(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | 
     """The answer of a survey is judged: the MR-cluster goes, or it stays and whoever asked is told why."""
     draft.settle(effect.key)
     gives_up = effect.request.get("for") == _DOWN or bool(effect.request.get("discard"))
-    if cluster.life is not ClusterLife.RUNNING and not (cluster.life is ClusterLife.SAVING and gives_up):
+    if cluster.life not in SURVEYED and not (cluster.life is ClusterLife.SAVING and gives_up):
         _reply(draft, effect, Reason("overtaken", {"cluster": cluster.id}))
     elif effect.request.get("for") == _RELEASE:
         _release(draft, cluster, effect, event)
@@ -142,7 +144,7 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
 
 def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
     """Why the MR-cluster must stay; None when nothing speaks against it."""
-    if cluster.moving is not None:
+    if cluster.moving is not None and not cluster.moving.gives_way:
         return Reason("masters-moving", {"cluster": cluster.id, "cause": cluster.moving.cause})
     if isinstance(event, Failed):
         return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
@@ -177,7 +179,7 @@ def _reply(draft: Draft, effect: Survey, refusal: Reason | None) -> None:
 def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, force: bool) -> None:
     """An MR-cluster goes, in whatever life it is: its outputs are saved, if a job can have written any.
 
-    One that is still coming up has nothing to save: no job ran on it, and its input is a copy. While it is being saved,
+    One that is still being deployed has nothing to save: its HDFS is not there yet. While it is being saved,
     ``discard`` and ``force`` give up what holds the save: its data, and what users run on it.
     """
     if cluster.life is ClusterLife.RETIRING:
@@ -190,15 +192,22 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, fo
     match cluster.life:
         case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
-        case ClusterLife.DEPLOYING | ClusterLife.LOADING:
-            draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
+        case ClusterLife.DEPLOYING:
+            _called_off(draft, cluster)
             retire(draft, replace(cluster, alert=""))
+        case ClusterLife.LOADING:
+            _called_off(draft, cluster)
+            save(draft, replace(cluster, discard=discard, alert=""), applications=force)
         case ClusterLife.RUNNING:
             save(draft, replace(cluster, discard=discard, alert=""), applications=force)
         case ClusterLife.SAVING:
             effect = _saves(draft, cluster)
             undeclared = effect is not None and effect.undeclared
             save(draft, replace(cluster, discard=discard, alert=""), undeclared=undeclared, applications=force)
+
+
+def _called_off(draft: Draft, cluster: ClusterState) -> None:
+    draft.say("called-off", cluster=cluster.id, life=cluster.life, took_us=draft.at_us - cluster.since_us)
 
 
 def _saves(draft: Draft, cluster: ClusterState) -> Save | None:

@@ -12,9 +12,11 @@ from fawkes.core import alerts
 from fawkes.core.counts import counted
 from fawkes.core.draft import Draft
 from fawkes.core.free import FreeNodes
+from fawkes.core.keys import Key
 from fawkes.core.model import ClusterState, NodeAlert, NodeLife, NodeState, Role
 from fawkes.core.moves import hand_over, leaves_while_lost, shrink
 from fawkes.core.plan import donors, give, home
+from fawkes.core.standby import holds
 
 #: why a node leaves so that it can take over from a core node
 TO_REPLACE = "shrink-to-replace"
@@ -30,7 +32,8 @@ def replace_core(draft: Draft) -> None:
         if missing > 0:
             missing = _take_over(draft, cluster, missing, going)
         elif missing < 0:
-            going += sorted((n for n in staying if n.node.id != cluster.master), key=_latest_first)[:-missing]
+            plain = (n for n in staying if n.node.id != cluster.master and not _in_journal(draft, cluster, n))
+            going += sorted(plain, key=_latest_first)[:-missing]
         _leave(draft, cluster, core, going, missing)
 
 
@@ -89,16 +92,27 @@ def _leave(
     serving = sum(1 for state in core if state.life is NodeLife.SERVING)
     for state in going:
         serves = state.life is NodeLife.SERVING
-        if serving - serves >= cluster.spec.min_nodes:
+        if _in_journal(draft, cluster, state):
+            _say_waits(draft, cluster, state, "leaves once another core node has its part of the journal")
+        elif serving - serves >= cluster.spec.min_nodes:
             serving -= serves
             if state.life is NodeLife.LOST:
                 leaves_while_lost(draft, state)
                 continue
             why = draft.say("core-leaves", node=state.node.id, cluster=cluster.id, role=Role.CORE, why=_why(state))
             shrink(draft, alerts.without(state), why)
-        elif serves and state.alert != (alert := _waits(cluster, missing)):
-            draft.put_node(alerts.put(state, NodeAlert.WAITS, alert))
-            draft.say("core-waits", node=state.node.id, cluster=cluster.id, alert=alert)
+        elif serves:
+            _say_waits(draft, cluster, state, _waits(cluster, missing))
+
+
+def _in_journal(draft: Draft, cluster: ClusterState, state: NodeState) -> bool:
+    return holds(cluster, state.node.id, draft.pending(Key.MASTERS.of(cluster.id)))
+
+
+def _say_waits(draft: Draft, cluster: ClusterState, state: NodeState, alert: str) -> None:
+    if state.life is NodeLife.SERVING and state.alert != alert:
+        draft.put_node(alerts.put(state, NodeAlert.WAITS, alert))
+        draft.say("core-waits", node=state.node.id, cluster=cluster.id, alert=alert)
 
 
 def _why(state: NodeState) -> str:

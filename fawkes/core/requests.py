@@ -54,7 +54,7 @@ def _never(draft: Draft, event: Requested) -> Reason | None:
 def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     """An MR-cluster is given back: outputs are saved first; jobs that have not ended forbid it unless forced.
 
-    One that runs is surveyed before (`release.py`), and so is one whose save is given up.
+    One that loads or runs is surveyed before (`release.py`), and so is one whose save is given up.
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None:
@@ -64,7 +64,7 @@ def release_asked(draft: Draft, event: ReleaseAsked) -> None:
     if unfinished and not event.force:
         draft.reply(event.ask, Reason("has-jobs", {"cluster": cluster.id, "jobs": [j.id for j in unfinished]}))
         return
-    if cluster.life is ClusterLife.RUNNING or (cluster.life is ClusterLife.SAVING and event.discard):
+    if cluster.life in release.SURVEYED or (cluster.life is ClusterLife.SAVING and event.discard):
         release.release_asked(draft, event, cluster)
         return
     if event.dry_run:

@@ -12,6 +12,11 @@ from enum import StrEnum
 
 from fawkes.core.model import NodeId
 
+BEAT_US = 5_000_000
+"""How often a controller leaves a sign of life. Fixed: who looks for one does not know its settings."""
+ALIVE_US = 12 * BEAT_US // 5
+"""Two beats and a little: within this time a controller that lives leaves another one."""
+
 
 class Standing(StrEnum):
     """How a state folder stands to its pool."""
@@ -88,5 +93,8 @@ def _ahead(known: Known, lease: LeaseSeen) -> bool:
 
 
 def alive(before: Mapping[NodeId, str], after: Mapping[NodeId, str]) -> list[NodeId]:
-    """The nodes on which a controller works: its beat there has changed between two looks. Ages prove nothing."""
+    """The nodes on which a controller works: its beat there has changed between two looks, `ALIVE_US` apart.
+
+    Ages prove nothing.
+    """
     return sorted(node for node, beat in after.items() if beat and beat != before.get(node, beat))

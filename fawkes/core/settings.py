@@ -37,7 +37,11 @@ class Settings:
     time; 0: no jump is noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all.
     Masters that are lost are waited for during ``masters_lost_us`` before others take over; 0: for ever. They do only
     from a copy that lacks at most the last ``copy_gap_us``. It is an alert when their data was not copied for
-    ``copy_us``; 0: never.
+    ``copy_us``; 0: never. A second NameNode or a journal that is not whole for ``standby_us`` is brought up again, on
+    other nodes where its own are lost; 0: never. An MR-cluster whose journal was given up gets a new one at a moment
+    without jobs; after ``journal_us`` new jobs wait for that moment; 0: it never gets one. A daemon that should find
+    its masters by itself is started again after ``follow_us``, and a member that is not back ``rejoin_us`` after its
+    masters moved holds up the others no longer.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
@@ -92,6 +96,10 @@ class Settings:
     masters_lost_us: int = 0
     copy_gap_us: int = 0
     copy_us: int = 0
+    standby_us: int = 0
+    journal_us: int = 0
+    follow_us: int = 0
+    rejoin_us: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

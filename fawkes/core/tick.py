@@ -22,6 +22,8 @@ from fawkes.units import SECOND_US
 
 #: the reasons that make a tick a reconfiguration (facts, section 3)
 MOVES = frozenset({"grow", "shrink", "undrain"})
+#: the verdicts of ticks that move nodes: as the policy says, or only free nodes and those beyond equal parts
+MOVING = frozenset({"unbalanced", "spare"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +189,17 @@ def _verdict(
         ("confirming", draft.tick.over + 1 < settings.confirmations),
         ("settling", _settling(draft)),
     )
-    for code, holds in checks:
-        if holds:
-            return code, False, weighed
-    if settings.moves_must_pay:
-        weighed = weigh_moves(draft, loads, draft.tick.loads, balance.planned, balance.targets, measured.pinned)
-        if all(weighed.targets[c] == balance.planned[c] for c in balance.targets):
-            return "not-worth", False, weighed
-    return "unbalanced", True, weighed
+    code = next((code for code, holds in checks if holds), "unbalanced")
+    if not settings.moves_must_pay or measured.failed or draft.paused or _halted(draft):
+        return code, code == "unbalanced", weighed
+    have = {c: balance.planned.get(c, held) for c, held in balance.held.items() if c in balance.planned or c in loads}
+    wanted = {**have, **balance.targets} if code == "unbalanced" else have
+    rests = code == "confirming" or _settling(draft)
+    found = weigh_moves(draft, loads, draft.tick.loads, have, wanted, measured.pinned, home=not rests)
+    moves = any(found.targets[c] != n for c, n in have.items())
+    if code == "unbalanced":
+        return ("unbalanced", True, found) if moves else ("not-worth", False, found)
+    return ("spare", True, found) if moves else (code, False, weighed)
 
 
 def _halted(draft: Draft) -> bool:

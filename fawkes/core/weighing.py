@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from math import exp, fsum
@@ -10,7 +11,7 @@ from typing import cast
 from fawkes.core.draft import Draft
 from fawkes.core.model import ClusterId, ClusterLife, NodeLife, Plain, Role
 from fawkes.core.window import Window
-from fawkes.core.worth import Load, Prices, Weighed, weigh
+from fawkes.core.worth import Load, Prices, Sites, Weighed, weigh
 from fawkes.units import SECOND_US
 
 #: the mean time of a task where none has ended yet: it reads a block and computes on it (assumed)
@@ -25,11 +26,16 @@ _STAYS = 0.5
 _USUAL_JOB_S = 100.0
 #: what a task reads from the other site when no replica is near: a block (Hadoop's default)
 _TASK_BYTES = 134_217_728
+#: what the disks of a node give to many readers at once (assumed: 200 MB/s, of which seeks take half)
+_DISK_BYTES_S = 100_000_000
+#: when so many times more tasks end than the disks could feed, these tasks read less
+_READS_LESS = 1.5
 #: seconds of each stage of a move before the ledger has one (measured on a lab; HDFS looks every 30 s for empty nodes)
 _STAGE_S = {NodeLife.JOINING: 10.0, NodeLife.DRAINING: 1.0, NodeLife.EVACUATING: 60.0, NodeLife.CLEANING: 2.0}
 #: of one core until a node's daemons run (fitted: `workloads/models/lab-of-two-cores.toml`)
 _JOIN_CPU_S = 18.0
-_FIGURES = tuple(each.name for each in fields(Load))
+#: what is remembered and averaged: all but what disks can feed, which each tick finds anew
+_FIGURES = tuple(each.name for each in fields(Load) if each.name != "feeds")
 
 
 def loads_of(
@@ -53,8 +59,10 @@ def weigh_moves(
     have: Mapping[ClusterId, int],
     wanted: Mapping[ClusterId, int],
     pinned: Collection[ClusterId],
+    *,
+    home: bool = False,
 ) -> Weighed:
-    """The moves that pay, of those that a policy wants.
+    """The moves that pay, of those that a policy wants; with ``home`` also those back to equal parts.
 
     ``pinned`` MR-clusters get what is wanted, and those whose load is not known keep what they have.
     """
@@ -64,11 +72,13 @@ def weigh_moves(
     found = weigh(
         {c: have[c] for c in known},
         _wanted(have, wanted, known),
-        {c: max(have[c], _most(draft, c, loads[c], len(known))) for c in known},
+        {c: max(have[c], _most(draft, c)) for c in known},
         loads,
         {c: _expected(loads[c], _remembered(past, c), mean) for c in known},
         max(0, draft.counts.free - promised),
         _prices(draft),
+        _sites(draft, {c: loads[c] for c in known}),
+        {c: _least(draft, c) for c in known} if home else None,
     )
     rest = {c: wanted[c] if c in pinned else have[c] for c in wanted}
     return replace(found, targets={**rest, **found.targets})
@@ -82,17 +92,32 @@ def _wanted(
     return {c: max(wanted[c], min(have[c], int(_STAYS * equal))) for c in known}
 
 
-def _most(draft: Draft, cluster: ClusterId, load: Load, sharers: int) -> int:
-    """Of its specification; where sites have a link, of its own site and as many as the link can feed."""
-    state, link = draft.cluster(cluster), draft.settings.site_link_bytes_s
-    most = draft.counts.usable if state is None or state.spec.max_nodes is None else state.spec.max_nodes
-    master = None if state is None else state.master
-    if not link or master is None:
-        return most
-    site = draft.node(master).node.site
-    near = sum(node.node.site == site for node in draft.nodes_of(cluster))
-    near += sum(len(ids) for (there, _), ids in draft.view.free_at.items() if there == site)
-    return min(most, near + int(link * load.task_s / (load.slots * _TASK_BYTES * sharers)))
+def _most(draft: Draft, cluster: ClusterId) -> int:
+    state = draft.cluster(cluster)
+    return draft.counts.usable if state is None or state.spec.max_nodes is None else state.spec.max_nodes
+
+
+def _least(draft: Draft, cluster: ClusterId) -> int:
+    state = draft.cluster(cluster)
+    return 0 if state is None else state.spec.min_nodes
+
+
+def _sites(draft: Draft, loads: Mapping[ClusterId, Load]) -> Sites:
+    """Where the nodes are, if there is a link; each MR-cluster gets an equal part of it."""
+    link = draft.settings.site_link_bytes_s
+    if not link:
+        return Sites()
+    masters = {c: state.master for c in loads if (state := draft.cluster(c)) is not None and state.master is not None}
+    home = {c: draft.node(master).node.site for c, master in masters.items()}
+    free = Counter[str]()
+    for (site, _), ids in draft.view.free_at.items():
+        free[site] += len(ids)
+    return Sites(
+        home=home,
+        near={c: sum(node.node.site == site for node in draft.nodes_of(c)) for c, site in home.items()},
+        free=free,
+        fed={c: round(link * loads[c].task_s / (loads[c].slots * _TASK_BYTES * len(loads))) for c in home},
+    )
 
 
 def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
@@ -109,7 +134,16 @@ def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
         running=busy,
         task_s=task_s,
         slots=slots / serving,
+        feeds=_feeds(draft, window),
     )
+
+
+def _feeds(draft: Draft, window: Window) -> float:
+    """Tasks that the disks of the core nodes, which have the input, can feed in a second; 0 if more have ended."""
+    core = sum(n.role is Role.CORE and n.life is NodeLife.SERVING for n in draft.nodes_of(window.cluster))
+    feeds = core * _DISK_BYTES_S / _TASK_BYTES
+    done = (window.growth("tasks_done") or 0) / (draft.settings.period_us / SECOND_US)
+    return feeds if done <= _READS_LESS * feeds else 0.0
 
 
 def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:
@@ -136,14 +170,16 @@ def _lasting(now: Load, past: Load | None) -> Load:
         return now
     keep = exp(-1 / _MEMORY_PERIODS)
     blend = {name: keep * getattr(past, name) + (1 - keep) * getattr(now, name) for name in _FIGURES}
-    return replace(Load(**blend), task_s=blend["task_s"] if now.tasks else past.task_s, slots=now.slots)
+    task_s = blend["task_s"] if now.tasks else past.task_s
+    return replace(Load(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds)
 
 
 def _expected(now: Load, past: Load | None, mean: Mapping[str, float]) -> Load:
     """The load of now or that of the past, whichever is more, and in part the mean of all MR-clusters."""
     lasting = _lasting(now, past)
     more = max(now, lasting, key=lambda load: load.jobs * load.tasks * load.task_s)
-    return Load(**{name: (1 - _MEAN) * getattr(more, name) + _MEAN * mean[name] for name in _FIGURES})
+    mixed = {name: (1 - _MEAN) * getattr(more, name) + _MEAN * mean[name] for name in _FIGURES}
+    return Load(**mixed, feeds=now.feeds)
 
 
 def _prices(draft: Draft) -> Prices:

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heapreplace
 from math import inf
 
 from fawkes.core.model import ClusterId
 
 #: loads are estimates, and a node that was moved in vain has to move back: costs count so many times
 RESERVE = 1.5
+#: the part of the slots that compute at once where cores are shared: ApplicationMasters hold up to half of the slots,
+#: and a task also starts, reads and waits for its heartbeat (assumed)
+_COMPUTING = 1 / 3
+#: cores that a node takes while its daemons start: a Java process is two threads then, the program and its compiler
+_STARTING = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +29,8 @@ class Load:
     """What the jobs of an MR-cluster still ask for, as far as its readings tell; fractions are means.
 
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
-    which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once.
+    which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once. The nodes that
+    store its input can feed ``feeds`` tasks in a second (0: no limit is known), however many nodes compute.
     """
 
     jobs: float
@@ -31,6 +38,7 @@ class Load:
     running: float
     task_s: float
     slots: float
+    feeds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +54,20 @@ class Prices:
     kills: bool
     shared_cores: float = 0.0
     join_cpu_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sites:
+    """Where nodes are, if the link between sites is a limit; else everything is empty and all nodes are near.
+
+    ``home`` is the site of the masters of each MR-cluster, at which it has ``near`` nodes. ``free`` counts the free
+    nodes of each site, ``fed`` how many nodes of other sites the link can feed for each MR-cluster.
+    """
+
+    home: Mapping[ClusterId, str] = field(default_factory=dict)
+    near: Mapping[ClusterId, int] = field(default_factory=dict)
+    free: Mapping[str, int] = field(default_factory=dict)
+    fed: Mapping[ClusterId, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +92,12 @@ class Weighed:
 def time_s(load: Load, nodes: float, prices: Prices, more: float = 0.0, after_s: float = 0.0) -> float:
     """Seconds until all of a load is done by ``nodes``, helped by ``more`` of them ``after_s`` from now.
 
-    No shorter than one task takes. Where cores are shared, nodes with as many slots as there are cores use them all.
+    No shorter than one task takes, and no shorter with more nodes than `useful_nodes`.
     """
     work = load.tasks * load.task_s
     if not work:
         return 0.0
-    useful = prices.shared_cores / load.slots if prices.shared_cores else inf
+    useful = useful_nodes(load, prices)
     speed, helped = min(nodes, useful) * load.slots, min(nodes + more, useful) * load.slots
     if helped <= 0:
         return inf
@@ -83,6 +105,17 @@ def time_s(load: Load, nodes: float, prices: Prices, more: float = 0.0, after_s:
     if left <= 0 or helped == speed:
         return max(load.task_s, work / speed)
     return max(load.task_s, after_s + left / helped)
+
+
+def useful_nodes(load: Load, prices: Prices) -> float:
+    """How many nodes, a fraction, can be at work for a load at once; infinity where nothing limits their number.
+
+    Where cores are shared, so many nodes use them all that as many slots compute as there are cores. Where the nodes
+    that store the input cannot feed more tasks, further nodes only make all tasks slower.
+    """
+    cores = prices.shared_cores / _COMPUTING or inf
+    fed = load.feeds * load.task_s or inf
+    return min(cores, fed) / load.slots
 
 
 def gain_s(load: Load, nodes: int, more: int, after_s: float, prices: Prices) -> float:
@@ -106,11 +139,17 @@ def loss_s(load: Load, nodes: int, fewer: int, prices: Prices) -> float:
     return load.jobs / 2 * (time_s(after, max(0.5, nodes - fewer), prices) - time_s(load, max(0.5, nodes), prices))
 
 
-def join_s(count: int, loads: Iterable[Load], prices: Prices) -> float:
-    """Job-seconds that all jobs lose while so many nodes start; none where each node has its own cores."""
+def join_s(count: int, loads: Iterable[Load], prices: Prices, starting: int = 0) -> float:
+    """Job-seconds that all jobs lose while so many nodes start, besides others that are ``starting``.
+
+    None where each node has its own cores, or where their tasks leave cores enough.
+    """
     if not prices.shared_cores:
         return 0.0
-    return count * prices.join_cpu_s / prices.shared_cores * sum(load.jobs for load in loads)
+    known = list(loads)
+    if (count + starting) * _STARTING + sum(load.running for load in known) <= prices.shared_cores:
+        return 0.0
+    return count * prices.join_cpu_s / prices.shared_cores * sum(load.jobs for load in known)
 
 
 def weigh(
@@ -121,40 +160,123 @@ def weigh(
     expected: Mapping[ClusterId, Load],
     free: int,
     prices: Prices,
+    sites: Sites = Sites(),
+    least: Mapping[ClusterId, int] | None = None,
 ) -> Weighed:
     """The moves from ``have`` towards ``wanted`` that pay, node by node.
 
     Free nodes are taken from nobody: they go where the load that is ``expected`` gains most by them, also beyond
     ``wanted`` (up to ``most``). A node of an MR-cluster with more than is wanted moves if that saves the jobs of
-    ``now`` of the taker more than it costs those that are expected of the giver.
+    ``now`` of the taker more than it costs those that are expected of the giver. With ``least`` nodes of each
+    MR-cluster, nodes also come home, whatever is wanted: from one with more than its equal part to one with less.
     """
-    targets = dict(have)
-    refused: Counter[tuple[ClusterId | None, ClusterId]] = Counter()
-    for _ in range(free):
-        open_to = [c for c in targets if targets[c] < most[c]]
-        gains = {c: gain_s(expected[c], targets[c], 1, prices.join_s, prices) for c in open_to}
-        taker = min(open_to, key=lambda c: (-gains[c], targets[c], c), default=None)
-        if taker is None:
-            break
-        if prices.shared_cores and gains[taker] <= RESERVE * join_s(1, expected.values(), prices):
-            refused[None, taker] += max(0, sum(wanted.values()) - sum(targets.values()))
-            break
-        targets[taker] += 1
+    targets, refusals = _hand_out(have, wanted, most, now, expected, free, prices, sites)
     before, shut = dict(targets), set[ClusterId]()
+    refused: dict[tuple[ClusterId, ClusterId], int] = {}
+    equal = sum(targets.values()) / max(1, len(targets))
+
+    def gain(taker: ClusterId) -> float:
+        """Job-seconds that one more node saves."""
+        nodes = targets[taker] - before[taker]
+        return _gained(now[taker], before[taker], nodes + 1, prices) - _gained(now[taker], before[taker], nodes, prices)
+
+    def loss(giver: ClusterId) -> float:
+        """Job-seconds that it costs."""
+        return loss_s(expected[giver], targets[giver], 1, prices) + join_s(1, expected.values(), prices)
+
     while (pair := _next(targets, wanted, expected, prices, shut)) is not None:
         giver, taker = pair
-        nodes = targets[taker] - before[taker]
-        gain = _gained(now[taker], before[taker], nodes + 1, prices) - _gained(now[taker], before[taker], nodes, prices)
-        loss = loss_s(expected[giver], targets[giver], 1, prices) + join_s(1, expected.values(), prices)
-        if gain > RESERVE * loss:
+        # Closer to equal parts it would not have to move back.
+        homewards = targets[taker] + 1 <= equal <= targets[giver] - 1
+        if gain(taker) > (1.0 if homewards else RESERVE) * loss(giver):
             targets[giver] -= 1
             targets[taker] += 1
         else:
             shut.add(taker)
             refused[giver, taker] = min(wanted[taker] - targets[taker], targets[giver] - wanted[giver])
-    return Weighed(
-        targets, tuple(_refusal(*pair, n, targets, now, expected, prices) for pair, n in refused.items() if n)
-    )
+    refusals += [_refusal(*pair, n, targets, now, expected, prices) for pair, n in refused.items() if n]
+    while least is not None:
+        givers = [c for c in targets if targets[c] - 1 >= max(equal, least[c]) and targets[c] <= before[c]]
+        takers = [c for c in targets if targets[c] + 1 <= min(equal, most[c]) and targets[c] >= before[c]]
+        if not givers or not takers:
+            break
+        giver, taker = min(givers, key=lambda c: (loss(c), c)), max(takers, key=lambda c: (gain(c), c))
+        if gain(taker) <= loss(giver):
+            break
+        targets[giver] -= 1
+        targets[taker] += 1
+    return Weighed(targets, tuple(refusals))
+
+
+class _Rooms:
+    """Which free nodes are near whom, while they are handed out."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self._near, self._free = Counter(sites.near), Counter(sites.free)
+
+    def has_near(self, cluster: ClusterId) -> bool:
+        home = self._sites.home.get(cluster)
+        return home is None or self._free[home] > 0
+
+    def feeds_far(self, cluster: ClusterId, nodes: int) -> bool:
+        """Whether the link can feed one more node of another site, of which so many ``nodes`` are there."""
+        return nodes - self._near[cluster] < self._sites.fed[cluster]
+
+    def take(self, cluster: ClusterId) -> None:
+        home = self._sites.home.get(cluster)
+        if home is not None and self._free[home] > 0:
+            self._free[home] -= 1
+            self._near[cluster] += 1
+
+
+def _hand_out(
+    have: Mapping[ClusterId, int],
+    wanted: Mapping[ClusterId, int],
+    most: Mapping[ClusterId, int],
+    now: Mapping[ClusterId, Load],
+    expected: Mapping[ClusterId, Load],
+    free: int,
+    prices: Prices,
+    sites: Sites,
+) -> tuple[dict[ClusterId, int], list[Refusal]]:
+    """Whole nodes for each MR-cluster with the free ones, and how many free ones nobody should get.
+
+    A node of another site reads over the link: it goes only where tasks wait for room now, and the link can feed it.
+    On shared cores a node goes only where it is of use, and where its start costs no more than it saves.
+    """
+    targets, rooms = dict(have), _Rooms(sites)
+    refusals: list[Refusal] = []
+
+    def is_open(c: ClusterId) -> bool:
+        if targets[c] >= most[c]:
+            return False
+        if rooms.has_near(c):
+            return True
+        return rooms.feeds_far(c, targets[c]) and gain_s(now[c], targets[c], 1, prices.join_s, prices) > 0
+
+    def turn(c: ClusterId) -> tuple[bool, float, int, ClusterId]:
+        """Its place among the takers: where a node is of use, then by what it saves."""
+        idle = bool(prices.shared_cores) and targets[c] >= useful_nodes(expected[c], prices)
+        return idle, -gain_s(expected[c], targets[c], 1, prices.join_s, prices), targets[c], c
+
+    # A node changes the place of its taker alone, and who is shut stays so.
+    turns = sorted(map(turn, targets))
+    for handed in range(free):
+        while turns and not is_open(turns[0][-1]):
+            heappop(turns)
+        if not turns:
+            break
+        idle, saved, _, taker = turns[0]
+        if idle or (prices.shared_cores and -saved < join_s(1, now.values(), prices, handed)):
+            if (more := sum(wanted.values()) - sum(targets.values())) > 0:
+                saves_s = gain_s(expected[taker], targets[taker], more, prices.join_s, prices)
+                refusals.append(Refusal(None, taker, more, saves_s, join_s(more, now.values(), prices, handed)))
+            break
+        targets[taker] += 1
+        rooms.take(taker)
+        heapreplace(turns, turn(taker))
+    return targets, refusals
 
 
 def _gained(load: Load, nodes: int, more: int, prices: Prices) -> float:
@@ -178,7 +300,7 @@ def _next(
 
 
 def _refusal(
-    giver: ClusterId | None,
+    giver: ClusterId,
     taker: ClusterId,
     nodes: int,
     targets: Mapping[ClusterId, int],
@@ -186,8 +308,5 @@ def _refusal(
     expected: Mapping[ClusterId, Load],
     prices: Prices,
 ) -> Refusal:
-    loads, after_s = (expected, prices.join_s) if giver is None else (now, prices.move_s)
-    costs_s = join_s(nodes, expected.values(), prices)
-    if giver is not None:
-        costs_s += loss_s(expected[giver], targets[giver], nodes, prices)
-    return Refusal(giver, taker, nodes, gain_s(loads[taker], targets[taker], nodes, after_s, prices), RESERVE * costs_s)
+    costs_s = join_s(nodes, expected.values(), prices) + loss_s(expected[giver], targets[giver], nodes, prices)
+    return Refusal(giver, taker, nodes, _gained(now[taker], targets[taker], nodes, prices), RESERVE * costs_s)

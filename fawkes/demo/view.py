@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fawkes.cli.show import console, note, quiet
+from fawkes.core.tick import MOVING
 from fawkes.ports import Entry
 from fawkes.report.explain import lines_of
 from fawkes.units import SECOND_US
@@ -30,7 +31,7 @@ def news(entry: Entry) -> list[str]:
     reasons = [
         reason
         for reason in entry.decision.reasons
-        if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") == "unbalanced")
+        if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") in MOVING)
     ]
     return [line.text for line in lines_of(reasons)]
 

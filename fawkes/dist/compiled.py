@@ -57,6 +57,14 @@ DOORS = JavaCode(
 )
 """What decides in each daemon who may speak to it (docs/decisions/closed-doors.md)."""
 
+SECURE_IO = JavaCode(
+    sources=Path(__file__).parent / "java-kerberos",
+    title="a reader of task output for MR-clusters with Kerberos",
+    jar="fawkes-secure-io.jar",
+    folder="secure-io",
+)
+"""What lets NodeManagers with Kerberos serve shuffles without native code (the decision record on Kerberos says why)."""
+
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
     """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.

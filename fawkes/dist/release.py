@@ -56,6 +56,17 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "namenode": ("org.apache.hadoop.hdfs.server.namenode.NameNode",),
         "namenode-format": ("org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive"),
+        "namenode-bootstrap": (
+            "org.apache.hadoop.hdfs.server.namenode.NameNode",
+            "-bootstrapStandby",
+            "-nonInteractive",
+        ),
+        "namenode-share": (
+            "org.apache.hadoop.hdfs.server.namenode.NameNode",
+            "-initializeSharedEdits",
+            "-nonInteractive",
+        ),
+        "journalnode": ("org.apache.hadoop.hdfs.qjournal.server.JournalNode",),
         "checkpoint": ("org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode", "-checkpoint", "force"),
         "datanode": ("org.apache.hadoop.hdfs.server.datanode.DataNode",),
         "resourcemanager": ("org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",),

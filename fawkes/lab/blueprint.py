@@ -29,7 +29,8 @@ class Blueprint:
     ``folder`` holds everything of the lab (see the functions for what is where); ``shared`` is the folder that all
     hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
     ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
-    the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as.
+    the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as;
+    ``groups`` is the folder with a control group for each host (empty: they have none).
     """
 
     name: str
@@ -44,6 +45,7 @@ class Blueprint:
     disk_bytes: int | None
     rate_bytes: int | None
     users: tuple[User, ...] = ()
+    groups: str = ""
 
     def to_json(self) -> str:
         """One line."""

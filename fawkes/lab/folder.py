@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from fawkes.lab import groups
 from fawkes.paths import cache_dir
 
 _LOCK = "lock"
@@ -61,7 +62,8 @@ class LabFolder:
         return None
 
     def clear(self) -> None:
-        """Remove everything but the lock, which the caller holds."""
+        """Remove everything but the lock, which the caller holds, and the control groups of the lab's hosts."""
+        groups.forget(self.path)
         for entry in self.path.iterdir():
             if entry.name == _LOCK:
                 continue

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fawkes.lab import files
+from fawkes.lab import files, groups
 from fawkes.lab.blueprint import DISKS, HOST_KEY, Blueprint
 from fawkes.lab.keys import KeyPair, new_key, user_key
 from fawkes.lab.sizing import offer, this_machine
@@ -53,6 +53,7 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
         disk_bytes=spec.disk_bytes,
         rate_bytes=spec.rate_bytes,
         users=files.own_users(spec.users, login),
+        groups=str(groups.make(folder, spec.name, [host.name for host in hosts])) if spec.control_groups else "",
     )
     key = user_key(spec.site / files.KEY_FILE)
     _write_etc(blueprint, login, sshd, key)

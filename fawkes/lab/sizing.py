@@ -21,6 +21,12 @@ DAEMONS_OF_HOST_BYTES = 430 * MB
 MASTERS_BYTES = 1200 * MB
 """NameNode, ResourceManager, JobHistoryServer and the controller's share of one MR-cluster."""
 
+JOURNAL_BYTES = 150 * MB
+"""A JournalNode, as measured with a heap of 128 MB."""
+
+SECOND_NAMENODE_BYTES = 200 * MB
+"""A second NameNode, as measured with a heap of 128 MB and small data."""
+
 HOSTS_OF_CLUSTER = 3
 LEAST_OFFER_BYTES = 640 * MB
 """An ApplicationMaster (384 MB) and one task (256 MB): with less no job could ever run."""

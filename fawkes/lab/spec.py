@@ -35,6 +35,7 @@ class LabSpec:
     ``nodemanager_memory_bytes`` None lets the lab work it out from the machine. ``disk_bytes`` limits each host's
     /srv, ``rate_bytes`` is each host's network speed a second, each way; None is no limit. An empty ``name`` becomes
     one made from the site folder. ``users`` are further Unix users of the hosts, for MR-clusters that `run_as` one.
+    ``control_groups`` gives each host control groups of its own (cgroup v2), which needs root.
     """
 
     hosts: int
@@ -44,6 +45,7 @@ class LabSpec:
     disk_bytes: int | None = None
     rate_bytes: int | None = None
     users: tuple[str, ...] = ()
+    control_groups: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= MOST_HOSTS:

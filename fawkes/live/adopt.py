@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.core.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
 from fawkes.core.adopting import Outcome, outcome
 from fawkes.core.events import Started
@@ -22,7 +22,7 @@ from fawkes.core.invariants import unsound
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.core.pool import decide
 from fawkes.core.record import RecordError, from_plain, loads
-from fawkes.core.ruling import LeaseSeen, Standing, alive, judge
+from fawkes.core.ruling import ALIVE_US, LeaseSeen, Standing, alive, judge
 from fawkes.core.sight import Launcher
 from fawkes.core.state import State
 from fawkes.errors import BrokenError, ElsewhereError, HostError, RefusedError, UserError
@@ -45,8 +45,6 @@ from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from fawkes.units import SECOND_US
 from fawkes.worker.policies import load_admission, load_weighting
 
-#: two beats and a little: a controller that lives has left another one by then. It follows the fixed length of a beat
-_BEATS_S = 2.4 * ruling.BEAT_US / SECOND_US
 #: what may lie in a state folder that has no ledger
 _NO_LEDGER = frozenset({LOCK_FILE, SOCKET, "logs", "keys", "control"})
 _DRAFT = ".adopting"
@@ -107,7 +105,7 @@ class Adoption:
         pool = inventory.pool
         look = ruling.look(self._fleet, inventory.nodes, within_s=self._answer_s)
         if look.beats():
-            self._pause(_BEATS_S)
+            self._pause(ALIVE_US / SECOND_US)
             later = ruling.look(self._fleet, inventory.nodes, within_s=self._answer_s)
             if living := alive(look.beats(), later.beats()):
                 who = later.beats()[living[0]].split()[0]
@@ -142,6 +140,8 @@ class Adoption:
         return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in found}
 
     def _answer(self, ground: Ground, kept: KeptCluster, key: str) -> str:
+        if ClusterDetails.of(kept.spec.details).security == KERBEROS:
+            return "its masters are not asked here, because they want tickets"
         addresses, deadline = addresses_of(ground, kept.master, key, _user(kept)), Deadline.after(self._answer_s)
         try:
             compute = masters.resource_manager_nodes(addresses, deadline)

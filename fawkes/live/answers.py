@@ -75,8 +75,7 @@ def _cluster(state: ClusterState, view: View, usable_milli: int) -> Row:
 
 
 def _node(state: NodeState, view: View) -> Row:
-    cluster = None if state.owner is None else view.clusters.get(state.owner)
-    return node_row(state, master=cluster is not None and cluster.master == state.node.id)
+    return node_row(state, None if state.owner is None else view.clusters.get(state.owner))
 
 
 def _ended(open_ledger: Callable[[], ClosableReader], kind: str, name: str) -> ClusterState | JobState | None:

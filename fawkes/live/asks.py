@@ -26,7 +26,7 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId
+from fawkes.core.model import JOURNAL_NODES, ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Promise
 from fawkes.errors import UserError
 
 Kind = TypeVar("Kind", bound=Strict)
@@ -60,6 +60,8 @@ class RequestBody(Strict):
         _at_least(1, min_nodes=spec.min_nodes, replication=spec.replication)
         _at_least(1, max_running_jobs=spec.max_running_jobs, idle_us=spec.idle_us)
         _at_least(spec.min_nodes, max_nodes=spec.max_nodes)
+        if spec.masters is Promise.STANDBY:
+            _at_least(JOURNAL_NODES, min_nodes=spec.min_nodes)
         _details(ClusterDetails, "request", spec.details)
         return spec
 

@@ -18,10 +18,13 @@ from fawkes.config.inventory import Inventory, InventoryNode
 from fawkes.config.settings import SshLimits
 from fawkes.dist.java import NeedsJava, find_java
 from fawkes.errors import HostError
+from fawkes.live import limits
 from fawkes.live.fitness import SHELL_LIMIT_US, Seen
 from fawkes.live.fleet import Fleet
+from fawkes.live.ground import no_group
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.playbooks import node as steps
+from fawkes.live.same_time import ahead_us
 from fawkes.live.ssh import ConnectionState, HostAddress, SshError
 from fawkes.live.users import unfit_users
 from fawkes.playbook import Script, reading
@@ -29,7 +32,6 @@ from fawkes.units import SECOND_US
 
 T = TypeVar("T")
 
-_LOOK_S = 60.0
 _TRIES = 3
 #: with more nodes than this each is asked for some of the others' names only
 _MOST_NAMES = 64
@@ -117,9 +119,12 @@ class Examination:
         script += steps.fit_users(self._users)
         script += steps.check(work, java_home=node.java_home or "", ports=ports, names=names)
         try:
-            facts = self._fleet.run(node.name, script, _LOOK_S).check("checking the node")
+            facts = self._fleet.run(node.name, script, limits.CHECK_S).check("checking the node")
             unfit = unfit_users(facts, self._users)
-            return self._java(Seen(node=node, facts=facts, clock_us=self._clock(node.name), unfit_users=unfit))
+            seen = Seen(
+                node=node, facts=facts, clock_us=self._clock(node.name), unfit_users=unfit, no_group=no_group(facts)
+            )
+            return self._java(seen)
         except HostError as error:
             return Seen(node=node, error=error)
 
@@ -138,11 +143,11 @@ class Examination:
     def _clock(self, name: str) -> int | None:
         """How far its clock is ahead of what the time of the answer could be."""
         before = time.time_ns()
-        theirs = self._fleet.run(name, reading(_CLOCK), _LOOK_S).check("reading the clock").number("clock_ns")
+        theirs = self._fleet.run(name, reading(_CLOCK), limits.CHECK_S).check("reading the clock").number("clock_ns")
         after = time.time_ns()
         if theirs is None:
             return None
-        return (max(0, theirs - after) - max(0, before - theirs)) // 1000
+        return ahead_us(theirs, before, after)
 
     def _second(self, seen: Seen, done: Callable[[str], None]) -> Seen:
         node = seen.node
@@ -160,7 +165,7 @@ class Examination:
         if pid is not None and since is not None:
             script += steps.lingers(pid, since)
         try:
-            facts = self._fleet.run(node.name, script, _LOOK_S).check("checking again")
+            facts = self._fleet.run(node.name, script, limits.CHECK_S).check("checking again")
             shell_us = self._shell_us(node.name)
         except HostError as error:
             return replace(seen, error=error)
@@ -178,7 +183,7 @@ class Examination:
         for _ in range(_TRIES):
             before = time.monotonic_ns()
             # With a standard input of its own a script gets a new channel, and so a new shell.
-            self._fleet.run(name, Script(":"), _LOOK_S, stdin=BytesIO())
+            self._fleet.run(name, Script(":"), limits.CHECK_S, stdin=BytesIO())
             took = (time.monotonic_ns() - before) // 1000
             best = took if best is None else min(best, took)
             if best <= SHELL_LIMIT_US:
@@ -191,7 +196,7 @@ class Examination:
             return
         script = reading(_TAKE_TOKEN, work=PurePosixPath(seen.node.work_dir), token=self._token(seen.node))
         try:
-            self._fleet.run(seen.node.name, script, _LOOK_S)
+            self._fleet.run(seen.node.name, script, limits.CHECK_S)
         except HostError:
             return  # it went away meanwhile, which the row of the host says
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from fawkes.config.details import ClusterDetails
@@ -12,7 +13,7 @@ from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.members import copy_on
 from fawkes.core.members import members as members_of
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
 from fawkes.core.state import View
 
 #: threads of those who look at all MR-clusters: more than a pool ever has MR-clusters, so that none waits for another
@@ -26,7 +27,8 @@ class LiveCluster:
 
     ``version`` is that of its members; 0: as they were when it was deployed or taken over. ``copy_on`` is the core node
     with the second copy of the masters' data; None: there is none. ``shut_out`` are members that nobody takes
-    connections from: former masters may still run there.
+    connections from: former masters may still run there. ``standby`` has the nodes of the journal and of the second
+    NameNode; None without a journal.
     """
 
     spec: ClusterSpec
@@ -38,6 +40,7 @@ class LiveCluster:
     version: int = 0
     copy_on: NodeId | None = None
     shut_out: frozenset[NodeId] = frozenset()
+    standby: Standby | None = None
 
     @property
     def id(self) -> ClusterId:
@@ -53,6 +56,26 @@ class LiveCluster:
         """Its core nodes, by name."""
         return sorted(node for node, member in self.members.items() if member.role is Role.CORE)
 
+    @property
+    def journal(self) -> tuple[NodeId, ...]:
+        """The nodes of its journal, by name; empty without one."""
+        return () if self.standby is None else self.standby.journal
+
+    @property
+    def second(self) -> NodeId | None:
+        """The node of its second NameNode; None while there is none."""
+        return None if self.standby is None else self.standby.node
+
+    @property
+    def namenodes(self) -> tuple[NodeId, ...]:
+        """The nodes of its NameNodes, the masters' first."""
+        return (self.master,) if self.second is None else (self.master, self.second)
+
+    @property
+    def state_in_hdfs(self) -> bool:
+        """Whether its ResourceManager keeps its state in HDFS: also after the journal was given up."""
+        return self.spec.masters is Promise.STANDBY
+
     def serving(self) -> dict[NodeId, Member]:
         """The members that should serve."""
         return {node: member for node, member in self.members.items() if member.goal is Goal.SERVING}
@@ -65,6 +88,7 @@ class Clusters:
         self._lock = threading.Lock()
         self._known: dict[ClusterId, LiveCluster] = {}
         self._moving: dict[ClusterId, NodeId] = {}
+        self._leads: dict[ClusterId, threading.Lock] = {}
 
     def adopt(self, view: View) -> None:
         """Take over what the ledger says, after a restart."""
@@ -80,7 +104,11 @@ class Clusters:
             # Where they go is known, and not that they are there: only the move itself finds out.
             moving = state.moving if state.moving is not None and state.moving.begun else None
             master = state.master if moving is None else moving.old
-            self._put(LiveCluster(state.spec, details, master, members, deployed, working, copy_on=second))
+            lost = {n.node.id for n in nodes if n.life is NodeLife.LOST}
+            # One that is back was brought up as a plain member, or will be.
+            shut_out = frozenset(node for node in state.shut_out if node in lost)
+            taken = LiveCluster(state.spec, details, master, members, deployed, working)
+            self._put(replace(taken, copy_on=second, standby=state.standby, shut_out=shut_out))
             if moving is not None:
                 self.begin_move(state.id, state.master)
 
@@ -89,22 +117,49 @@ class Clusters:
         details = ClusterDetails.of(effect.spec.details)
         known = self.get(effect.cluster)
         others = (n for n, m in effect.members.items() if m.role is Role.CORE and n != effect.master)
-        begun = LiveCluster(effect.spec, details, effect.master, effect.members, copy_on=min(others, default=None))
+        second = min(others, default=None)
+        begun = LiveCluster(effect.spec, details, effect.master, effect.members, copy_on=second, standby=effect.standby)
         if known is not None and known.master == effect.master:
             begun = replace(begun, ready=known.ready, working=known.working)
         return self._put(begun)
 
     def changed(self, effect: Membership) -> LiveCluster | None:
-        """Its members change, and where its masters and their second copy are; None when it is not known (any more)."""
+        """Its members change, and where its masters and their copies are; None when it is not known (any more)."""
         at = {} if effect.master is None else {"master": effect.master}
         return self._update(
-            effect.cluster, members=effect.members, version=effect.version, copy_on=effect.copy_on, **at
+            effect.cluster,
+            members=effect.members,
+            version=effect.version,
+            copy_on=effect.copy_on,
+            standby=effect.standby,
+            **at,
         )
 
+    def arm(self, cluster: ClusterId, standby: Standby | None) -> LiveCluster | None:
+        """Its journal and its second NameNode are these from now on; None: it has no journal any more."""
+        return self._update(cluster, standby=standby)
+
     def begin_move(self, cluster: ClusterId, to: NodeId) -> None:
-        """The masters move to a node: nobody else brings masters up or takes them down until `end_move`."""
-        with self._lock:
+        """The masters move to a node: nobody else brings masters up or takes them down until `end_move`.
+
+        Waits for whoever makes them active at this moment: see `leading`.
+        """
+        with self._lead(cluster), self._lock:
             self._moving[cluster] = to
+
+    @contextmanager
+    def leading(self, cluster: ClusterId, node: NodeId) -> Iterator[bool]:
+        """Whether the masters of an MR-cluster belong on a node; while that is so they are made active there.
+
+        No move of them begins meanwhile: a NameNode that is made active shuts another one out of the journal.
+        """
+        with self._lead(cluster):
+            known = self.get(cluster)
+            yield known is not None and known.master == node and self.moving(cluster) is None
+
+    def _lead(self, cluster: ClusterId) -> threading.Lock:
+        with self._lock:
+            return self._leads.setdefault(cluster, threading.Lock())
 
     def end_move(self, cluster: ClusterId, master: NodeId, shut_out: Iterable[NodeId] = ()) -> None:
         """The masters are on this node now, or again; nobody takes connections from those that are ``shut_out``."""

@@ -16,6 +16,7 @@ from fawkes.catalog import Found
 from fawkes.config.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
+from fawkes.core import backoff
 from fawkes.core.closing import longest_us
 from fawkes.core.effects import CountWork, LookAtMasters, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
@@ -23,14 +24,14 @@ from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import picture
 from fawkes.core.record import to_plain
-from fawkes.core.ruling import Standing, Verdict
+from fawkes.core.ruling import BEAT_US, Standing, Verdict
 from fawkes.core.state import State
 from fawkes.core.view import View
 from fawkes.dist import cache
-from fawkes.dist.compiled import DOORS, jar_of
+from fawkes.dist.compiled import DOORS, SECURE_IO, jar_of
 from fawkes.engine import Engine
 from fawkes.errors import ElsewhereError, FawkesError, FullError
-from fawkes.live import ruling
+from fawkes.live import limits, ruling
 from fawkes.live.access import SHARED, Access, Gate, Owners, access_of
 from fawkes.live.answers import answers
 from fawkes.live.check import fleet_of
@@ -41,9 +42,11 @@ from fawkes.live.deploy import Deployer
 from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
+from fawkes.live.ha import Pair
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
 from fawkes.live.keeping import Keeper
+from fawkes.live.kerberos import Kerberos
 from fawkes.live.log_keeper import LogKeeper, LogRoom
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.measure import Sampler
@@ -61,6 +64,7 @@ from fawkes.live.secrets import FOLDER as SECRETS
 from fawkes.live.secrets import Secrets
 from fawkes.live.setup import Setup
 from fawkes.live.stages import Stages
+from fawkes.live.standby import StandbyWatch
 from fawkes.live.survey import survey
 from fawkes.live.timers import Clock, Mark
 from fawkes.live.upload import Upload
@@ -81,10 +85,6 @@ from fawkes.worker.policies import load_admission, load_weighting
 _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
-#: how often copies of MR-clusters that are gone are looked for (us)
-_CLEAR_US = 60_000_000
-#: how long an answer of the core may take beyond the time that masters are given
-_ANSWER_S = 15.0
 _CAPACITY_UNIT = 1000
 
 
@@ -215,13 +215,16 @@ class Controller:
         known = self._known_nodes(state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
-        verdict = self._judge(ledger, state, ruling.look(fleet, known, within_s=ssh.answer_s))
+        seen = ruling.look(fleet, known, within_s=ssh.answer_s)
+        verdict = self._judge(ledger, state, seen)
         identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
+        for node, facts in seen.facts.items():
+            ground.learn_group(node, facts)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -271,7 +274,7 @@ class Controller:
             self._ledger.put_note(CLAIM, "")
         if not self._plan.shadow:
             threading.Thread(target=self._reign.claim, args=(self._claimed,), name="claim", daemon=True).start()
-            world.every("beat", ruling.BEAT_US, self._reign.beat)
+            world.every("beat", BEAT_US, self._reign.beat)
 
     def _fetch(self, wanted: cache.Wanted) -> None:
         cache.provide(wanted, say=self._say)
@@ -279,12 +282,24 @@ class Controller:
     def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages, Restorer]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
-        cached = Releases(self._fetch, self._say)
+        cached = Releases(
+            self._fetch,
+            self._say,
+            wait_us=lambda tries: backoff.wait_us(settings, tries),
+            now_us=world.mailbox.clock.now_us,
+        )
         self._stack.callback(cached.close)
         keys = DoorKeys(self._plan.site.state_dir / "keys")
         keys.keep(state.clusters)
         doors = Doors(keys, lambda: jar_of(DOORS, self._say))
-        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS))
+        kerberos = self._kerberos = Kerberos(
+            self._plan.settings.kerberos,
+            self._plan.site.state_dir / "tls",
+            {one.user for one in ground.nodes.values()},
+            lambda: jar_of(SECURE_IO, self._say),
+        )
+        kerberos.keep(state.clusters)
+        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
         membership = self._membership = MembershipKeeper(
             ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
         )
@@ -296,10 +311,10 @@ class Controller:
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)
         deployer = Deployer(ground, clusters, setup, membership, world.stopping)
         upload = Upload(fleet)
-        stages = Stages(ground, clusters, setup, upload, world.stopping)
+        stages = Stages(ground, clusters, setup, upload, world.stopping, settings=settings, now_us=mailbox.clock.now_us)
         jobs = Jobs(ground, clusters, setup, mailbox, upload, lambda c, j, attempt: _over(state, c, j, attempt))
         self._stack.callback(jobs.close)
-        sampler = Sampler(min(settings.sample_every_us / SECOND_US, 10.0))
+        sampler = Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))
         self._stack.callback(sampler.close)
         sampling = Sampling(clusters, setup, sampler, mailbox.clock)
         self._stack.callback(sampling.close)
@@ -311,15 +326,23 @@ class Controller:
             # As long as the core waits for the answer.
             return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
 
-        copies = Keeper(ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup)
+        copies = Keeper(
+            ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup, self._plan.settings.keep
+        )
         self._stack.callback(copies.close)
         mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
+        second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
+        self._stack.callback(second.close)
+        world.every("standby", self._plan.settings.keep_every_us, second.round)
         if not self._plan.shadow:
             # Whoever only watches must not claim a lease: the second copy would be written under it.
             world.every("copies", self._plan.settings.keep_every_us, copies.round)
-            world.every("old copies", _CLEAR_US, lambda: copies.clear(lambda name: name not in state.clusters))
+            world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
+            world.every(
+                "old copies", limits.CLEAR_EVERY_US, lambda: copies.clear(lambda name: name not in state.clusters)
+            )
 
         def look(effect: LookAtMasters) -> Facts | None:
             return mover.reach(effect, lambda: not world.stopping.is_set())
@@ -339,6 +362,7 @@ class Controller:
                 refuse_without_release(event)
                 refuse_shared_user(event, state)
                 refuse_unfit_user(event, world.ground)
+                self._kerberos.refuse(event)
             world.mailbox.post(event)
 
         access = self._plan.access
@@ -355,12 +379,13 @@ class Controller:
                 **data.queries(),
                 **restorer.queries(),
                 "ledger": lambda _: world.ledger_row(),
+                "groups": lambda _: dict(world.ground.groups),
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
             gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
-            answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + _ANSWER_S,
+            answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + limits.CORE_ANSWER_S,
         )
 
     def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:

@@ -1,32 +1,31 @@
 """Copies between the HDFS of an MR-cluster and another one: DistCp, run by the MR-cluster itself.
 
 A copy is an attempt of the launcher of jobs, as a job is: it outlives the controller, is found again by its tag, and
-what an earlier controller began is waited for. Its name has a dot, which no job of a user may have.
+what an earlier controller began is waited for. Its name has a dot, which no job of a user may have. Whether an attempt
+may begin and how it ended is decided in `core.attempts`, as for a job.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 from itertools import count
 
 from fawkes.config.details import JobDetails
+from fawkes.core.attempts import CopyCourse, Verdict, may_begin
 from fawkes.core.effects import StartJob
-from fawkes.core.model import Facts, JobId, JobSpec
-from fawkes.core.tags import COPY, tag_of
+from fawkes.core.events import Progress
+from fawkes.core.model import JobId, JobSpec
+from fawkes.core.tags import COPY
 from fawkes.errors import HostError
-from fawkes.live import loading, masters
+from fawkes.live import limits, loading
+from fawkes.live.attempts import see
 from fawkes.live.clusters import LiveCluster
-from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import job as book
-from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
 
-_LOOK_EVERY_S = 1.0
-_ANSWER_S = 10.0
 _DISTCP = "org.apache.hadoop.tools.DistCp"
 
 
@@ -53,65 +52,68 @@ def _distcp(source: str, target: str, how: str) -> JobDetails:
 
 
 class Copies:
-    """Brings copies to their end; ``stopping`` ends every wait."""
+    """Brings copies to their end; ``stopping`` ends every wait.
 
-    def __init__(self, ground: Ground, setup: Setup, upload: Upload, stopping: threading.Event) -> None:
+    An attempt that left nothing behind counts as gone after ``quiet_us``, by the clock ``now_us``.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        setup: Setup,
+        upload: Upload,
+        stopping: threading.Event,
+        *,
+        quiet_us: int,
+        now_us: Callable[[], int],
+    ) -> None:
         self._ground = ground
         self._setup = setup
         self._upload = upload
         self._stopping = stopping
+        self._quiet_us = quiet_us
+        self._now_us = now_us
 
     def run(self, cluster: LiveCluster, name: str, details: JobDetails, stop: Callable[[], bool]) -> None:
         """Return when the copy is complete; HostError with the reason when a new attempt fails.
 
-        Attempts that failed for an earlier call are skipped: what was wrong then may have been put right.
+        Attempts that failed for an earlier call are skipped: what was wrong then may have been put right. When a new
+        one is made is the core's to say.
         """
         for attempt in count(1):
-            facts, _ = self._look(cluster, name, attempt)
-            new = facts.get("state", "absent") in ("absent", "unborn")
-            if new and not stop():
-                self._begin(cluster, name, attempt, details)
-            why = self._end(cluster, name, attempt, stop)
-            if not why:
+            verdict, new = self._follow(cluster, _id(name), attempt, details, stop)
+            if verdict.progress is Progress.SUCCEEDED:
                 return
             if new:
-                raise HostError(f"{details.title} failed: {why}", host=cluster.master)
+                raise HostError(f"{details.title} failed: {verdict.error or verdict.progress}", host=cluster.master)
 
-    def _begin(self, cluster: LiveCluster, name: str, attempt: int, details: JobDetails) -> None:
+    def _follow(
+        self, cluster: LiveCluster, job: JobId, attempt: int, details: JobDetails, stop: Callable[[], bool]
+    ) -> tuple[Verdict, bool]:
+        """How an attempt ended, and whether it is one of this call; it is begun when nobody has begun it."""
+        course = CopyCourse()
+        new = False
+        while not stop():
+            seen = see(self._ground, self._setup, cluster, job, attempt)
+            if not new and may_begin(seen):
+                self._begin(cluster, job, attempt, details)
+                new, course = True, CopyCourse(began=True)
+                continue
+            course = course.after(seen, self._now_us())
+            verdict = course.verdict(self._quiet_us)
+            if verdict is not None and verdict.progress is not Progress.RUNNING:
+                return verdict, new
+            self._stopping.wait(limits.COPY_EVERY_S)
+        raise loading.StoppedError("the copy was stopped", where=cluster.id)
+
+    def _begin(self, cluster: LiveCluster, job: JobId, attempt: int, details: JobDetails) -> None:
         node = cluster.master
         right = self._ground.lease(node, cluster.id, cluster.members[node].generation)
-        effect = StartJob(_id(name), cluster.id, attempt, JobSpec(id=_id(name), cluster=cluster.id))
+        effect = StartJob(job, cluster.id, attempt, JobSpec(id=job, cluster=cluster.id))
         command = self._setup.job_command(cluster, effect, details)
         self._upload.job_files(node, right, effect, details, command.conf)
         script = book.start(right, effect.job, attempt, command.argv, env=command.env)
         self._ground.run(node, script, "starting a copy")
-
-    def _end(self, cluster: LiveCluster, name: str, attempt: int, stop: Callable[[], bool]) -> str:
-        """Wait for the end of an attempt: why it failed, empty when all was copied.
-
-        The last step of a copy is done by the ApplicationMaster: a client may be killed, or lose sight of it.
-        """
-        addresses = self._setup.masters(cluster)
-        tag = tag_of(_id(name), attempt)
-        while not stop():
-            facts, said = self._look(cluster, name, attempt)
-            if facts.get("exit") == "0":
-                return ""
-            if facts.get("state") != "running":
-                with contextlib.suppress(UnreadableError):
-                    known = masters.all_applications(addresses, Deadline.after(_ANSWER_S), tag=tag)
-                    if known and all(application.succeeded for application in known):
-                        return ""
-                    if all(application.ended for application in known):
-                        why = why_failed(addresses, known, said, Deadline.after(_ANSWER_S))
-                        return why or f"exit code {facts.get('exit', 'unknown')}"
-            self._stopping.wait(_LOOK_EVERY_S)
-        raise loading.StoppedError("the copy was stopped", where=cluster.id)
-
-    def _look(self, cluster: LiveCluster, name: str, attempt: int) -> tuple[Facts, str]:
-        script = book.look(self._ground.folders(cluster.master, cluster.id), _id(name), attempt)
-        facts, result = self._ground.look(cluster.master, script)
-        return facts, result.stderr
 
 
 def _id(name: str) -> JobId:

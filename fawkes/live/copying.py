@@ -10,23 +10,18 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from fawkes.core.model import ClusterId, NodeId
-from fawkes.live import edit_log
+from fawkes.live import edit_log, limits
 from fawkes.live.edit_log import DivergedError, Want
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
-from fawkes.live.kept_copy import CopyFolder, KeepError, md5_of, state_rows
+from fawkes.live.kept_copy import CopyFolder, KeepError, MastersDataError, md5_of, state_rows
 from fawkes.live.playbooks import kept as book
 from fawkes.playbook import Facts, Folders
 
-#: how much of a segment is asked for at first, and at once when there is more: what is padding is sent as well
+#: how much of a segment is asked for at least, and at most: each look starts a dozen processes on the node, so that one
+#: look should be enough. What is padding is read as well, and packed to nothing
 _PIECE_BYTES = 32 << 10
 _MOST_PIECE_BYTES = 8 << 20
-#: looks until a copy is given up that never catches up: gigabytes of edits
-_MOST_LOOKS = 300
-#: an operation that is being written at the moment of a look is whole at the next
-_MOST_TORN = 5
-_LOOK_S = 30.0
-_IMAGE_S = 900.0
 #: files of the state store that are asked for at once
 _STATE_FILES, _STATE_BYTES = 500, 4 << 20
 
@@ -64,6 +59,8 @@ class Copier:
         self._ground = ground
         self._fleet = fleet
         self._now_us = now_us
+        #: how much to ask for at first: what came in the round before, and room for more
+        self._pieces: dict[ClusterId, int] = {}
 
     def bring(
         self, copy: CopyFolder, cluster: ClusterId, node: NodeId, *, compare: bool, afresh: bool = True
@@ -81,7 +78,7 @@ class Copier:
             return self._follow(copy, cluster, folders, node)
         except DivergedError as error:
             if not afresh:
-                raise KeepError(f"what lies there does not continue the copy ({error})", where=node) from error
+                raise MastersDataError(f"what lies there does not continue the copy ({error})", where=node) from error
         copy.set_aside()
         try:
             return self._follow(copy, cluster, folders, node)
@@ -89,16 +86,19 @@ class Copier:
             raise KeepError(f"its files change in a way that cannot be followed ({error})", where=node) from error
 
     def _follow(self, copy: CopyFolder, cluster: ClusterId, folders: Folders, node: NodeId) -> Brought:
-        asked, limit, torn, changed = _next(copy), _PIECE_BYTES, 0, False
-        for _ in range(_MOST_LOOKS):
+        asked, limit, torn, changed = _next(copy), self._pieces.get(cluster, _PIECE_BYTES), 0, False
+        came = 0
+        for _ in range(limits.EDIT_LOOKS):
             seen = self._look(copy, folders, node, asked, limit)
             self._check(copy, seen, cluster, node)
-            before = dict(copy.sizes)
+            before, bytes_before = dict(copy.sizes), copy.edits_bytes()
             whole, whole_but_torn = _append(copy, asked, seen)
             left = [want for want in edit_log.wanted(copy.sizes, seen.files) if not _finished(copy, want, seen)]
             changed = changed or copy.sizes != before
+            came += copy.edits_bytes() - bytes_before
             missing = [want for want in left if want.segment.first != asked[0] or not whole or want.segment.last]
             if not missing:
+                self._pieces[cluster] = _piece_for(came)
                 changed |= self._state(copy, seen, folders, node)
                 changed |= self._image(copy, seen, folders, node)
                 return Brought(seen.at_us, changed, seen.running)
@@ -107,22 +107,23 @@ class Copier:
             torn += following == asked and not more
             limit = 4 * limit if more else limit
             asked = following
-            if torn > _MOST_TORN:
+            if torn > limits.TORN_LOOKS:
                 what = "an operation that is not whole" if whole_but_torn else "nothing to read"
-                raise KeepError(f"segment {asked[0]} of its edits has {what} at byte {asked[1]}", where=node)
+                raise MastersDataError(f"segment {asked[0]} of its edits has {what} at byte {asked[1]}", where=node)
         raise KeepError("its edits grow faster than they can be copied", where=node)
 
     def _look(self, copy: CopyFolder, folders: Folders, node: NodeId, asked: tuple[int, int], limit: int) -> _Seen:
         at_us = self._now_us()
         first, offset = asked
-        script = book.look(folders, first=first, offset=offset, limit_bytes=limit, state=copy.digest)
-        facts = self._ground.run(node, script, "reading the masters' data", within_s=_LOOK_S)
+        known = copy.version
+        script = book.look(folders, first=first, offset=offset, limit_bytes=limit, state=copy.digest, version=known)
+        facts = self._ground.run(node, script, "reading the masters' data", within_s=limits.EDITS_S)
         if facts.get("folder") == "none":
-            raise KeepError("there is no data of a NameNode", where=node)
+            raise MastersDataError("there is no data of a NameNode", where=node)
         return _Seen(
             at_us=at_us,
             running=facts.get("namenode") == "running",
-            version=packed_text(facts, "version"),
+            version=packed_text(facts, "version") if "version" in facts else known,
             files={name: int(size) for name, size in facts.under("file").items() if size.isdigit()},
             piece=_unpacked(facts, "piece"),
             limit=limit,
@@ -133,11 +134,11 @@ class Copier:
     def _check(self, copy: CopyFolder, seen: _Seen, cluster: ClusterId, node: NodeId) -> None:
         found, wanted = edit_log.origin(seen.version), f"{self._ground.identity.pool}-{cluster}"
         if found is None:
-            raise KeepError("the VERSION of its NameNode is not whole", where=node)
+            raise MastersDataError("the VERSION of its NameNode is not whole", where=node)
         if found.cluster != wanted:
-            raise KeepError(f"the NameNode's data are of {found.cluster}, not of {wanted}", where=node)
+            raise MastersDataError(f"the NameNode's data are of {found.cluster}, not of {wanted}", where=node)
         if edit_log.newest_image(seen.files) is None:
-            raise KeepError("its NameNode has no image", where=node)
+            raise MastersDataError("its NameNode has no image", where=node)
         copy.begin(seen.version)
 
     def _image(self, copy: CopyFolder, seen: _Seen, folders: Folders, node: NodeId) -> bool:
@@ -150,7 +151,7 @@ class Copier:
             raise KeepError(f"{name} is not there any more", where=node)
 
         def fetch(sink: BinaryIO) -> None:
-            result = self._fleet.run(node, book.image(folders, name), _IMAGE_S, sink=sink)
+            result = self._fleet.run(node, book.image(folders, name), limits.IMAGE_S, sink=sink)
             result.check(f"reading {name}")
 
         copy.add_image(newest, seen.files[name], fetch, checksum)
@@ -175,7 +176,10 @@ class Copier:
         own = {f"{first:019d}": segment.name for first, segment in copy.segments().items()}
         pairs = {first: copy.sizes[name] for first, name in own.items()}
         facts = self._ground.run(
-            node, book.sums(folders, folders.nn / "current", pairs), "comparing the copy", within_s=_LOOK_S
+            node,
+            book.sums(folders, folders.nn / "current", pairs, journal=True),
+            "comparing the copy",
+            within_s=limits.EDITS_S,
         )
         theirs, images = facts.under("sum"), facts.under("image")
         try:
@@ -187,6 +191,11 @@ class Copier:
             )
         except OSError as error:
             raise KeepError(f"the copy cannot be read ({error.strerror})", where=str(copy.path)) from error
+
+
+def _piece_for(came_bytes: int) -> int:
+    """How much to ask for in a round after one in which so much came: at least twice that, in few steps."""
+    return max(_PIECE_BYTES, min(_MOST_PIECE_BYTES, 1 << (2 * came_bytes).bit_length()))
 
 
 def _next(copy: CopyFolder) -> tuple[int, int]:
@@ -213,13 +222,18 @@ def _append(copy: CopyFolder, asked: tuple[int, int], seen: _Seen) -> tuple[bool
 
 
 def _finished(copy: CopyFolder, want: Want, seen: _Seen) -> bool:
-    """Whether a segment that is not written to any more is there to its end."""
-    if want.segment.last is None or want.offset != seen.files[want.segment.name]:
+    """Whether a segment that is not written to any more is there to its last operation.
+
+    A NameNode that starts after a crash renames the segment that it was writing, with the padding behind.
+    """
+    if want.segment.last is None:
         return False
-    if copy.last(want.segment.first) != want.segment.last:
-        raise DivergedError(f"{want.segment.name} ends with transaction {copy.last(want.segment.first)}")
-    copy.finish(want.segment)
-    return True
+    last, ended = copy.last(want.segment.first), want.offset == seen.files[want.segment.name]
+    if last > want.segment.last or (ended and last < want.segment.last):
+        raise DivergedError(f"{want.segment.name} ends with transaction {last}")
+    if last == want.segment.last:
+        copy.finish(want.segment)
+    return last == want.segment.last
 
 
 def _batches(rows: Mapping[str, str]) -> Iterator[list[str]]:

@@ -23,7 +23,7 @@ from fawkes.core.state import View
 from fawkes.core.tags import tag_of
 from fawkes.dist.cache import dist_dir
 from fawkes.errors import FawkesError, HostError, UserError, cut
-from fawkes.live import masters
+from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.control import Query
 from fawkes.live.fleet import Fleet
@@ -36,15 +36,13 @@ from fawkes.live.setup import Setup
 from fawkes.live.stages import Stages, stake_row
 from fawkes.units import show_bytes
 
-_LOGS_S = 120.0
-_HISTORY_S = 60.0
 #: of the logs of one node: their bytes, and what tar adds to each file
 _MOST_BYTES = 2 * LIMIT_BYTES
 _DIGITS = 9
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
-#: lives of an MR-cluster in which it may have outputs that nobody else has
-_AT_STAKE = frozenset({ClusterLife.RUNNING, ClusterLife.SAVING})
+#: lives of an MR-cluster in which it may have data that nobody else has
+_AT_STAKE = frozenset({ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
 
 
 class DataAnswers:
@@ -66,7 +64,7 @@ class DataAnswers:
         return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
     def _at_stake(self, asked: Mapping[str, str]) -> Plain:
-        """Nothing of an MR-cluster that is still coming up: no job ran on it, and its input is a copy."""
+        """Nothing of an MR-cluster that is still being deployed: its HDFS is not there yet."""
         rows: list[dict[str, Plain]] = []
         for cluster in self._clusters.all():
             state = self._view.clusters.get(cluster.id)
@@ -108,7 +106,7 @@ class DataAnswers:
         cluster, job = self._cluster(asked), JobId(asked.get("job", ""))
         if not asked.get("attempt", "").isdecimal():
             raise UserError("the number of the attempt is missing", where="attempt")
-        addresses, deadline = self._setup.masters(cluster), Deadline.after(_HISTORY_S)
+        addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.HISTORY_S)
         tag = tag_of(job, int(asked["attempt"]))
         found = masters.applications(addresses, deadline, tag=tag)
         if not found and asked.get("application"):
@@ -124,7 +122,7 @@ class DataAnswers:
             sink = _Sink()
             script = node_book.collect_logs(self._ground.folders(node, cluster.id), limit_bytes=LIMIT_BYTES)
             try:
-                self._fleet.run(node, script, _LOGS_S, sink=sink)
+                self._fleet.run(node, script, limits.SHOWN_LOGS_S, sink=sink)
             except (FawkesError, _TooLargeError) as error:
                 failed.append(error if isinstance(error, FawkesError) else HostError(str(error), host=node))
                 if len(failed) == len(nodes):

@@ -1,26 +1,32 @@
-"""Bringing an MR-cluster up: masters on its first node, storage and computing on all, everything started at once."""
+"""Bringing an MR-cluster up: masters on its first node, storage and computing on all, everything started at once.
+
+One with a journal has the JournalNodes up before the NameNode is formatted, and its masters are made active. Its second
+NameNode comes up beside, and holds nothing up.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
 from fawkes.core.effects import Deploy, Membership
 from fawkes.core.model import Facts, NodeId
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import masters
+from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_ha import nameservice
+from fawkes.live.leading import Leading
 from fawkes.live.loading import ARCHIVE
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
-from fawkes.live.playbooks import hadoop, lease, node
+from fawkes.live.playbooks import hadoop, lease, node, standby
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.playbook import Lease, Script
 
-_LOOK_EVERY_S = 0.25
-_ANSWER_S = 5.0
+_log = logging.getLogger(__name__)
 #: how many looks at the masters between two looks at the daemons themselves
 _LOOKS_PER_STATUS = 12
 
@@ -41,6 +47,7 @@ class Deployer:
         self._setup = setup
         self._membership = membership
         self._stopping = stopping
+        self._leading = Leading(ground, clusters, setup)
 
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
         """Which version runs on which nodes, once the first job would be accepted; None when a newer goal came."""
@@ -48,9 +55,11 @@ class Deployer:
         repaired: dict[NodeId, tuple[str, ...]] = {}
         generations = {n: member.generation for n, member in effect.members.items()}
         steps: tuple[Callable[[], None], ...] = (
+            lambda: self._setup.check(cluster, list(effect.members)),
             lambda: repaired.update(self._setup.make_sound(cluster, generations)),
             lambda: self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))),
             lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
+            lambda: self._leave_journal(cluster),
             lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
             lambda: self._write_members(cluster, effect),
             lambda: self._start(cluster),
@@ -90,13 +99,14 @@ class Deployer:
         """The lists are there before the masters read them for the first time."""
         document = Membership(effect.cluster, effect.version, effect.members)
         members = self._membership.members(document)
-        script = hadoop.refresh(self._lease(cluster, effect.master), members)
-        self._ground.run(effect.master, script, "writing the members")
+        scripts = {n: hadoop.refresh(self._lease(cluster, n), members) for n in cluster.namenodes}
+        self._ground.all_well(self._ground.run_on(scripts, "writing the members"))
         self._membership.told(effect.cluster, self._membership.documents(cluster, members))
 
     def _start(self, cluster: LiveCluster) -> None:
         """All daemons at once; the NameNode's is the only one that must wait, for its first format."""
         problems: list[FawkesError] = []
+        self._make_way(cluster)
 
         def format_and_start() -> None:
             try:
@@ -121,6 +131,33 @@ class Deployer:
         if problems:
             raise problems[0]
 
+    def _leave_journal(self, cluster: LiveCluster) -> None:
+        """Stop what an earlier try started for another journal: daemons read only once which nodes that has.
+
+        One of the nodes was replaced. Nobody has written anything yet, so the NameNode begins anew.
+        """
+        if cluster.standby is None or cluster.ready:
+            return
+        looks = {n: standby.configured(self._ground.folders(n, cluster.id)) for n in cluster.members}
+        seen = self._ground.all_well(self._ground.run_on(looks, "looking for an earlier journal"))
+        wanted = self._setup.settings(cluster)["hdfs-site"]["dfs.namenode.shared.edits.dir"]
+        others = [n for n, facts in seen.items() if facts.get("edits", wanted) != wanted]
+        scripts = {n: standby.stop(self._lease(cluster, n), hadoop.DAEMONS) for n in others}
+        self._ground.all_well(self._ground.run_on(scripts, "leaving an earlier journal"))
+        if cluster.master in others:
+            script = standby.set_aside(self._lease(cluster, cluster.master))
+            self._ground.run(cluster.master, script, "setting a NameNode's folder aside")
+
+    def _make_way(self, cluster: LiveCluster) -> None:
+        """What a first format that was cut short has left on the journal is set aside: it would refuse another one."""
+        if cluster.standby is None or cluster.ready:
+            return
+        script = standby.look(self._ground.folders(cluster.master, cluster.id), nameservice(cluster.id))
+        if "nn" in self._ground.run(cluster.master, script, "looking for the NameNode's data"):
+            return
+        scripts = {n: standby.begin_afresh(self._lease(cluster, n)) for n in cluster.journal}
+        self._ground.all_well(self._ground.run_on(scripts, "making way for the journal"))
+
     def _format(self, cluster: LiveCluster) -> None:
         argv, env = self._setup.format_argv(cluster), self._setup.environment(cluster, cluster.master)
         right = self._lease(cluster, cluster.master)
@@ -135,22 +172,47 @@ class Deployer:
         addresses = self._setup.masters(cluster)
         everywhere = list(cluster.members)
         looks = 0
+        second = cluster.second is not None
         while current():
-            ready = masters.accepting_jobs(addresses, everywhere, everywhere, Deadline.after(_ANSWER_S)).ready
+            leads = self._leading.lead(cluster)
+            if leads and second:
+                second = False
+                threading.Thread(target=self._begin_second, args=(cluster,), name="second", daemon=True).start()
+            ready = (
+                leads
+                and masters.accepting_jobs(addresses, everywhere, everywhere, Deadline.after(limits.ANSWER_S)).ready
+            )
             if ready and _takes_data(addresses):
                 return True
             looks += 1
             if looks % _LOOKS_PER_STATUS == 0:
                 self._daemons_live(cluster)
-            self._stopping.wait(_LOOK_EVERY_S)
+            self._stopping.wait(limits.LOOK_EVERY_S)
         return False
+
+    def _begin_second(self, cluster: LiveCluster) -> None:
+        """Bring the second NameNode up; where that fails, what is seen of it later says so."""
+        at = cluster.second
+        if at is None:
+            return
+        try:
+            argv, env = self._setup.bootstrap_argv(cluster, at), self._setup.environment(cluster, at)
+            script = hadoop.bootstrap_namenode(self._lease(cluster, at), argv, env)
+            self._ground.run(at, script, "bringing the image to the second NameNode", within_s=limits.IMAGE_S)
+            self._run(cluster, at, ["namenode"])
+        except FawkesError as error:
+            _log.warning("%s: its second NameNode is not up yet: %s", cluster.id, error)
 
     def _daemons_live(self, cluster: LiveCluster) -> None:
         """HostError for a daemon that has ended: waiting for it would be in vain."""
         scripts = {
             n: hadoop.status(
                 self._ground.folders(n, cluster.id),
-                [d.name for d in self._setup.daemons(cluster, n, cluster.members[n].role)],
+                [
+                    d.name
+                    for d in self._setup.daemons(cluster, n, cluster.members[n].role)
+                    if n != cluster.second or d.name != "namenode"
+                ],
             )
             for n in cluster.members
         }
@@ -163,6 +225,6 @@ class Deployer:
 def _takes_data(addresses: MasterAddresses) -> bool:
     """A DataNode is in service a moment before it has told of its volumes: until then nothing can be loaded."""
     try:
-        return ARCHIVE in masters.volumes(addresses, Deadline.after(_ANSWER_S))
+        return ARCHIVE in masters.volumes(addresses, Deadline.after(limits.ANSWER_S))
     except UnreadableError:
         return False

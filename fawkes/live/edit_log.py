@@ -182,7 +182,8 @@ def wanted(copy: Mapping[str, int], masters: Mapping[str, int]) -> list[Want]:
         own = mine.get(segment.first)
         have = 0 if own is None else copy[own.name]
         if own is not None and own.last is not None:
-            if own != segment or have != masters[segment.name]:
+            # Theirs may have padding behind.
+            if own != segment or have > masters[segment.name]:
                 raise DivergedError(f"its {own.name} has {have} bytes")
         elif segment.last is not None and have > masters[segment.name]:
             raise DivergedError(f"it has {have} bytes of {segment.name}")

@@ -85,7 +85,8 @@ class Seen:
     ``java`` is the one that Hadoop would run on, ``java_error`` why there is none. ``clock_us`` is how far its clock is
     ahead of ours, beyond what the way there explains; ``shell_us`` what its login shell takes to start; ``lingers``
     whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder;
-    ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as. None: it could not be told.
+    ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as; ``no_group`` why a lease
+    gets no control group there, "" if it gets one. None: it could not be told.
     """
 
     node: InventoryNode
@@ -98,6 +99,7 @@ class Seen:
     lingers: bool | None = None
     sees: tuple[str, ...] = ()
     unfit_users: Mapping[str, str] = field(default_factory=dict)
+    no_group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,14 +130,18 @@ class Verdict:
         return "warnings" if self.problems else "fits"
 
 
-def judge(hosts: Sequence[Seen], pool: str) -> list[Verdict]:
-    """The verdict on each host of a pool, in the order given."""
+def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0) -> list[Verdict]:
+    """The verdict on each host of a pool, in the order given.
+
+    ``standby_bytes`` is what the daemons of a core node take besides ``memory`` where an MR-cluster is to have a second
+    NameNode. 0: none is to have one; then nobody asks for the memory, and the ports of a journal may be in use.
+    """
     reached = [seen for seen in hosts if seen.error is None]
     names = _Names(reached)
-    return [Verdict(seen, tuple(_problems(seen, pool, names))) for seen in hosts]
+    return [Verdict(seen, tuple(_problems(seen, pool, names, standby_bytes))) for seen in hosts]
 
 
-def _problems(seen: Seen, pool: str, names: _Names) -> Iterator[Problem]:
+def _problems(seen: Seen, pool: str, names: _Names, standby_bytes: int) -> Iterator[Problem]:
     if seen.error is not None:
         key = isinstance(seen.error, SshError) and seen.error.state in _KEY_STATES
         yield Problem("key" if key else "ssh", seen.error.what, seen.error.hint)
@@ -145,8 +151,8 @@ def _problems(seen: Seen, pool: str, names: _Names) -> Iterator[Problem]:
         yield Problem("java", seen.java_error.what, seen.java_error.hint)
     yield from _clock(seen)
     yield from _disk(seen, pool)
-    yield from _memory(seen)
-    yield from _ports(seen, pool)
+    yield from _memory(seen, standby_bytes)
+    yield from _ports(seen, pool, journal=standby_bytes > 0)
     yield from _left(seen, pool)
     yield from _tools(seen)
     yield from _ways(seen)
@@ -279,9 +285,18 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
         )
 
 
-def _memory(seen: Seen) -> Iterator[Problem]:
+def _memory(seen: Seen, standby_bytes: int) -> Iterator[Problem]:
     there = (seen.facts.number("memory_kb") or 0) * 1024
-    if there and seen.node.memory_bytes > there:
+    left = there - seen.node.memory_bytes
+    if there and 0 <= left < standby_bytes and seen.node.may_core:
+        yield Problem(
+            "memory",
+            f"{show_bytes(left)} of its memory are left for daemons; masters with a journal (masters = 'standby') take "
+            f"about {show_bytes(standby_bytes)}",
+            "Lower `memory` in inventory.toml",
+            Level.WARNING,
+        )
+    if there and left < 0:
         yield Problem(
             "memory",
             f"the inventory promises {show_bytes(seen.node.memory_bytes)} of memory, but it has {show_bytes(there)}",
@@ -295,10 +310,10 @@ def _serves(seen: Seen, pool: str) -> bool:
     return lease.get("pool") == pool and bool(lease.get("cluster"))
 
 
-def _ports(seen: Seen, pool: str) -> Iterator[Problem]:
-    used = sorted(int(port) for port in seen.facts.all("listen"))
+def _ports(seen: Seen, pool: str, *, journal: bool) -> Iterator[Problem]:
+    names = {port: name for name, port in vars(Ports()).items() if journal or not name.startswith("journal")}
+    used = sorted(int(port) for port in seen.facts.all("listen") if int(port) in names)
     if used and not _serves(seen, pool):
-        names = {port: name for name, port in vars(Ports()).items()}
         said = ", ".join(f"{port} ({names[port].replace('_', ' ')})" for port in used)
         yield Problem(
             "ports",

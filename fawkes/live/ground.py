@@ -48,6 +48,13 @@ class _Nodes(dict[NodeId, InventoryNode]):
         raise HostError("neither the inventory nor the ledger has its address", host=node, hint=hint)
 
 
+def no_group(facts: Facts) -> str | None:
+    """Why a node has no control group, by the facts of a script; "" if it has one, None if they do not say."""
+    if "group" not in facts:
+        return None
+    return "" if facts["group"] == "yes" else facts.get("group.why") or "it did not say why"
+
+
 class Ground:
     """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes.
 
@@ -64,6 +71,8 @@ class Ground:
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
+        #: for each node that has said so why its lease has no control group; "" where it has one
+        self.groups: dict[NodeId, str] = {}
         self._most = threads
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
@@ -101,7 +110,14 @@ class Ground:
         if result.exit != 0 and result.exit not in fine:
             _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
             raise failure(node, doing, result.exit, result.stderr)
-        return read_facts(result.stdout)
+        facts = read_facts(result.stdout)
+        self.learn_group(node, facts)
+        return facts
+
+    def learn_group(self, node: NodeId, facts: Facts) -> None:
+        """Keep in ``groups`` what a script says about the node's control group, if it says anything."""
+        if (why := no_group(facts)) is not None:
+            self.groups[node] = why
 
     def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         """The facts of a script that only looks, whatever its exit code."""

@@ -15,6 +15,10 @@ from dataclasses import dataclass, field
 from fawkes.core.model import Role
 from fawkes.dist.release import QUICK_FLAGS
 from fawkes.errors import UserError
+from fawkes.live import hadoop_ha, hadoop_kerberos
+from fawkes.live.hadoop_ha import HA_KEYS, Trio
+from fawkes.live.hadoop_kerberos import Secured
+from fawkes.live.hadoop_queues import ROOT, monitor, scheduler
 from fawkes.playbook import Folders
 
 Sites = Mapping[str, Mapping[str, str]]
@@ -45,6 +49,9 @@ DOOR_KEYS = frozenset(
 DOORS_JAR = "fawkes-doors.jar"
 """The file of the configuration folder with the door keepers of the daemons."""
 
+DOORS_KEY = "doors.key"
+"""The file of the configuration folder with the MR-cluster's key."""
+
 _DOORS_ENTRY = f"$HADOOP_CONF_DIR/{DOORS_JAR}"
 
 DOOR_FLAGS = (
@@ -58,9 +65,6 @@ WEB_DOOR, DATA_DOOR = "fawkes.doors.WebDoor", "fawkes.doors.DataDoor"
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MIB = 1 << 20
-_PREFIX = "yarn.scheduler.capacity"
-_ROOT = f"{_PREFIX}.root."
-_GRANTED = f"{_ROOT}granted"
 _SCHEDULER = "yarn.resourcemanager.scheduler.class"
 
 
@@ -85,21 +89,28 @@ class Ports:
     history: int = 10020
     history_admin: int = 10033
     history_web: int = 19888
+    journal: int = 8485
+    journal_web: int = 8480
 
     @property
     def web(self) -> tuple[int, ...]:
         """The ports of web servers: these ask each caller for an address on the list, or for the key."""
         return (
-            self.namenode_web, self.datanode_web, self.resourcemanager_web, self.nodemanager_web, self.history_web
+            self.namenode_web, self.datanode_web, self.resourcemanager_web, self.nodemanager_web, self.history_web,
+            self.journal_web,
         )  # fmt: skip
 
-    def of(self, role: Role, *, master: bool) -> tuple[int, ...]:
-        """The ports that a node of this role needs free."""
+    def of(self, role: Role, *, master: bool, journal: bool = False) -> tuple[int, ...]:
+        """The ports that a node of this role needs free; a node of the ``journal`` may have a NameNode as well."""
         ports = [self.nodemanager, self.localizer, self.nodemanager_web, self.shuffle]
         if role is not Role.TRANSIENT:
             ports += [self.datanode, self.datanode_ipc, self.datanode_web]
+        if master or journal:
+            ports += [self.namenode, self.namenode_web]
+        if journal:
+            ports += [self.journal, self.journal_web]
         if master:
-            ports += [self.namenode, self.namenode_web, self.history, self.history_admin, self.history_web]
+            ports += [self.history, self.history_admin, self.history_web]
             ports += [self.resourcemanager, self.scheduler, self.tracker, self.admin, self.resourcemanager_web]
         return tuple(sorted(ports))
 
@@ -129,7 +140,9 @@ class NodeConf:
     ``max_memory_mb`` and ``max_vcores`` the largest of the MR-cluster (0: as this node). ``task_class_path`` has the
     release's entries relative to its folder, ``hadoop_home`` that folder here. ``allowed`` are the addresses whose RPC
     the masters take, with commas between them, None all. ``quick`` is for labs: heartbeats and checks each second.
+    ``kerberos`` is None for an MR-cluster without.
     ``own_queues``: this release makes a queue when the first job asks for it, and can run the jobs of one in turn.
+    ``trio`` has the nodes of the journal, None without one. ``state_in_hdfs``: the ResourceManager's state lies there.
     """
 
     folders: Folders
@@ -154,12 +167,20 @@ class NodeConf:
     quick: bool = False
     overrides: Sequence[Sites] = ()
     own_queues: bool = False
+    kerberos: Secured | None = None
+    trio: Trio | None = None
+    state_in_hdfs: bool = False
+
+    @property
+    def default_fs(self) -> str:
+        """The URL of its HDFS."""
+        return f"hdfs://{self.master}:{self.ports.namenode}" if self.trio is None else self.trio.url
 
     @property
     def granted_queues(self) -> bool:
         """Whether jobs can have queues of their own: not where the administrator divides YARN by queues himself."""
         keys = {key for override in self.overrides for values in override.values() for key in values}
-        return self.own_queues and _SCHEDULER not in keys and not any(key.startswith(_ROOT) for key in keys)
+        return self.own_queues and _SCHEDULER not in keys and not any(key.startswith(ROOT) for key in keys)
 
     @property
     def task_sizes(self) -> TaskSizes:
@@ -171,6 +192,9 @@ def files(conf: NodeConf) -> dict[str, str]:
     """The texts of all files by name; the same for the same values. UserError names a key that must not be set."""
     sites = settings(conf)
     texts = {f"{site}.xml": to_xml(values) for site, values in sites.items()}
+    if conf.kerberos is not None:
+        tls = hadoop_kerberos.tls_settings(conf.folders.conf)
+        texts |= {f"{site}.xml": to_xml(values) for site, values in tls.items()}
     return {**texts, "log4j.properties": _LOG4J, "hadoop-env.sh": _shell_settings(conf)}
 
 
@@ -179,19 +203,23 @@ def settings(conf: NodeConf) -> dict[str, dict[str, str]]:
     sites = {
         "core-site": _core(conf),
         "hdfs-site": _hdfs(conf) | _hdfs_pace(conf),
-        "yarn-site": _yarn_addresses(conf) | _yarn(conf) | _yarn_pace(conf) | _monitor(conf),
+        "yarn-site": _yarn_addresses(conf) | _yarn(conf) | _yarn_pace(conf) | monitor(granted=conf.granted_queues),
         "mapred-site": _mapred(conf) | _mapred_pace(conf),
-        "capacity-scheduler": _scheduler(conf),
+        "capacity-scheduler": scheduler(conf.user, conf.core_count, granted=conf.granted_queues),
         "hadoop-policy": _policy(conf),
     }
+    kerberos = _kerberos(conf)
     for override in conf.overrides:
         for site, values in override.items():
-            _check(site, values)
+            _check(site, values, kerberos.get(site, {}))
             sites[site] |= values
+    for site, values in kerberos.items():
+        sites[site] |= values
     # An ApplicationMaster that does not find its door keeper does not start.
+    first = _first_entries(conf)
     for site, key in (("mapred-site", "mapreduce.application.classpath"), ("yarn-site", "yarn.application.classpath")):
-        if _DOORS_ENTRY not in sites[site][key].split(","):
-            sites[site][key] = f"{_DOORS_ENTRY},{sites[site][key]}"
+        entries = sites[site][key].split(",")
+        sites[site][key] = ",".join([*(entry for entry in first if entry not in entries), *entries])
     return sites
 
 
@@ -208,26 +236,41 @@ def to_xml(values: Mapping[str, str]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _check(site: str, values: Mapping[str, str]) -> None:
+def _check(site: str, values: Mapping[str, str], kerberos: Mapping[str, str]) -> None:
     if site not in SITES:
         raise UserError(
             f"there is no configuration file {site!r}", where="overrides", hint=f"Known: {', '.join(SITES)}"
         )
-    owned = sorted((MEMBERSHIP_KEYS | DOOR_KEYS) & set(values))
+    owned = sorted((MEMBERSHIP_KEYS | DOOR_KEYS | HA_KEYS | set(kerberos)) & set(values))
     if owned:
-        raise UserError(
-            f"{owned[0]} cannot be overridden", where=site, hint="Fawkes itself decides who belongs to an MR-cluster"
-        )
+        hint = "Fawkes itself decides who belongs to an MR-cluster, and where its masters are"
+        raise UserError(f"{owned[0]} cannot be overridden", where=site, hint=hint)
+
+
+def _kerberos(conf: NodeConf) -> Sites:
+    """What Kerberos needs; the web servers of HDFS have HTTPS then, on the ports that they have without it."""
+    if conf.kerberos is None:
+        return {}
+    folder, ports = conf.folders.conf, conf.ports
+    sites = hadoop_kerberos.settings(
+        conf.kerberos, folder, conf.user, web_door=WEB_DOOR, key_file=DOORS_KEY, am_flags=DOOR_FLAGS
+    )
+    sites["hdfs-site"] |= {
+        "dfs.namenode.https-address": f"{conf.master}:{ports.namenode_web}",
+        "dfs.datanode.https.address": f"{conf.address}:{ports.datanode_web}",
+    }
+    return sites
 
 
 def _core(conf: NodeConf) -> dict[str, str]:
     return {
-        "fs.defaultFS": f"hdfs://{conf.master}:{conf.ports.namenode}",
+        "fs.defaultFS": conf.default_fs,
         "hadoop.tmp.dir": str(conf.folders.tmp),
         # Alone: with it and no static user, YARN's web pages take no orders from anybody.
         "hadoop.http.filter.initializers": WEB_DOOR,
         "hadoop.security.authorization": "true",
         "io.file.buffer.size": "65536",
+        **({} if conf.trio is None else hadoop_ha.core(conf.trio, quick=conf.quick)),
     }
 
 
@@ -246,8 +289,7 @@ def _hdfs(conf: NodeConf) -> dict[str, str]:
         "dfs.namenode.fs-limits.min-block-size": str(min(conf.block_size_bytes, _MIB)),
         "dfs.hosts": str(folders.members / Folders.DFS_INCLUDE),
         "dfs.hosts.exclude": str(folders.members / Folders.DFS_EXCLUDE),
-        "dfs.namenode.rpc-address": f"{conf.master}:{ports.namenode}",
-        "dfs.namenode.http-address": f"{conf.master}:{ports.namenode_web}",
+        **_namenodes(conf),
         "dfs.datanode.address": f"{conf.address}:{ports.datanode}",
         "dfs.datanode.ipc.address": f"{conf.address}:{ports.datanode_ipc}",
         "dfs.datanode.http.address": f"{conf.address}:{ports.datanode_web}",
@@ -263,6 +305,16 @@ def _hdfs(conf: NodeConf) -> dict[str, str]:
         "dfs.namenode.redundancy.considerLoad": "false",
         # With few DataNodes left, a writer that lost one goes on with the others.
         "dfs.client.block.write.replace-datanode-on-failure.best-effort": "true",
+    }
+
+
+def _namenodes(conf: NodeConf) -> dict[str, str]:
+    ports = conf.ports
+    if conf.trio is not None:
+        return hadoop_ha.hdfs(conf.trio, ports, conf.folders, conf.address, quick=conf.quick)
+    return {
+        "dfs.namenode.rpc-address": f"{conf.master}:{ports.namenode}",
+        "dfs.namenode.http-address": f"{conf.master}:{ports.namenode_web}",
     }
 
 
@@ -289,12 +341,7 @@ def _hdfs_pace(conf: NodeConf) -> dict[str, str]:
 def _yarn_addresses(conf: NodeConf) -> dict[str, str]:
     ports, master = conf.ports, conf.master
     return {
-        "yarn.resourcemanager.hostname": master,
-        "yarn.resourcemanager.address": f"{master}:{ports.resourcemanager}",
-        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.scheduler}",
-        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.tracker}",
-        "yarn.resourcemanager.admin.address": f"{master}:{ports.admin}",
-        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_web}",
+        **_resource_managers(conf),
         "yarn.nodemanager.hostname": conf.address,
         # A fixed port: a NodeManager that comes back is the one it was, not a second one.
         "yarn.nodemanager.address": f"{conf.address}:{ports.nodemanager}",
@@ -302,6 +349,26 @@ def _yarn_addresses(conf: NodeConf) -> dict[str, str]:
         "yarn.nodemanager.webapp.address": f"{conf.address}:{ports.nodemanager_web}",
         "yarn.log.server.url": f"http://{master}:{ports.history_web}/jobhistory/logs",
     }
+
+
+def _resource_managers(conf: NodeConf) -> dict[str, str]:
+    ports, master = conf.ports, conf.master
+    if conf.trio is not None:
+        return hadoop_ha.yarn(conf.trio, ports, conf.address, quick=conf.quick)
+    return {
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.address": f"{master}:{ports.resourcemanager}",
+        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.tracker}",
+        "yarn.resourcemanager.admin.address": f"{master}:{ports.admin}",
+        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_web}",
+    }
+
+
+def _state_store(conf: NodeConf) -> dict[str, str]:
+    if conf.state_in_hdfs:
+        return hadoop_ha.state_store(conf.default_fs)
+    return {"yarn.resourcemanager.fs.state-store.uri": f"file://{conf.folders.rm_state}"}
 
 
 def _yarn(conf: NodeConf) -> dict[str, str]:
@@ -313,7 +380,7 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         "yarn.resourcemanager.store.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
         ),
-        "yarn.resourcemanager.fs.state-store.uri": f"file://{folders.rm_state}",
+        **_state_store(conf),
         "yarn.nodemanager.local-dirs": str(folders.nm_local),
         "yarn.nodemanager.log-dirs": str(folders.nm_logs),
         "yarn.nodemanager.resource.memory-mb": str(conf.memory_mb),
@@ -407,59 +474,11 @@ def _mapred_pace(conf: NodeConf) -> dict[str, str]:
     }
 
 
-def granted_queue(sites: Sites, name: str) -> str:
-    """The queue of that name whose jobs run one at a time, made by the first; empty where there are none."""
-    made = sites["capacity-scheduler"].get(f"{_GRANTED}.auto-queue-creation-v2.enabled") == "true"
-    return f"root.granted.{name}" if made else ""
-
-
-def _queues(conf: NodeConf) -> dict[str, str]:
-    """By weight, so that queues can come and go; below ``granted`` each is for the MR-jobs of one job, in turn."""
-    if not conf.granted_queues:
-        return {f"{_ROOT}queues": "default", f"{_ROOT}default.capacity": "100"}
-    template = f"{_GRANTED}.auto-queue-creation-v2.leaf-template"
-    return {
-        f"{_ROOT}queues": "default,granted",
-        f"{_ROOT}default.capacity": "1w",
-        f"{_GRANTED}.capacity": "1w",
-        f"{_GRANTED}.auto-queue-creation-v2.enabled": "true",
-        f"{template}.max-parallel-apps": "1",
-        f"{template}.user-limit-factor": "100",
-        f"{_PREFIX}.auto-queue-creation-v2.queue-expiration-time": "60",
-    }
-
-
-def _monitor(conf: NodeConf) -> dict[str, str]:
-    """Queues that nobody uses any more go: a ResourceManager keeps figures of each."""
-    if not conf.granted_queues:
-        return {}
-    package = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity"
-    return {
-        "yarn.resourcemanager.scheduler.monitor.enable": "true",
-        "yarn.resourcemanager.scheduler.monitor.policies": f"{package}.AutoCreatedQueueDeletionPolicy",
-    }
-
-
-def _scheduler(conf: NodeConf) -> dict[str, str]:
-    prefix = _PREFIX
-    return {
-        **_queues(conf),
-        f"{prefix}.root.default.maximum-capacity": "100",
-        f"{prefix}.root.default.state": "RUNNING",
-        f"{prefix}.root.default.user-limit-factor": "100",
-        f"{prefix}.root.acl_administer_queue": conf.user,
-        f"{prefix}.maximum-am-resource-percent": "0.5",
-        f"{prefix}.maximum-applications": "10000",
-        f"{prefix}.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
-        # Wait for a local node as long as each core node needs to say once that it has room, not 40 times.
-        f"{prefix}.node-locality-delay": str(max(1, conf.core_count)),
-    }
-
-
 _MASTER_PROTOCOLS = (
     "client.protocol",
     "datanode.protocol",
     "namenode.protocol",
+    "ha.service.protocol",
     "resourcetracker.protocol",
     "applicationclient.protocol",
     "applicationmaster.protocol",
@@ -475,12 +494,17 @@ def _policy(conf: NodeConf) -> dict[str, str]:
     return open_to_all | {f"security.{protocol}.hosts": conf.allowed for protocol in _MASTER_PROTOCOLS}
 
 
+def _first_entries(conf: NodeConf) -> list[str]:
+    """What of the configuration folder stands before the release on the class path of containers."""
+    return [_DOORS_ENTRY, *([] if conf.kerberos is None else [hadoop_kerberos.SECURE_IO_ENTRY])]
+
+
 def _class_path(conf: NodeConf) -> str:
     """Resolved on the node where a container starts: the release may lie elsewhere there."""
     return ",".join(
         [
             "$HADOOP_CONF_DIR",
-            f"$HADOOP_CONF_DIR/{DOORS_JAR}",
+            *_first_entries(conf),
             *(f"$HADOOP_COMMON_HOME/{entry}" for entry in conf.task_class_path),
         ]
     )

@@ -1,8 +1,8 @@
 """The few orders that masters take only over Hadoop's own RPC, without starting a JVM for each (0.8 s and a core).
 
-Enough of Hadoop RPC version 9 for calls with simple authentication: protobuf messages of numbers and strings, one call
-for each connection. Sites with Kerberos cannot be served so: `RpcError` says so, and the caller runs the command line
-client on the master instead. Message numbers are those of RpcHeader.proto and IpcConnectionContext.proto.
+Enough of Hadoop RPC version 9 for single calls: protobuf messages of numbers and strings, one call for each connection.
+MR-clusters with Kerberos are spoken to by SASL. Where a master refuses, `RpcError` says so, and the caller runs the
+command line client on the master instead. Message numbers are those of RpcHeader.proto and IpcConnectionContext.proto.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from fawkes.errors import FawkesError
+from fawkes.live import protobuf
 from fawkes.live.names import NAMES
+from fawkes.live.protobuf import number, text, varint, zigzag
 from fawkes.live.rest import Deadline
 
 _MAGIC = b"hrpc"
-_VERSION, _SERVICE_CLASS, _SIMPLE_AUTH = 9, 0, 0
+_VERSION, _SERVICE_CLASS, _SIMPLE_AUTH, _SASL_AUTH = 9, 0, 0, 0xDF
 _PROTOBUF = 2
 _FINAL_PACKET = 0
 _CONNECTION_CONTEXT = -3
+_SASL = -33
+_SUCCEEDED, _NEGOTIATE, _INITIATE, _CHALLENGE, _RESPONSE, _WRAP = range(6)
+_KERBEROS = b"KERBEROS"
 _NO_RETRY = -1
 _SUCCESS = 0
 _MOST_BYTES = 1 << 20
@@ -31,8 +36,9 @@ _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _YARN_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 _DATANODE = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
+_HA = "org.apache.hadoop.ha.HAServiceProtocol"
 _GRACEFUL = 2
-_LEAVE, _ENTER = 1, 2
+_LEAVE, _ENTER, _FORCE_EXIT = 1, 2, 4
 
 
 class Connection(Protocol):
@@ -61,6 +67,31 @@ class Connection(Protocol):
         ...
 
 
+class Session(Protocol):
+    """The client's side of SASL with the GSSAPI mechanism; all methods raise FawkesError."""
+
+    def begin(self) -> bytes:
+        """The first token for the server."""
+        ...
+
+    def answer(self, token: bytes) -> bytes:
+        """The answer to a token of the server."""
+        ...
+
+    @property
+    def wraps(self) -> bool:
+        """Whether what follows is encrypted."""
+        ...
+
+    def wrap(self, data: bytes) -> bytes:
+        """The encrypted form."""
+        ...
+
+    def unwrap(self, data: bytes) -> bytes:
+        """What was encrypted."""
+        ...
+
+
 class Connect(Protocol):
     """Opens a connection to an address and port within so many seconds; OSError says why it cannot."""
 
@@ -82,39 +113,30 @@ class Order:
     message: bytes = b""
 
 
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _text(field: int, value: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
-
-
-def _zigzag(value: int) -> int:
-    return value << 1 if value >= 0 else (-value << 1) - 1
-
-
 #: the ResourceManager reads include and exclude files; each leaving node has its own time in the exclude file
-REFRESH_YARN = Order(_YARN_ADMIN, "refreshNodes", _number(1, _GRACEFUL))
+REFRESH_YARN = Order(_YARN_ADMIN, "refreshNodes", number(1, _GRACEFUL))
 #: the NameNode reads include and exclude files
 REFRESH_HDFS = Order(_HDFS_CLIENT, "refreshNodes")
 #: the masters read hadoop-policy.xml: whose RPC they take
 REFRESH_YARN_POLICY = Order(_YARN_ADMIN, "refreshServiceAcls")
 REFRESH_HDFS_POLICY = Order(_HDFS_POLICY, "refreshServiceAcl")
 #: HDFS takes no writes, until it is told to take them again; what is there can be read
-ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _ENTER))
-LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", _number(1, _LEAVE))
+ENTER_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", number(1, _ENTER))
+LEAVE_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", number(1, _LEAVE))
+#: the same for a NameNode that knows fewer blocks than DataNodes have: it would stay in safe mode for ever
+FORCE_EXIT_SAFE_MODE = Order(_HDFS_CLIENT, "setSafeMode", number(1, _FORCE_EXIT))
 #: a DataNode reads its configuration again, and works for the NameNode that stands there
 REFRESH_NAMENODES = Order(_DATANODE, "refreshNamenodes")
+#: who asks for a change of the active master: a user, who is believed where no failover controller is
+_BY_USER = text(1, number(1, 0))
+#: a DataNode lists all its blocks to its NameNodes
+REPORT_BLOCKS = Order(_DATANODE, "triggerBlockReport", number(1, 0))
+#: a NameNode or ResourceManager becomes the active one; nothing happens to one that is
+BECOME_ACTIVE = Order(_HA, "transitionToActive", _BY_USER)
+#: it becomes a standby
+BECOME_STANDBY = Order(_HA, "transitionToStandby", _BY_USER)
+#: the NameNode ends its segment of edits and begins another one
+ROLL_EDITS = Order(_HDFS_CLIENT, "rollEdits")
 
 
 def kill_application(name: str) -> Order:
@@ -122,22 +144,37 @@ def kill_application(name: str) -> Order:
 
     Its answer only says that it has begun to.
     """
-    word, since, number = name.split("_")
+    word, since, counted = name.split("_")
     if word != "application":
         raise ValueError(f"{name!r} is not the id of an application")
-    return Order(_YARN_CLIENT, "forceKillApplication", _text(1, _number(1, int(number)) + _number(2, int(since))))
+    return Order(_YARN_CLIENT, "forceKillApplication", text(1, number(1, int(counted)) + number(2, int(since))))
 
 
 def call(
-    address: str, port: int, order: Order, user: str, deadline: Deadline, connect: Connect = NAMES.connect
+    address: str,
+    port: int,
+    order: Order,
+    user: str,
+    deadline: Deadline,
+    connect: Connect = NAMES.connect,
+    session: Session | None = None,
 ) -> None:
-    """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out."""
+    """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out.
+
+    With a ``session`` the order is given as its principal, and ``user`` does not count.
+    """
     where = f"{address}:{port}"
     try:
         with connect(address, port, max(0.1, deadline.left())) as connection:
-            connection.sendall(_request(order, user))
-            answer = _answer(connection, deadline)
-    except (OSError, EOFError) as error:
+            if session is None:
+                connection.sendall(_hello(_SIMPLE_AUTH) + _request(order, user))
+                answer = _answer(_framed(connection, deadline))
+            else:
+                _log_in(connection, session, deadline)
+                answer = _answer(_privately(connection, session, _request(order, ""), deadline))
+    except RpcError as error:
+        raise RpcError(f"{order.method} was not sent: {error.what}", where=where) from error
+    except (OSError, EOFError, ValueError, FawkesError) as error:
         raise RpcError(f"{order.method} was not answered: {error}", where=where) from error
     status, kind, what = answer
     if status != _SUCCESS:
@@ -147,39 +184,95 @@ def call(
 def _request(order: Order, user: str) -> bytes:
     client = os.urandom(16)
     protocol = order.protocol.encode()
-    context = _text(2, _text(1, user.encode())) + _text(3, protocol)
-    header = _text(1, order.method.encode()) + _text(2, protocol) + _number(3, 1)
-    hello = _MAGIC + bytes([_VERSION, _SERVICE_CLASS, _SIMPLE_AUTH])
-    return (
-        hello
-        + _frame(_rpc_header(_CONNECTION_CONTEXT, client), context)
-        + _frame(_rpc_header(0, client), header, order.message)
+    context = (text(2, text(1, user.encode())) if user else b"") + text(3, protocol)
+    header = text(1, order.method.encode()) + text(2, protocol) + number(3, 1)
+    return _frame(_rpc_header(_CONNECTION_CONTEXT, client), context) + _frame(
+        _rpc_header(0, client), header, order.message
     )
+
+
+def _hello(authentication: int) -> bytes:
+    return _MAGIC + bytes([_VERSION, _SERVICE_CLASS, authentication])
+
+
+def _log_in(connection: Connection, session: Session, deadline: Deadline) -> None:
+    """Until the master knows who calls; RpcError when it does not accept that."""
+    connection.sendall(_hello(_SASL_AUTH) + _sasl(_NEGOTIATE))
+    offers = [value for field, value in _sasl_answer(connection, deadline) if field == 4 and isinstance(value, bytes)]
+    ours = next((offer for offer in offers if dict(protobuf.fields(offer)).get(1) == _KERBEROS), None)
+    if ours is None:
+        raise RpcError("the master takes no Kerberos ticket")
+    connection.sendall(_sasl(_INITIATE, session.begin(), text(4, _without_challenge(ours))))
+    while True:
+        answer = dict(_sasl_answer(connection, deadline))
+        token = answer.get(3, b"")
+        if answer.get(2) == _SUCCEEDED:
+            return
+        if answer.get(2) != _CHALLENGE or not isinstance(token, bytes):
+            raise EOFError("the master broke off the login")
+        connection.sendall(_sasl(_RESPONSE, session.answer(token)))
+
+
+def _without_challenge(offer: bytes) -> bytes:
+    """What the client repeats of an offer: method, mechanism, protocol, server."""
+    repeated = ((field, value) for field, value in protobuf.fields(offer) if field < 5)
+    return b"".join(text(field, value) for field, value in repeated if isinstance(value, bytes))
+
+
+def _sasl(state: int, token: bytes | None = None, more: bytes = b"") -> bytes:
+    message = number(2, state) + (b"" if token is None else text(3, token)) + more
+    return _frame(_rpc_header(_SASL, b""), message)
+
+
+def _sasl_answer(connection: Connection, deadline: Deadline) -> list[tuple[int, int | bytes]]:
+    """The fields of the master's SASL message, in order; RpcError when it answers with an exception instead."""
+    body = _framed(connection, deadline)
+    status, kind, what = _answer(body)
+    if status != _SUCCESS:
+        raise RpcError(what or kind or "the login was refused")
+    size, at = protobuf.read_varint(body, 0)
+    return list(protobuf.fields(protobuf.message(body, at + size)))
+
+
+def _privately(connection: Connection, session: Session, request: bytes, deadline: Deadline) -> bytes:
+    """The answer to a request after the login, without its length."""
+    if not session.wraps:
+        connection.sendall(request)
+        return _framed(connection, deadline)
+    connection.sendall(_sasl(_WRAP, session.wrap(request)))
+    token = dict(_sasl_answer(connection, deadline)).get(3)
+    if not isinstance(token, bytes):
+        raise EOFError("the answer is not encrypted")
+    answer = session.unwrap(token)
+    return answer[4:]
 
 
 def _rpc_header(call_id: int, client: bytes) -> bytes:
     return (
-        _number(1, _PROTOBUF)
-        + _number(2, _FINAL_PACKET)
-        + _number(3, _zigzag(call_id))
-        + _text(4, client)
-        + _number(5, _zigzag(_NO_RETRY))
+        number(1, _PROTOBUF)
+        + number(2, _FINAL_PACKET)
+        + number(3, zigzag(call_id))
+        + text(4, client)
+        + number(5, zigzag(_NO_RETRY))
     )
 
 
 def _frame(*messages: bytes) -> bytes:
-    body = b"".join(_varint(len(message)) + message for message in messages)
+    body = b"".join(varint(len(message)) + message for message in messages)
     return struct.pack(">I", len(body)) + body
 
 
-def _answer(connection: Connection, deadline: Deadline) -> tuple[int, str, str]:
-    """Status, class of the exception, its first line."""
+def _framed(connection: Connection, deadline: Deadline) -> bytes:
+    """The next message of a master, without its length."""
     (size,) = struct.unpack(">I", _read(connection, 4, deadline))
     if not 0 < size <= _MOST_BYTES:
         raise EOFError(f"an answer of {size} bytes: this is not Hadoop RPC")
-    body = _read(connection, size, deadline)
-    length, at = _read_varint(body, 0)
-    fields = _fields(body[at : at + length])
+    return _read(connection, size, deadline)
+
+
+def _answer(body: bytes) -> tuple[int, str, str]:
+    """Status, class of the exception, its first line; ValueError when it is no answer."""
+    fields = dict(protobuf.fields(protobuf.message(body)))
     said = _string(fields.get(5))
     status = fields.get(2, _SUCCESS)
     return status if isinstance(status, int) else -1, _string(fields.get(4)), said.partition("\n")[0]
@@ -194,36 +287,6 @@ def _read(connection: Connection, size: int, deadline: Deadline) -> bytes:
             raise EOFError("the connection was closed")
         data += piece
     return data
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(data):
-            raise EOFError("the answer is cut short")
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _fields(data: bytes) -> dict[int, int | bytes]:
-    found: dict[int, int | bytes] = {}
-    at = 0
-    while at < len(data):
-        key, at = _read_varint(data, at)
-        value: int | bytes
-        if key & 7 == 0:
-            value, at = _read_varint(data, at)
-        elif key & 7 == 2:
-            size, at = _read_varint(data, at)
-            value, at = data[at : at + size], at + size
-        else:
-            raise EOFError(f"the answer has a field of an unknown kind ({key & 7})")
-        found[key >> 3] = value
-    return found
 
 
 def _string(value: int | bytes | None) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from fawkes.core.effects import Host
 from fawkes.core.events import Condition
@@ -13,21 +13,19 @@ from fawkes.core.model import ClusterId, Facts, NodeId, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Sight
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import masters
+from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.playbooks import hadoop, lease, moving, node
+from fawkes.live.hadoop_ha import nameservice
+from fawkes.live.leading import Leading
+from fawkes.live.playbooks import hadoop, lease, moving, node, standby
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-_LOOK_EVERY_S = 0.25
-_ANSWER_S = 5.0
-#: how many looks at the masters between two looks at the node itself
-_LOOKS_PER_STATUS = 8
 #: the last words of a NodeManager, and of a DataNode, that came before its master had read the list of members
 _TURNED_AWAY = ("Disallowed NodeManager", "DisallowedDatanodeException", "denied communication with namenode")
 
@@ -74,6 +72,7 @@ class Hosts:
         self._stopping = stopping
         self._keep_logs = keep_logs
         self._see = see
+        self._leading = Leading(ground, clusters, setup)
 
     def reach(self, effect: Host, current: Callable[[], bool]) -> Reached | None:
         """SERVING or CLEAN once that was seen; None when a newer goal came. FawkesError says why it was not reached."""
@@ -85,22 +84,28 @@ class Hosts:
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
             raise HostError(f"{effect.cluster} is not running yet", host=effect.node)
-        looks = 0
+        looks = missed = 0
         facts: Facts = {}
         while current():
             if self._clusters.moving(cluster.id) is not None:
                 # Where its masters are is open: neither are they started here, nor is anything set aside.
                 looks = 0
-                self._stopping.wait(_LOOK_EVERY_S)
+                self._stopping.wait(limits.JOIN_EVERY_S)
                 continue
-            if looks % _LOOKS_PER_STATUS == 0:
+            if looks % limits.LOOKS_PER_STATUS == 0:
                 cluster = self._now(cluster)
                 facts = self._make_sound(effect, cluster) or facts
                 self._begin(effect, cluster, role)
+            if effect.node == cluster.master and looks % limits.LOOKS_PER_LEAD == 0:
+                self._leading.lead(self._now(cluster))
             if self._known(cluster, effect, role):
-                return Reached(Condition.SERVING, facts)
+                if missed >= limits.MOST_MISSED or self._known_to_second(cluster, effect, role):
+                    return Reached(Condition.SERVING, facts)
+                missed += 1
+                if missed == limits.MOST_MISSED // 2:
+                    self._ask_second_again(effect)
             looks += 1
-            self._stopping.wait(_LOOK_EVERY_S)
+            self._stopping.wait(limits.JOIN_EVERY_S)
         return None
 
     def _make_sound(self, effect: Host, cluster: LiveCluster) -> Facts:
@@ -123,6 +128,7 @@ class Hosts:
         if effect.leaving:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
         run = self._ground.run
+        self._setup.check(cluster, [effect.node])
         run(effect.node, lease.take(right), "taking the node")
         details = cluster.details
         run(effect.node, node.prepare(right, details.run_as, details.leftovers), "making folders")
@@ -135,11 +141,32 @@ class Hosts:
             run(effect.node, hadoop.write_doors(right, latest), "opening its doors")
         if effect.node == cluster.master and cluster.ready:
             self._need_image(effect.node, right)
+        if cluster.ready and effect.node in cluster.journal:
+            daemons = self._with_data(effect.node, cluster, right, daemons)
         run(effect.node, hadoop.start(right, daemons), "starting daemons")
 
+    def _with_data(
+        self, at: NodeId, cluster: LiveCluster, right: Lease, daemons: Sequence[hadoop.Daemon]
+    ) -> list[hadoop.Daemon]:
+        """Without a JournalNode or a second NameNode that has lost its data: those are armed again by `ArmStandby`."""
+        found = self._ground.run(at, standby.look(right.folders, nameservice(cluster.id)), "looking for the journal")
+        lacks = [] if "journal" in found else ["journalnode"]
+        if at == cluster.second:
+            image = self._ground.run(at, moving.image(right), "looking for the image of the second NameNode")
+            lacks += [] if image.get("image") == "yes" else ["namenode"]
+        if lacks:
+            _log.info("%s: it has no data for its %s yet", at, " and ".join(lacks))
+        return [daemon for daemon in daemons if daemon.name not in lacks]
+
     def _retire(self, at: NodeId, cluster: LiveCluster, right: Lease) -> None:
-        """A core node that may have been the masters' before becomes a plain member; then the others let it in."""
-        self._ground.run(at, moving.retire(right), "setting former masters' data aside")
+        """A core node that may have been the masters' before becomes a plain member; then the others let it in.
+
+        On a node of the journal the NameNode's data stays, because a second one may begin with it.
+        """
+        if at in cluster.journal:
+            self._ground.run(at, moving.demote(right, second=at == cluster.second), "stopping former masters")
+        else:
+            self._ground.run(at, moving.retire(right), "setting former masters' data aside")
         if self._clusters.let_in(cluster.id, at):
             now = self._now(cluster)
             scripts = {
@@ -165,7 +192,7 @@ class Hosts:
 
     def _known(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
         """Whether the masters count on the node; a master that does not answer now may do so at the next look."""
-        addresses, deadline = self._setup.masters(cluster), Deadline.after(_ANSWER_S)
+        addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.MASTERS_S)
         try:
             if effect.leaving:
                 found = masters.storage(addresses, deadline).nodes.get(effect.node)
@@ -176,6 +203,23 @@ class Hosts:
             return role is Role.TRANSIENT or effect.node in masters.storage(addresses, deadline).in_service()
         except UnreadableError:
             return False
+
+    def _known_to_second(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
+        """Whether the second NameNode has the DataNode as well; one that does not answer is not waited for."""
+        if role is Role.TRANSIENT or effect.leaving or cluster.second is None or not cluster.ready:
+            return True
+        addresses = self._setup.masters(replace(cluster, master=cluster.second))
+        try:
+            found = masters.storage(addresses, Deadline.after(limits.MASTERS_S)).nodes.get(effect.node)
+        except UnreadableError:
+            return True
+        return found is not None and found.alive
+
+    def _ask_second_again(self, effect: Host) -> None:
+        """A DataNode asks a NameNode that has turned it away only after it was started again."""
+        _log.info("%s: its DataNode is restarted, because the second NameNode does not have it", effect.node)
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        self._ground.run(effect.node, hadoop.stop(right, ["datanode"]), "stopping the DataNode")
 
     def _clean(self, effect: Host) -> Reached:
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fawkes.config.details import JobDetails
 from fawkes.core.adopted import KeptJob
@@ -18,26 +18,20 @@ from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, Progress
 from fawkes.core.model import ClusterId, JobId
 from fawkes.core.record import dumps, to_plain
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
-from fawkes.core.tags import tag_of
+from fawkes.core.sight import Attempt, Launcher
 from fawkes.errors import ElsewhereError, FawkesError, UserError
-from fawkes.live import masters
+from fawkes.live.attempts import applications_of, see
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
-from fawkes.live.diagnosis import why_failed
 from fawkes.live.ground import Ground
 from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import Application
 from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
-from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
-from fawkes.playbook import Lease, Script
+from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-_ANSWER_S = 10.0
-_LOOK_S = 30.0
 
 
 @dataclass(slots=True)
@@ -105,7 +99,7 @@ class Jobs:
         )
         one = self._watch(effect, None)
         one.cancelled = True
-        for application in self._ask(cluster, effect.job, effect.attempt):
+        for application in applications_of(self._setup, cluster, effect.job, effect.attempt):
             if not application.ended:
                 self._kill(cluster, application.id)
         self._tell(one, *self._see(cluster, one), again=True)
@@ -186,32 +180,7 @@ class Jobs:
         with self._lock:
             one.looks += 1
             look = one.looks
-        return look, self._seen(cluster, one)
-
-    def _seen(self, cluster: LiveCluster, one: _Watched) -> Attempt:
-        """How an attempt stands; its applications are not known while the ResourceManager is not sure of them."""
-        script = self._look_script(cluster, one.job, one.attempt)
-        facts, result = self._ground.look(cluster.master, script, within_s=_LOOK_S)
-        launcher, exit_code = _launcher(facts.get("state", "")), facts.number("exit")
-        seen = Attempt(
-            launcher=launcher,
-            exit=exit_code,
-            began_us=facts.number("began_us"),
-            ended_us=facts.number("ended_us"),
-            cancelled=facts.get("cancelled") == "yes",
-            own=one.own,
-            single=one.single,
-        )
-        try:
-            known = self._ask(cluster, one.job, one.attempt)
-        except UnreadableError as error:
-            return replace(seen, error=str(error))
-        seen = replace(seen, applications=tuple(map(_application, known)))
-        ended = launcher in (Launcher.FINISHED, Launcher.LOST) and exit_code != 0
-        if not ended or any(not application.ended for application in known):
-            return seen
-        said = why_failed(self._setup.masters(cluster), known, result.stderr, Deadline.after(_ANSWER_S))
-        return replace(seen, words=said, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
+        return look, see(self._ground, self._setup, cluster, one.job, one.attempt, own=one.own, single=one.single)
 
     def _tell(self, one: _Watched, look: int, seen: Attempt, *, again: bool = False) -> None:
         """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more.
@@ -236,13 +205,6 @@ class Jobs:
         script = book.start(right, effect.job, effect.attempt, command.argv, env=command.env, kept=kept_job(effect))
         self._ground.run(cluster.master, script, "starting a job")
 
-    def _ask(self, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[Application, ...]:
-        addresses = self._setup.masters(cluster)
-        return masters.all_applications(addresses, Deadline.after(_ANSWER_S), tag=tag_of(job, attempt))
-
-    def _look_script(self, cluster: LiveCluster, job: JobId, attempt: int) -> Script:
-        return book.look(self._ground.folders(cluster.master, cluster.id), job, attempt)
-
     def _lease(self, cluster: LiveCluster) -> Lease:
         generation = cluster.members[cluster.master].generation
         return self._ground.lease(cluster.master, cluster.id, generation)
@@ -257,25 +219,3 @@ class Jobs:
 def kept_job(effect: StartJob) -> str:
     """The copy of a job's declaration that stays beside its attempt."""
     return dumps(to_plain(KeptJob(spec=effect.spec, attempt=effect.attempt)))
-
-
-def _launcher(state: str) -> Launcher:
-    try:
-        return Launcher(state)
-    except ValueError:
-        return Launcher.NOT_KNOWN
-
-
-def _application(found: Application) -> AppSeen:
-    life = AppLife.LIVE
-    if found.ended:
-        life = AppLife.SUCCEEDED if found.succeeded else AppLife.FAILED
-    said = found.diagnostics.strip().partition("\n")[0] if life is AppLife.FAILED else ""
-    return AppSeen(
-        id=found.id, life=life, started_us=found.started_us or None, finished_us=found.finished_us, said=said
-    )
-
-
-def _lost_sight(stderr: str, application: str) -> bool:
-    """Whether a client gave up because the history server did not know its job, when that had just ended."""
-    return f"Unknown Job {application.replace('application_', 'job_')}" in stderr

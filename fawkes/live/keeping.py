@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Protocol
 
 from fawkes.core.events import CopySeen
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import FawkesError
-from fawkes.live import kept_copy
+from fawkes.live import kept_copy, limits
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.copying import Copier
 from fawkes.live.fleet import Fleet
@@ -32,15 +33,6 @@ from fawkes.live.second_copy import SecondCopy, Snapshot
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-
-
-#: how often the second copy is brought up to date: it counts when both the masters' disk and the controller's are lost
-SECOND_EVERY_US = 10_000_000
-#: edits beside an image that a NameNode reads in some seconds; with more, a new image is made
-CHECKPOINT_BYTES = 64 << 20
-#: how long (s) a checkpoint may take, and how long after one that failed none is tried
-_CHECKPOINT_S = 1800.0
-_NO_CHECKPOINT_US = 600_000_000
 
 
 class Commands(Protocol):
@@ -89,18 +81,15 @@ class Keeper:
         mailbox: Mailbox,
         folder: Path,
         commands: Commands | None = None,
-        checkpoint_bytes: int = CHECKPOINT_BYTES,
-        second_every_us: int = SECOND_EVERY_US,
+        rules: KeepRules | None = None,
     ) -> None:
         """``folder`` is the one of the controller's state in which each MR-cluster's copy has a folder.
 
-        With ``commands`` the NameNode gets a new image whenever its edits have more than ``checkpoint_bytes``. The
-        second copy is brought up to date every ``second_every_us``.
+        With ``commands`` the NameNode gets new images. These and the second copy are made when ``rules`` say so.
         """
         self._commands = commands
-        self._checkpoint_bytes = checkpoint_bytes
-        self._second_every_us = second_every_us
-        self._no_checkpoint_until: dict[ClusterId, int] = {}
+        self._rules = rules or KeepRules()
+        self._image_tried: dict[ClusterId, int] = {}
         self._ground = ground
         self._clusters = clusters
         self._fleet = fleet
@@ -276,10 +265,20 @@ class Keeper:
         """What follows once the controller's copy is up to date."""
         if cluster.copy_on is None:
             self._tell(cluster.id, "second", "")
-        elif snapshot is not None and snapshot.copied_us - kept.second.noted_us >= self._second_every_us:
+        elif snapshot is not None and self._rules.second_due(snapshot.copied_us, kept.second.noted_us):
             self._begin(lambda one: self._push(one, kept, snapshot), cluster)
-        if kept.copy.edits_bytes() > self._checkpoint_bytes:
+        # A second NameNode makes images by itself, and Hadoop takes none from anybody else then.
+        if self._commands is not None and cluster.standby is None and self._image_due(cluster, kept):
             self._begin(self._checkpoint, cluster)
+
+    def _image_due(self, cluster: LiveCluster, kept: _Kept) -> bool:
+        """Whether to try now to make a new image; the attempt is noted."""
+        at_us = self._mailbox.clock.now_us()
+        with self._lock:
+            due = self._rules.image_due(kept.copy.edits_bytes(), at_us, self._image_tried.get(cluster.id))
+            if due := due and (cluster.copy_on or cluster.master) in cluster.members:
+                self._image_tried[cluster.id] = at_us
+        return due
 
     def _bring(self, cluster: LiveCluster, kept: _Kept) -> Snapshot | None:
         master, folder = cluster.master, kept.copy
@@ -310,15 +309,12 @@ class Keeper:
     def _checkpoint(self, cluster: LiveCluster) -> None:
         """Have a new image made, where its memory is not the masters' if there is another core node."""
         commands, node = self._commands, cluster.copy_on or cluster.master
-        now_us = self._mailbox.clock.now_us()
-        with self._lock:
-            if commands is None or node not in cluster.members or now_us < self._no_checkpoint_until.get(cluster.id, 0):
-                return
-            self._no_checkpoint_until[cluster.id] = now_us + _NO_CHECKPOINT_US
+        if commands is None:
+            return
         try:
             lease = self._ground.lease(node, cluster.id, cluster.members[node].generation)
             argv, env = commands.checkpoint_argv(cluster, node), commands.environment(cluster, node)
-            self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=_CHECKPOINT_S)
+            self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=limits.CHECKPOINT_S)
             _log.info("%s: an image was made for its NameNode on %s", cluster.id, node)
         except FawkesError as error:
             _log.warning("%s: no new image for its NameNode: %s", cluster.id, error)

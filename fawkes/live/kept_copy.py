@@ -42,6 +42,10 @@ class KeepError(FawkesError):
     """The masters' data could not be copied, or a copy could not be used."""
 
 
+class MastersDataError(KeepError):
+    """What the masters' node has is not the data of this MR-cluster, or it is damaged: no other try brings more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCopy:
     """A copy that a NameNode can start from.

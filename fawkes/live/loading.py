@@ -14,31 +14,35 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from time import sleep
 
+from fawkes.core.spread import skew_of, uneven
 from fawkes.errors import FawkesError, UserError
+from fawkes.live import limits
 from fawkes.live.crc import HdfsDigest, Kind
 from fawkes.live.masters import MasterAddresses, Volumes, storage, volumes
 from fawkes.live.rest import Deadline
 from fawkes.live.sources import Source, SourceFile, fingerprint
 from fawkes.live.webhdfs import ANYWHERE, CORE_ONLY, Block, Hdfs, HdfsFailedError
-from fawkes.units import show_bytes
+from fawkes.units import SECOND_US, show_bytes
 
 ARCHIVE = "ARCHIVE"
 
 #: the name of the note on an input set: the fingerprint of what was loaded
 LOADED = "loaded"
+#: noted in the place of the files that were loaded, until they are
+UNFINISHED = "unfinished"
 
 _LOADING = "_fawkes_loading"
-_ASK_S = 10.0
-_TRIES = 3
 #: HDFS fills no volume to the last byte.
 _SPARE = 1.02
-#: Replicas after the first are reported by their DataNodes with the next heartbeat.
-_REPLICAS_S = 15.0
-_REPLICAS_EVERY_S = 0.2
 
 
 class StoppedError(FawkesError):
     """The work was stopped on request; run again, it goes on."""
+
+
+#: what jobs of users write to besides outputs: staging, and what Hadoop's own commands take for a scratch folder
+_SHARED = ("/staging", "/tmp")  # noqa: S108 - in HDFS
+_HISTORY = "/history"
 
 
 def lay_out(masters: MasterAddresses, outputs: Iterable[str]) -> None:
@@ -55,9 +59,23 @@ def lay_out(masters: MasterAddresses, outputs: Iterable[str]) -> None:
         hdfs.set_policy(path, ANYWHERE)
 
 
+def let_in(masters: MasterAddresses, users: Iterable[str], outputs: Iterable[str]) -> None:
+    """Make room for users who are not the superuser: a home for each, and folders that all of them may write to."""
+    hdfs = Hdfs.of(masters)
+    for path in (*_SHARED, *outputs):
+        hdfs.mkdir(path)
+        hdfs.set_permission(path, "1777")
+    # Histories of jobs lie below it, each in a folder of its user.
+    hdfs.mkdir(_HISTORY)
+    hdfs.set_permission(_HISTORY, "755")
+    for user in users:
+        hdfs.mkdir(f"/user/{user}")
+        hdfs.set_owner(f"/user/{user}", user)
+
+
 def mark_active(masters: MasterAddresses) -> int:
     """Keep in HDFS what it holds at the end of loading; the bytes. What comes later is output (`live.measure`)."""
-    used = storage(masters, Deadline.after(_ASK_S)).used_bytes
+    used = storage(masters, Deadline.after(limits.HDFS_S)).used_bytes
     if used is None:
         raise FawkesError("the NameNode does not report the capacity of HDFS", where=masters.namenode)
     Hdfs.of(masters).set_mark(used)
@@ -65,7 +83,7 @@ def mark_active(masters: MasterAddresses) -> int:
 
 
 def _volumes_of(masters: MasterAddresses, storage_type: str) -> Volumes:
-    found = volumes(masters, Deadline.after(_ASK_S)).get(storage_type)
+    found = volumes(masters, Deadline.after(limits.HDFS_S)).get(storage_type)
     if found is None:
         raise FawkesError(
             f"no DataNode has a volume of type {storage_type}",
@@ -100,7 +118,8 @@ class Load:
     """How to load one input set; ``core`` are the nodes that it is spread over.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
-    (StoppedError).
+    (StoppedError). Replicas after the first are reported by their DataNodes with the next heartbeat: those that are not
+    after ``replicas_us`` count as missing.
     """
 
     masters: MasterAddresses
@@ -110,7 +129,7 @@ class Load:
     replication: int
     storage_type: str = ARCHIVE
     writers: int = 4
-    skew_limit: float = 1.25
+    replicas_us: int = 10_000_000
     progress: Callable[[int], None] = lambda size: None
     stop: Callable[[], bool] = lambda: False
 
@@ -124,7 +143,7 @@ class Load:
         self.check(0)
         if not files:
             raise _empty(self.target)
-        hdfs.mkdir(self.target)
+        self.begin()
         hidden = f"{self.target}/{_LOADING}/"
         there = {
             file.path: (file.size, file.changed_ms)
@@ -139,6 +158,12 @@ class Load:
         hdfs.set_note(self.target, LOADED, fingerprint(files))
         extra = len(there.keys() - {self._path(file) for file in files})
         return self._loaded(hdfs, files, kept=len(files) - len(todo), extra=extra)
+
+    def begin(self) -> None:
+        """Make the target, and note there that it holds a part of a copy: nobody's data until it is loaded."""
+        hdfs = Hdfs.of(self.masters)
+        hdfs.mkdir(self.target)
+        hdfs.set_note(self.target, LOADED, UNFINISHED)
 
     def look(self) -> Loaded:
         """What an input set is like that the MR-cluster copied itself; UserError when there is no file in it."""
@@ -175,7 +200,7 @@ class Load:
             )
 
     def _web_servers(self) -> list[str]:
-        nodes = storage(self.masters, Deadline.after(_ASK_S)).nodes
+        nodes = storage(self.masters, Deadline.after(limits.HDFS_S)).nodes
         found = [nodes[name].web for name in sorted(self.core) if name in nodes and nodes[name].alive]
         if not found:
             raise FawkesError("no core node has a DataNode in service", where=self.masters.namenode)
@@ -196,38 +221,27 @@ class Load:
     def _loaded(self, hdfs: Hdfs, files: list[SourceFile], *, kept: int, extra: int) -> Loaded:
         """What lies where; waits for the replicas that are still on their way."""
         want = min(self.replication, len(self.core))
-        patience = Deadline.after(_REPLICAS_S)
+        patience = Deadline.after(self.replicas_us / SECOND_US)
         with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="spread") as pool:
             found = dict(zip(files, pool.map(lambda file: hdfs.blocks(self._path(file)), files), strict=True))
             while (late := [f for f, blocks in found.items() if _thin(blocks, want)]) and patience.left() > 0:
                 self.check(0)
-                sleep(_REPLICAS_EVERY_S)
+                sleep(limits.REPLICAS_EVERY_S)
                 found |= zip(late, pool.map(lambda file: hdfs.blocks(self._path(file)), late), strict=True)
         held: Counter[str] = Counter(dict.fromkeys(self.core, 0))
         for blocks in found.values():
             for block in blocks:
                 held.update({self.masters.name(host): block.size for host in block.hosts})
-        skew = skew_of(held, self.core)
         return Loaded(
             files=len(files),
             kept=kept,
             extra=extra,
             size=sum(file.size for file in files),
-            skew=skew,
+            skew=skew_of(held, self.core),
             node_bytes=dict(sorted(held.items())),
             thin=sum(_thin(blocks, want) for blocks in found.values()),
-            uneven=self._uneven(held, skew),
+            uneven=uneven(held, self.core, self.block_bytes),
         )
-
-    def _uneven(self, held: Mapping[str, int], skew: float) -> str:
-        """What is wrong with the spread. A block cannot be divided: a difference of one or two is no fault."""
-        strangers = sorted(set(held) - set(self.core))
-        if strangers:
-            return f"input lies on {', '.join(strangers)}, which are not core nodes"
-        most, least = max(held.values()), min(held.values())
-        if skew <= self.skew_limit or most - least <= 2 * self.block_bytes:
-            return ""
-        return f"the fullest core node has {show_bytes(most)} of the input, the emptiest {show_bytes(least)}"
 
 
 def _empty(target: str) -> UserError:
@@ -236,12 +250,6 @@ def _empty(target: str) -> UserError:
 
 def _thin(blocks: list[Block], want: int) -> int:
     return sum(len(block.hosts) < want for block in blocks)
-
-
-def skew_of(held: Mapping[str, int], nodes: Collection[str]) -> float:
-    """The most that one of the nodes holds over their mean; 1 is even, also when there is nothing."""
-    total = sum(held.get(node, 0) for node in nodes)
-    return max(held.get(node, 0) for node in nodes) * len(nodes) / total if total else 1.0
 
 
 class _Spread:
@@ -259,12 +267,12 @@ class _Spread:
             return node
 
     def avoid(self, node: str) -> bool:
-        """Give a DataNode nothing more; false when it is the last one."""
+        """Give a DataNode nothing more; false when it is the last one, and when nothing was sent to one yet."""
         with self._lock:
-            if len(self._given) == 1:
+            if not node or self._given.keys() == {node}:
                 return False
             self._given.pop(node, None)
-            return True
+            return bool(self._given)
 
 
 class _Copy:
@@ -278,17 +286,16 @@ class _Copy:
         self._spread = spread
 
     def run(self, file: SourceFile) -> None:
-        """Copy one file; a DataNode that does not answer is avoided from then on."""
-        for rest in reversed(range(_TRIES)):
+        """Copy one file; a DataNode that does not answer is avoided from then on, as long as there is another one."""
+        while True:
             # Its nodes may be somebody else's by now, whose NameNode would take what a try begins with.
             self.check(0)
             stream = _Stream(self, file)
             try:
                 return self._once(file, stream)
             except HdfsFailedError as error:
-                if not error.unreachable or not rest or not self._spread.avoid(stream.node):
+                if not error.unreachable or not self._spread.avoid(stream.node):
                     raise
-        return None
 
     def _once(self, file: SourceFile, stream: _Stream) -> None:
         load, hdfs = self._load, self._hdfs

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from fawkes.core.effects import Host
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import node
@@ -28,7 +29,6 @@ _log = logging.getLogger(__name__)
 
 #: before compression; a daemon's log of many days is cut, the newest files come first
 LIMIT_BYTES = 64_000_000
-_WITHIN_S = 60.0
 _ARCHIVE = ".tar.gz"
 _HALF = ".half"
 #: logs take this part of what would be free without them, however much the settings allow
@@ -164,7 +164,7 @@ class LogKeeper:
         try:
             with open(half, "wb", opener=_private) as file:
                 writer = _Writer(file, self._room, limit)
-                result = self._fleet.run(effect.node, script, _WITHIN_S, sink=cast(BinaryIO, writer))
+                result = self._fleet.run(effect.node, script, limits.KEPT_LOGS_S, sink=cast(BinaryIO, writer))
             omitted = read_facts(result.stderr).number("omitted")
             if omitted:
                 _log.info("%s: %s older or larger files did not fit into %s bytes", target, omitted, limit)

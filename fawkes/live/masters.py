@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fawkes.core.model import NodeId
-from fawkes.live.rest import Deadline, UnreadableError, count, get_json, listed
+from fawkes.live.rest import Deadline, Key, UnreadableError, count, get_json, listed
 
 RUNNING = "RUNNING"
 DECOMMISSIONING = "DECOMMISSIONING"
@@ -32,6 +32,7 @@ _LONG_FIELDS = "resourceRequests,timeouts,appNodeLabelExpression,amNodeLabelExpr
 #: a NodeManager that came back on another port leaves its former self in the list: the live one counts
 _PREFERENCE = (RUNNING, "UNHEALTHY", DECOMMISSIONING, "NEW", "REBOOTED", "LOST", "SHUTDOWN", DECOMMISSIONED)
 _NOT_FOUND = 404
+_INFO = "/ws/v1/cluster/info"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class MasterAddresses:
     user: str
     history: str = ""
     nodes: Mapping[str, NodeId] = field(default_factory=dict)
-    key: str = field(default="", repr=False)
+    key: Key = field(default="", repr=False)
 
     def node(self, host: str) -> NodeId | None:
         """The node behind ``host`` or ``host:port``; a full name is also looked up by its first part."""
@@ -227,13 +228,19 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
         free_bytes=count(row.get("remaining")),
         blocks=count(row.get("numBlocks")),
         # Its own name with the port of its web server: what WebHDFS redirects to.
-        web=f"{host.rsplit(':', 1)[0]}:{str(row.get('infoAddr', '')).rsplit(':', 1)[-1]}",
+        web=f"{host.rsplit(':', 1)[0]}:{_web_port(row)}",
         silent_s=count(row.get("lastContact")),
         too_few=count(leaving.get("underReplicatedBlocks")),
         only_here=count(leaving.get("decommissionOnlyReplicas")),
         in_open_files=count(leaving.get("underReplicateInOpenFiles")),
         reported_min=count(row.get("lastBlockReport")),
     )
+
+
+def _web_port(row: Mapping[str, Any]) -> str:
+    """With HTTPS alone the port of HTTP is 0."""
+    ports = [str(row.get(name, "")).rsplit(":", 1)[-1] for name in ("infoAddr", "infoSecureAddr")]
+    return ports[1] if ports[0] == "0" else ports[0]
 
 
 def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
@@ -309,16 +316,25 @@ def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) 
     return found
 
 
-def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
-    url = f"{masters.resource_manager}/ws/v1/cluster/info"
-    document = get_json(url, deadline, key=masters.key)
+def _resource_manager(masters: MasterAddresses, deadline: Deadline) -> Mapping[str, Any]:
+    document = get_json(f"{masters.resource_manager}{_INFO}", deadline, key=masters.key)
     info = document.get("clusterInfo") if isinstance(document, Mapping) else None
-    info = info if isinstance(info, Mapping) else {}
+    return info if isinstance(info, Mapping) else {}
+
+
+def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
+    info = _resource_manager(masters, deadline)
     state, role, since = info.get("state"), info.get("haState"), count(info.get("startedOn"))
     # A ResourceManager becomes ACTIVE only when all applications of its state store are known again.
     if state != "STARTED" or role != "ACTIVE" or since is None:
+        url = f"{masters.resource_manager}{_INFO}"
         raise UnreadableError(url, f"the ResourceManager has not finished its recovery ({state}, {role})")
     return since
+
+
+def ha_state(masters: MasterAddresses, deadline: Deadline) -> str:
+    """What the ResourceManager says that it is, in YARN's own word: ACTIVE, STANDBY, INITIALIZING."""
+    return str(_resource_manager(masters, deadline).get("haState", ""))
 
 
 def answer(masters: MasterAddresses, deadline: Deadline) -> None:

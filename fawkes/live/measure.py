@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.live import limits
 from fawkes.live.masters import (
     ENDED_STATES,
     LIVE_STATES,
@@ -47,9 +48,7 @@ _USE = (
     "AddBlockOps",
     "GetBlockLocations",
 )
-#: An ApplicationMaster on a node that hangs must not take the time of all the others.
-_MASTER_S = 1.0
-#: ... and all of them together leave this part of the round to the ResourceManager's own figures.
+#: All ApplicationMasters together leave the rest of the round to the ResourceManager's own figures.
 _MASTERS_PART = 0.6
 #: The ResourceManager lists an ended application a little after the time that it gives for its end.
 _LATE_US = 60_000_000
@@ -101,7 +100,8 @@ class Memory:
     """What a reader keeps between the readings of one MR-cluster, so that nothing old is asked for twice.
 
     ``tasks`` are the most tasks done that each live application has shown, ``counted`` the applications whose end
-    has been counted; both are as long as what is live or has just ended.
+    has been counted; both are as long as what is live or has just ended. Each ApplicationMaster, and the JobHistory
+    server, may take ``master_s``.
     """
 
     jobs_done: int = 0
@@ -110,6 +110,7 @@ class Memory:
     counted: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     mark_bytes: int | None = None
+    master_s: float = limits.APPLICATION_MASTER_S
 
 
 def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
@@ -220,7 +221,7 @@ def _tasks(
         if one.state != RUNNING:
             found[one.id] = Tasks(waiting=1, ready=1)
             continue
-        answer = _ask_master(masters, one, patience) if one.kind == MAPREDUCE else None
+        answer = _ask_master(masters, one, patience.within(memory.master_s)) if one.kind == MAPREDUCE else None
         if answer is None and one.kind == MAPREDUCE:
             silent.add(one.id)
         tasks = answer or _ask_resource_manager(masters, one, memory, deadline)
@@ -231,11 +232,11 @@ def _tasks(
     return found
 
 
-def _ask_master(masters: MasterAddresses, one: Application, patience: Deadline) -> Tasks | None:
+def _ask_master(masters: MasterAddresses, one: Application, deadline: Deadline) -> Tasks | None:
     """What the ApplicationMaster of a MapReduce job says, by way of the ResourceManager; None when it says nothing."""
     url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
     try:
-        jobs = listed(get_json(url, patience.within(_MASTER_S), key=masters.key), "jobs", "job", url)
+        jobs = listed(get_json(url, deadline, key=masters.key), "jobs", "job", url)
     except UnreadableError:
         return None
     return mapreduce_tasks(jobs[0]) if jobs else None
@@ -285,7 +286,7 @@ def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -
     fresh = [one for one in listing if one.id not in memory.counted and (one.finished_us or 0) >= since_us]
     if not fresh:
         return
-    history = _history(masters, min(one.started_us for one in fresh), deadline)
+    history = _history(masters, min(one.started_us for one in fresh), deadline.within(memory.master_s))
     for one in fresh:
         seen = memory.tasks.pop(one.id, 0)
         memory.jobs_done += one.succeeded
@@ -306,7 +307,7 @@ def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> d
     # The ApplicationMaster dates its start by the clock of its own host.
     params = {"startedTimeBegin": str(max(1, (started_us - _LATE_US) // 1000))}
     try:
-        rows = listed(get_json(url, deadline.within(_MASTER_S), params, key=masters.key), "jobs", "job", url)
+        rows = listed(get_json(url, deadline, params, key=masters.key), "jobs", "job", url)
     except UnreadableError:
         return {}
     found = {}

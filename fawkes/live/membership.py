@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from fawkes.core.adopted import KeptCluster
 from fawkes.core.effects import Goal, Membership
 from fawkes.core.model import ClusterId, Facts, Role
 from fawkes.core.record import dumps, to_plain
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
-from fawkes.live.orders import give
+from fawkes.live.orders import give, tell
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.setup import Setup
@@ -36,6 +38,8 @@ class MembershipKeeper:
         self._lock = threading.Lock()
         self._told: dict[ClusterId, dict[str, str]] = {}
         self._kept: dict[ClusterId, str] = {}
+        #: second NameNodes that were not told of the newest list
+        self._behind: set[ClusterId] = set()
 
     def apply(self, effect: Membership) -> Facts | None:
         """Make the masters know the document; None when the MR-cluster is not there any more.
@@ -57,7 +61,9 @@ class MembershipKeeper:
         names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]
         if not names:
             return {"refreshed": names}
-        # Side by side: a worker that does not answer holds up neither the masters nor the other workers.
+        # Side by side: a worker that does not answer holds up neither the masters nor the other workers. The second
+        # NameNode must know of a new DataNode before that asks it: one that it turned away never asks it again.
+        self._begin_second(cluster, members)
         with ThreadPoolExecutor(1, thread_name_prefix="doors") as thread:
             workers = thread.submit(self._tell_workers, cluster) if "doors" in names else None
             self._refresh(cluster, members, names)
@@ -145,13 +151,59 @@ class MembershipKeeper:
             for which in _ORDERS[name]:
                 self._order(cluster, right, members, which)
 
+    def catch_up(self) -> None:
+        """Tell the second NameNodes that did not answer when the list changed; to be called now and then."""
+        with self._lock:
+            behind = set(self._behind)
+        for name in behind:
+            cluster = self._clusters.get(name)
+            if cluster is None or cluster.second is None:
+                with self._lock:
+                    self._behind.discard(name)
+            elif self._clusters.moving(name) is None:
+                self._tell_second(cluster, self.members(Membership(name, cluster.version, cluster.members)))
+
+    def _begin_second(self, cluster: LiveCluster, members: hadoop.Members) -> None:
+        """Tell the second NameNode, and wait for it no longer than one that answers needs."""
+        with self._lock:
+            late = cluster.id in self._behind
+        if cluster.second is not None:
+            thread = threading.Thread(target=self._tell_second, args=(cluster, members), name="second", daemon=True)
+            thread.start()
+            thread.join(0 if late else limits.SECOND_LIST_S)
+
+    def _tell_second(self, cluster: LiveCluster, members: hadoop.Members) -> None:
+        """The second NameNode reads the same; one that does not answer holds nobody up and is told later."""
+        at = cluster.second
+        if at is None or at not in cluster.members:
+            return
+        right = self._ground.lease(at, cluster.id, cluster.members[at].generation)
+        scripts = {
+            "writing whose connections are taken": hadoop.configure(right, self._setup.files(cluster, at, Role.CORE)),
+            "writing the members": hadoop.refresh(right, members),
+        }
+        try:
+            for doing, script in scripts.items():
+                outcome = self._ground.run_on({at: script}, doing, within_s=self._workers_s)[at]
+                if isinstance(outcome, FawkesError):
+                    raise outcome
+            for which in ("hdfs-policy", "hdfs"):
+                tell(self._ground, cluster, at, self._setup.order(replace(cluster, master=at), which))
+        except FawkesError as error:
+            _log.info("%s: its second NameNode on %s was not told of its members: %s", cluster.id, at, error)
+            with self._lock:
+                self._behind.add(cluster.id)
+        else:
+            with self._lock:
+                self._behind.discard(cluster.id)
+
     def _tell_workers(self, cluster: LiveCluster) -> None:
         """Give the list of addresses to the workers; FawkesError for the first that did not get it."""
         text = self._setup.doors_list(cluster)
         scripts = {
             node: hadoop.write_doors(self._ground.lease(node, cluster.id, member.generation), text)
             for node, member in cluster.members.items()
-            if node != cluster.master
+            if node not in cluster.namenodes
         }
         doing = "writing whose connections are taken"
         # A node that joins gets the list with its configuration, and one that leaves needs none.
@@ -177,6 +229,7 @@ def kept_cluster(cluster: LiveCluster) -> str:
         version=cluster.version,
         loaded=cluster.working,
         members=cluster.members,
+        standby=cluster.standby,
     )
     return dumps(to_plain(kept))
 

@@ -6,11 +6,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from fawkes.core.effects import LookAtMasters, MoveMasters
-from fawkes.core.model import ClusterId, Facts, Plain
+from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
+from fawkes.core.model import ClusterId, Facts, Plain, Promise
 from fawkes.errors import FawkesError, HostError
+from fawkes.live import ha
+from fawkes.live.arming import Arming
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.ha import Pair
+from fawkes.live.journal_begin import JournalBegin
+from fawkes.live.journal_change import JournalChange
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.move import Move
@@ -18,6 +23,7 @@ from fawkes.live.rest import UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.succession import Copies, Means
 from fawkes.live.survey import at_work
+from fawkes.live.takeover import Takeover
 
 
 class MastersMover:
@@ -33,21 +39,32 @@ class MastersMover:
         stopping: threading.Event,
     ) -> None:
         self._means = Means(ground, clusters, setup, membership, copies, stopping)
+        self._pair = Pair(ground, setup)
 
-    def reach(self, effect: LookAtMasters | MoveMasters, current: Callable[[], bool]) -> Facts | None:
+    def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
         """The facts by which the goal ends, all of them fresh; None when a newer goal came.
 
         StayError when masters that were given up answer after all. Any other FawkesError: the goal may be tried
         again.
         """
         cluster = self._cluster(effect.cluster)
+        if isinstance(effect, ArmStandby) and not effect.before:
+            return JournalBegin(self._means, self._pair, effect, cluster, current).do()
+        if isinstance(effect, ArmStandby):
+            same = set(effect.standby.journal) == set(effect.before)
+            return (Arming if same else JournalChange)(self._means, self._pair, effect, cluster, current).do()
         if effect.to not in cluster.members:
             raise HostError(f"it is not a member of {cluster.id}", host=effect.to)
         if isinstance(effect, LookAtMasters):
             return self._look(cluster, effect)
+        if effect.standby and cluster.standby is None:
+            raise FawkesError("it has no second NameNode that could take over", where=cluster.id)
         self._means.clusters.begin_move(cluster.id, effect.to)
+        before = replace(cluster, master=effect.old)
         with self._means.copies.held(cluster.id):
-            return Move(self._means, effect, replace(cluster, master=effect.old), current).do()
+            if effect.standby:
+                return Takeover(self._means, self._pair, effect, before, current).do()
+            return Move(self._means, effect, before, current).do()
 
     def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
         """How the masters, their image, their copy and the members are at this moment; changes nothing."""
@@ -60,7 +77,12 @@ class MastersMover:
             raise HostError(f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to)
         standing = self._means.standing(cluster, effect.old)
         copied_us, transaction, at = self._means.copied(cluster, reached)
+        paired = cluster.spec.masters is Promise.STANDBY
+        if paired and standing.state == "answers" and self._pair.state(cluster, effect.old) == ha.STANDBY:
+            # Its NameNode takes no writes: it was started again, or another one has the journal.
+            standing = replace(standing, state="runs")
         return {
+            **self._second(cluster, effect),
             "old": standing.state,
             "image": standing.image,
             "copied_us": copied_us,
@@ -68,6 +90,15 @@ class MastersMover:
             "copy_at": at,
             "reached": sorted({*reached, effect.to} - {effect.old}),
             "applications": _applications(self._means.setup.masters(cluster)) if standing.state == "answers" else None,
+        }
+
+    def _second(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
+        """What the NameNode that would take over says that it is, and who of the journal answers."""
+        if not cluster.journal:
+            return {}
+        return {
+            "standby": self._pair.state(cluster, effect.to),
+            "journal": list(self._pair.answering(cluster, cluster.journal)),
         }
 
     def _cluster(self, name: ClusterId) -> LiveCluster:

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import NamedTuple
 
+from fawkes.core.model import NodeId
+from fawkes.live import limits
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import Order, RpcError, call
+from fawkes.live.hadoop_rpc import Order, RpcError, Session, call
+from fawkes.live.keytab import TicketError
 from fawkes.live.rest import Deadline
 
-_ANSWER_S = 10.0
 _log = logging.getLogger(__name__)
 
-AddressedOrder = tuple[str, int, Order]
-"""Address and port of a master, and what it is told."""
+
+class AddressedOrder(NamedTuple):
+    """Address and port of a master, and what it is told; ``session`` begins a login with Kerberos."""
+
+    address: str
+    port: int
+    order: Order
+    session: Callable[[], Session] | None = None
+
+
+def tell(ground: Ground, cluster: LiveCluster, at: NodeId, order: AddressedOrder) -> None:
+    """Give an order to a master on a node through an SSH connection to that node.
+
+    RpcError when it is not followed; TicketError when the controller cannot log in.
+    """
+    address, port, what, login = order
+    user, session = cluster.user_on(ground.nodes[at]), None if login is None else login()
+    call(address, port, what, user, Deadline.after(limits.ORDER_S), ground.through(at), session)
 
 
 def give(ground: Ground, cluster: LiveCluster, order: AddressedOrder, otherwise: Callable[[], object]) -> None:
     """Give an order through an SSH connection to the master, which the doors take for one of the master's own.
 
-    ``otherwise`` runs the command line on the master, where its sshd forwards nothing or the masters want Kerberos;
+    ``otherwise`` runs the command line on the master, where its sshd forwards nothing;
     what it raises is raised.
     """
-    address, port, what = order
-    user = cluster.user_on(ground.nodes[cluster.master])
     try:
-        call(address, port, what, user, Deadline.after(_ANSWER_S), ground.through(cluster.master))
-    except RpcError as error:
+        tell(ground, cluster, cluster.master, order)
+    except (RpcError, TicketError) as error:
         _log.info("%s: %s; the command line on the master is used instead", cluster.id, error)
         otherwise()

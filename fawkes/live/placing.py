@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from fawkes.core.model import NodeId
 from fawkes.errors import RefusedError
-from fawkes.live import edit_log
+from fawkes.live import edit_log, limits
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.kept_copy import KeepError, KeptCopy, archive_of, md5_of
 from fawkes.live.playbooks import kept as book
 from fawkes.playbook import Lease
-
-_STAGE_S = 300.0
-_PUT_S = 900.0
 
 
 class Placing:
@@ -53,12 +50,14 @@ class Placing:
             f"{image}.md5": checksum,
         }
         state = archive_of(copy.state)
-        facts = self._ground.run(node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=_STAGE_S)
+        facts = self._ground.run(
+            node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=limits.PLACE_S
+        )
         own = set(facts.all("own"))
         for name in names:
             if name not in own:
                 with (copy.files / name).open("rb") as file:
                     path = lease.folders.nn.with_name(f"{lease.folders.nn.name}.placing") / "current" / name
-                    self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=_PUT_S)
+                    self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=limits.IMAGE_S)
         sent = {name: md5 for name, md5 in sums.items() if name not in own}
-        self._ground.run(node, book.place(lease, sent, copy.mark()), "placing the copy", within_s=_STAGE_S)
+        self._ground.run(node, book.place(lease, sent, copy.mark()), "placing the copy", within_s=limits.PLACE_S)

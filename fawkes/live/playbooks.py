@@ -19,7 +19,7 @@ from fawkes.catalog import Catalog, Found, Kind, Origin, load_module
 from fawkes.errors import ConfigError, RefusedError
 from fawkes.reading import is_file
 
-NAMES = ("lease", "node", "hadoop", "job", "kept", "moving", "restoring")
+NAMES = ("lease", "node", "hadoop", "job", "kept", "moving", "restoring", "standby")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -36,9 +36,9 @@ class _Book:
 _ours: Mapping[str, ModuleType] = {name: load_module(Catalog().find(Kind.PLAYBOOK, name)) for name in NAMES}
 _playing: dict[str, ModuleType] = dict(_ours)
 if TYPE_CHECKING:
-    from playbooks import hadoop, job, kept, lease, moving, node, restoring
+    from playbooks import hadoop, job, kept, lease, moving, node, restoring, standby
 else:
-    lease, node, hadoop, job, kept, moving, restoring = map(_Book, NAMES)
+    lease, node, hadoop, job, kept, moving, restoring, standby = map(_Book, NAMES)
 
 __all__ = [
     "NAMES",
@@ -51,6 +51,7 @@ __all__ = [
     "played",
     "restoring",
     "site_playbooks",
+    "standby",
     "unused",
 ]
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 
 from fawkes.core.effects import (
+    ArmStandby,
     CancelJob,
     CountWork,
     Deploy,
@@ -67,7 +68,7 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case CountWork():
             return Work.COUNTS, effect.cluster
-        case LookAtMasters() | MoveMasters():
+        case LookAtMasters() | MoveMasters() | ArmStandby():
             return Work.MASTERS, effect.cluster
         case Deploy() | Load() | Save():
             return Work.STAGES, effect.cluster

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.core.events import Event, Requested, Submitted
@@ -67,18 +68,38 @@ class MissingReleaseError(FawkesError):
     """The cache lacks a release. It is being fetched, or the message says why that failed and what to type."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a release could not be fetched the last time, when that ended (us), and how often in a row it failed."""
+
+    error: FawkesError
+    at_us: int
+    tries: int
+
+
 class Releases:
     """The releases of the cache; ``provide`` fetches one or raises FawkesError, ``say`` tells the administrator.
 
-    A release that was lost is fetched once, by whoever needs it first. If that fails it is the administrator's move.
+    A release that was lost is fetched by whoever needs it first. If that fails, the next who needs it fetches it again
+    after ``wait_us`` of the number of failures in a row, as `core.backoff` says. The administrator hears of a failure
+    once. ``now_us`` is the controller's time.
     """
 
-    def __init__(self, provide: Callable[[Wanted], object], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        provide: Callable[[Wanted], object],
+        say: Callable[[str], None],
+        *,
+        wait_us: Callable[[int], int],
+        now_us: Callable[[], int],
+    ) -> None:
         self._provide = provide
         self._say = say
+        self._wait_us = wait_us
+        self._now_us = now_us
         self._changed = threading.Condition()
         self._under_way: set[str] = set()
-        self._failed: dict[str, FawkesError] = {}
+        self._failed: dict[str, _Failure] = {}
         self._closed = False
 
     def need(self, wanted: Wanted) -> None:
@@ -89,14 +110,15 @@ class Releases:
             return
         with self._changed:
             failed = self._failed.get(wanted.name)
-            if failed is None and wanted.name not in self._under_way and not self._closed:
+            due = failed is None or self._now_us() - failed.at_us >= self._wait_us(failed.tries)
+            if due and wanted.name not in self._under_way and not self._closed:
                 self._under_way.add(wanted.name)
                 # A daemon: the controller may end meanwhile, and what Maven leaves half made is made anew.
                 threading.Thread(target=self._fetch, args=(wanted,), name="fetch", daemon=True).start()
         if failed is None:
             raise MissingReleaseError(f"the controller's cache has lost {wanted.title}, which is being fetched")
         raise MissingReleaseError(
-            f"the controller's cache has no {wanted.title}, which could not be fetched ({failed.what})",
+            f"the controller's cache has no {wanted.title}, which could not be fetched ({failed.error.what})",
             hint=_yours(wanted),
         )
 
@@ -116,13 +138,17 @@ class Releases:
             self._changed.notify_all()
 
     def _fetch(self, wanted: Wanted) -> None:
-        self._say(f"{wanted.title} is no longer in the cache, or another version of Fawkes made it: fetching it")
-        failed: FawkesError | None = None
+        with self._changed:
+            before = self._failed.get(wanted.name)
+        if before is None:
+            self._say(f"{wanted.title} is no longer in the cache, or another version of Fawkes made it: fetching it")
+        failed: _Failure | None = None
         try:
             self._provide(wanted)
         except FawkesError as error:
-            failed = error
-            self._say(f"{wanted.title} could not be fetched: {error}. {_yours(wanted)}")
+            failed = _Failure(error, self._now_us(), 1 if before is None else before.tries + 1)
+            if before is None or str(before.error) != str(error):
+                self._say(f"{wanted.title} could not be fetched: {error}. {_yours(wanted)}")
         with self._changed:
             self._under_way.discard(wanted.name)
             if failed is not None:
@@ -133,7 +159,8 @@ class Releases:
 def _yours(wanted: Wanted) -> str:
     """What the administrator does when a release could not be fetched."""
     return (
-        f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller; then the nodes join by themselves"
+        "Fawkes fetches it again while it is needed. If that does not help, run "
+        f"`fawkes dist get {wanted.asked}` as the user that runs the controller; then the nodes join by themselves"
     )
 
 

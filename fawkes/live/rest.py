@@ -12,23 +12,26 @@ import http.cookiejar
 import json
 import math
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.util.ssl_ import create_urllib3_context
 
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.names import NAMES
 
-CONNECT_S = 3.0
 KEY_HEADER = "X-Fawkes-Key"
 """The header by which the controller shows the key of an MR-cluster to its daemons."""
 MAX_BYTES = 128 << 20
@@ -36,6 +39,28 @@ MAX_LINE_BYTES = 1 << 20
 
 _CHUNK = 1 << 16
 _OK = 200
+
+
+class Login(Protocol):
+    """How the controller proves itself to the web servers of an MR-cluster with Kerberos."""
+
+    @property
+    def key(self) -> str:
+        """The key of the MR-cluster."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, of the certificate that its servers show with HTTPS."""
+        ...
+
+    def header(self) -> str:
+        """The value of an Authorization header, for one request; FawkesError when there is no ticket."""
+        ...
+
+
+Key = str | Login
+"""How the controller shows an MR-cluster's servers who it is: by a key alone, or by a ticket as well."""
 
 
 class UnreadableError(FawkesError):
@@ -84,6 +109,15 @@ class AnswerError(requests.RequestException):
     """An answer that is not read on: too large, or compressed."""
 
 
+def _wait_s(given_s: float | None) -> float | None:
+    """How long this thread's next read may wait; TimeoutError when its call has no time left."""
+    left = _of_thread.deadline.left()
+    if left <= 0:
+        raise TimeoutError("the deadline of the call has passed")
+    wait = left if given_s is None else min(left, given_s)
+    return None if math.isinf(wait) else wait
+
+
 class _Socket(socket.socket):
     """Each read waits no longer than it was given, and than the call of this thread has left."""
 
@@ -94,11 +128,21 @@ class _Socket(socket.socket):
         super().settimeout(value)
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        left = _of_thread.deadline.left()
-        if left <= 0:
-            raise TimeoutError("the deadline of the call has passed")
-        wait = left if self._given_s is None else min(left, self._given_s)
-        super().settimeout(None if math.isinf(wait) else wait)
+        super().settimeout(_wait_s(self._given_s))
+        return super().recv_into(*args, **kwargs)
+
+
+class _TlsSocket(ssl.SSLSocket):
+    """The same, encrypted."""
+
+    _given_s: float | None = None
+
+    def settimeout(self, value: float | None) -> None:
+        self._given_s = value
+        super().settimeout(value)
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        super().settimeout(_wait_s(self._given_s))
         return super().recv_into(*args, **kwargs)
 
 
@@ -107,7 +151,7 @@ class BoundedConnection(HTTPConnection):
 
     def _new_conn(self) -> socket.socket:
         name = self._dns_host
-        places = NAMES.addresses(name, min(_of_thread.deadline.left(), CONNECT_S))
+        places = NAMES.addresses(name, min(_of_thread.deadline.left(), limits.CONNECT_S))
         try:
             for place in places[:-1]:
                 self._dns_host = place
@@ -122,21 +166,43 @@ class BoundedConnection(HTTPConnection):
 
 
 class BoundedAdapter(HTTPAdapter):
-    """Plain HTTP over `BoundedConnection`; AnswerError for a compressed answer, which nobody has asked for."""
+    """HTTP over `BoundedConnection`; AnswerError for a compressed answer, which nobody has asked for.
 
-    def __init__(self, connection: type[BoundedConnection] = BoundedConnection) -> None:
+    With a ``fingerprint`` HTTPS with servers that show just that certificate; without one plain HTTP alone.
+    """
+
+    def __init__(self, connection: type[BoundedConnection] = BoundedConnection, fingerprint: str = "") -> None:
         self._connection = connection
+        self._fingerprint = fingerprint
         super().__init__()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the only certificate that it takes; empty for plain HTTP."""
+        return self._fingerprint
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Hand out connections of our own."""
+        if self._fingerprint:
+            context = create_urllib3_context()
+            context.check_hostname = False
+            context.sslsocket_class = _TlsSocket
+            kwargs |= {"ssl_context": context, "assert_fingerprint": self._fingerprint}
         super().init_poolmanager(*args, **kwargs)
         pool = type("_Pool", (HTTPConnectionPool,), {"ConnectionCls": self._connection})
         self.poolmanager.pool_classes_by_scheme = {"http": pool}
+        if self._fingerprint:
+            encrypted = type("_TlsConnection", (self._connection, HTTPSConnection), {})
+            self.poolmanager.pool_classes_by_scheme = {
+                "https": type("_TlsPool", (HTTPSConnectionPool,), {"ConnectionCls": encrypted})
+            }
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         """As its base."""
         request.headers["accept-encoding"] = "identity"
+        if self._fingerprint:
+            # No authority has signed the certificate: it is known by its fingerprint.
+            kwargs["verify"] = False
         response = super().send(request, *args, **kwargs)
         coding = response.headers.get("content-encoding", "identity")
         if coding.strip().lower() not in ("", "identity"):
@@ -164,7 +230,7 @@ def close_session() -> None:
         _of_thread.session = None
 
 
-def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: str = "") -> Any:
+def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: Key = "") -> Any:
     """The JSON document at ``url``; UnreadableError when it is not there in time, or is something else.
 
     ``key`` is that of the MR-cluster that is asked; empty for other servers.
@@ -177,7 +243,7 @@ def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = No
     return _json(body, url, response)
 
 
-def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: str = "") -> Iterator[str]:
+def get_lines(url: str, deadline: Deadline, params: Mapping[str, str] | None = None, *, key: Key = "") -> Iterator[str]:
     """The lines of the text at ``url`` as they come; UnreadableError like `get_json`, also in the middle.
 
     Only a line feed ends a line: a file's name may have any other character.
@@ -250,7 +316,7 @@ def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
 
 
 @contextmanager
-def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None, key: str) -> Iterator[requests.Response]:
+def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None, key: Key) -> Iterator[requests.Response]:
     """The open answer of a GET with status 200; what goes wrong while it is read is UnreadableError, too."""
     with _bound(url, deadline) as mine, _ask(mine, url, params, deadline, key) as response:
         if response.status_code != _OK:
@@ -260,20 +326,41 @@ def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None, key:
 
 def _timeout(deadline: Deadline) -> tuple[float, float]:
     left = max(0.001, deadline.left())
-    return min(left, CONNECT_S), left
+    return min(left, limits.CONNECT_S), left
 
 
-def key_headers(key: str) -> dict[str, str]:
-    """The headers that show a key; none without one."""
+def key_headers(key: Key) -> dict[str, str]:
+    """The headers of one request that show a key, and a ticket where there is one; FawkesError without a ticket."""
+    if not isinstance(key, str):
+        return {KEY_HEADER: key.key, "Authorization": key.header()}
     return {KEY_HEADER: key} if key else {}
 
 
+def trust(session: requests.Session, key: Key, where: str, adapter: Callable[[str], BoundedAdapter]) -> None:
+    """Let a session speak HTTPS with the servers of an MR-cluster whose URLs begin with ``where``.
+
+    ``adapter`` makes an adapter for a fingerprint.
+    """
+    if isinstance(key, str) or not where.startswith("https:"):
+        return
+    there = session.adapters.get(where)
+    if not isinstance(there, BoundedAdapter) or there.fingerprint != key.fingerprint:
+        if there is not None:
+            there.close()
+        session.mount(where, adapter(key.fingerprint))
+
+
 def _ask(
-    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: str
+    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: Key
 ) -> requests.Response:
-    headers = key_headers(key)
+    server = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
+    trust(session, key, server, lambda fingerprint: BoundedAdapter(fingerprint=fingerprint))
 
     def ask() -> requests.Response:
+        try:
+            headers = key_headers(key)
+        except FawkesError as error:
+            raise UnreadableError(url, str(error)) from error
         return session.get(
             url, params=params, headers=headers, stream=True, allow_redirects=False, timeout=_timeout(deadline)
         )
@@ -304,7 +391,7 @@ def _why(error: Exception, deadline: Deadline) -> str:
     if deadline.left() <= 0 or isinstance(error, requests.ReadTimeout):
         return "did not answer in time"
     if isinstance(error, requests.ConnectTimeout):
-        return f"did not accept a connection within {CONNECT_S:g} s"
+        return f"did not accept a connection within {limits.CONNECT_S:g} s"
     return reason_of(error)
 
 

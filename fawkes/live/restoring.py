@@ -21,6 +21,7 @@ from fawkes.core.effects import LookAtMasters
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.core.salvage import Block, Comparison, Fate, Replicas, Salvage
 from fawkes.errors import FawkesError, HostError, RefusedError, UserError
+from fawkes.live import limits
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.control import Query
 from fawkes.live.found_blocks import BlockList
@@ -32,9 +33,6 @@ from fawkes.playbook import Lease, Script, failure
 
 _log = logging.getLogger(__name__)
 
-#: the copy to the node, the image made of it, its text: each is done within this time (s), or not at all
-_STEP_S = 1800.0
-_BLOCKS_S = 600.0
 #: beginning and ending a segment of edits: what a NameNode adds when it saves its namespace
 _OF_THE_MERGE = 2
 _STAND_STILL = ("stopped", "runs")
@@ -230,7 +228,7 @@ class Restorer:
             script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
             listed = BlockList(node)
             try:
-                result = self._carrier.run(node, script, _BLOCKS_S, sink=cast(BinaryIO, listed))
+                result = self._carrier.run(node, script, limits.BLOCK_LIST_S, sink=cast(BinaryIO, listed))
                 return listed.end() if result.exit == 0 else HostError(result.stderr.strip()[-200:], host=node)
             except HostError as error:
                 return error
@@ -262,12 +260,12 @@ class Restorer:
         try:
             with tempfile.TemporaryFile() as packed:
                 _pack(copy.folder / "nn", packed)
-                self._carrier.run(to, book.receive(right), _STEP_S, stdin=packed).check("bringing the copy")
-            merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=_STEP_S)
+                self._carrier.run(to, book.receive(right), limits.MERGE_S, stdin=packed).check("bringing the copy")
+            merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=limits.MERGE_S)
             comparison = Comparison(replicas)
             image = ImageReader(comparison.add)
             script = book.as_xml(right.folders, merged.get("image", ""), viewer, env)
-            result = self._carrier.run(to, script, _STEP_S, sink=cast(BinaryIO, image))
+            result = self._carrier.run(to, script, limits.MERGE_S, sink=cast(BinaryIO, image))
             if result.exit != 0:
                 raise failure(to, "reading the image", result.exit, result.stderr)
             transaction = image.end().transaction - _OF_THE_MERGE

@@ -24,7 +24,6 @@ from fawkes.store.schema import CLAIM, SEAL
 from fawkes.store.sqlite import Ledger
 
 _log = logging.getLogger(__name__)
-BEAT_US = 5_000_000
 
 
 @dataclass(frozen=True)

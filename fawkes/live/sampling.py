@@ -9,11 +9,10 @@ from typing import Protocol
 from fawkes.core.events import Sampled
 from fawkes.core.model import ClusterId, NodeId, Reading
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.measure import Target
 from fawkes.live.timers import Clock
-
-_PATIENCE_S = 2.0
 
 
 class Reader(Protocol):
@@ -53,7 +52,7 @@ class Sampling:
         for key, cluster in keys.items():
             if key not in self._known:
                 self._known[key] = self._threads.submit(self._targets.target, cluster)
-        wait(self._known.values(), timeout=_PATIENCE_S)
+        wait(self._known.values(), timeout=limits.TARGETS_S)
         readings: list[Reading] = []
         targets: list[Target] = []
         for key in keys:

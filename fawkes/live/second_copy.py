@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from fawkes.core.model import ClusterId, NodeId
-from fawkes.live import edit_log
+from fawkes.live import edit_log, limits
 from fawkes.live.copying import packed_text
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
@@ -20,8 +20,6 @@ from fawkes.playbook import Facts, Lease
 
 #: bytes that go within one script
 _PART_BYTES = 1 << 20
-_PUSH_S = 60.0
-_FETCH_S = 900.0
 _STATE_FILES = 500
 
 
@@ -145,7 +143,7 @@ class SecondCopy:
         try:
             with (self._copy.path / name).open("rb") as file:
                 path = lease.folders.kept / "nn" / name
-                self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=_FETCH_S)
+                self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=limits.IMAGE_S)
         except OSError as error:
             raise KeepError(f"{name} cannot be read ({error.strerror})", where=str(self._copy.path)) from error
 
@@ -157,13 +155,15 @@ class SecondCopy:
 
     def _push(self, node: NodeId, lease: Lease, change: book.Change, note: str = "") -> None:
         script = book.push(lease, change, note)
-        facts = self._ground.run(node, script, "writing the second copy", within_s=_PUSH_S)
+        facts = self._ground.run(node, script, "writing the second copy", within_s=limits.PUSH_S)
         if "differs" in facts:
             raise KeepError(f"the second copy has another {facts['differs']} than was sent to it", where=node)
 
     def _look(self, snapshot: Snapshot, node: NodeId, lease: Lease) -> _There:
         """What the second copy has of ours. One of something else is set aside."""
-        facts = self._ground.run(node, book.inventory(lease.folders), "looking at the second copy", within_s=_PUSH_S)
+        facts = self._ground.run(
+            node, book.inventory(lease.folders), "looking at the second copy", within_s=limits.PUSH_S
+        )
         sizes = {name: int(size) for name, size in facts.under("file").items() if size.isdigit()}
         version = packed_text(facts, "version")
         ours = {name: size for name, size in sizes.items() if name.startswith(("edits_", "fsimage_"))}
@@ -196,7 +196,7 @@ class SecondCopy:
     def copied_us(self, node: NodeId, cluster: ClusterId) -> int | None:
         """Up to when (us) the copy on a node has everything; None: there is none of this MR-cluster."""
         folders = self._ground.folders(node, cluster)
-        facts = self._ground.run(node, book.inventory(folders), "looking at the second copy", within_s=_PUSH_S)
+        facts = self._ground.run(node, book.inventory(folders), "looking at the second copy", within_s=limits.PUSH_S)
         found = edit_log.origin(packed_text(facts, "version"))
         note = _note(facts.get("note", ""))
         if found is None or found.cluster != self._copy.cluster_id or note is None:
@@ -211,7 +211,7 @@ class SecondCopy:
         try:
             folder.mkdir(mode=0o700, parents=True)
             with archive.open("wb") as sink:
-                self._fleet.run(node, script, _FETCH_S, sink=sink).check("reading the second copy")
+                self._fleet.run(node, script, limits.IMAGE_S, sink=sink).check("reading the second copy")
             unpack(archive, folder)
         except (OSError, tarfile.TarError) as error:
             raise KeepError(f"the second copy of {cluster} cannot be fetched ({error})", where=node) from error

@@ -22,25 +22,31 @@ from fawkes.dist.release import LIGHT_FLAGS, Release
 from fawkes.dist.remote import RemoteShell, release_on
 from fawkes.dist.spread import spread
 from fawkes.errors import UserError
-from fawkes.live import hadoop_conf
+from fawkes.live import hadoop_conf, hadoop_ha, hadoop_kerberos, hadoop_queues
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.doors import KEY, LIST, Doors, doors_list, policy_hosts
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import (
     ENTER_SAFE_MODE,
+    FORCE_EXIT_SAFE_MODE,
     LEAVE_SAFE_MODE,
     REFRESH_HDFS,
     REFRESH_HDFS_POLICY,
     REFRESH_YARN,
     REFRESH_YARN_POLICY,
+    Order,
+    Session,
     kill_application,
 )
+from fawkes.live.kerberos import Kerberos, Login
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.measure import Target
 from fawkes.live.orders import AddressedOrder
-from fawkes.live.playbooks import hadoop
+from fawkes.live.playbooks import hadoop, restoring
 from fawkes.live.playbooks import job as book
 from fawkes.live.releases import Releases
+from fawkes.live.rest import Key
+from fawkes.live.same_time import check_clocks
 from fawkes.live.secrets import Secrets
 from fawkes.live.upload import uploaded
 
@@ -48,11 +54,18 @@ MB = 1 << 20
 _log = logging.getLogger(__name__)
 #: below this memory for tasks a node is small: daemons get little heap and start quickly rather than run fast
 _SMALL_NODE_BYTES = 8 << 30
-_HEAPS_MB = {"namenode": 1024, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512, "historyserver": 512}
-_SMALL_HEAPS_MB = {"namenode": 256, "datanode": 128, "resourcemanager": 256, "nodemanager": 160, "historyserver": 192}
+_HEAPS_MB = {
+    "namenode": 1024, "journalnode": 256, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512,
+    "historyserver": 512,
+}  # fmt: skip
+_SMALL_HEAPS_MB = {
+    "namenode": 256, "journalnode": 128, "datanode": 128, "resourcemanager": 256, "nodemanager": 160,
+    "historyserver": 192,
+}  # fmt: skip
 _CLIENT_HEAP_MB = 256
 _PIG_HEAP_MB = 512
 _MASTER_DAEMONS = ("namenode", "resourcemanager", "historyserver")
+_OF_MASTERS = ("journalnode", *_MASTER_DAEMONS)
 _DAEMONS = {
     Role.CORE: ("datanode", "nodemanager"),
     Role.TRANSIENT_CORE: ("datanode", "nodemanager"),
@@ -65,6 +78,7 @@ _REFRESH = {
     "yarn-policy": ("rmadmin", ("-refreshServiceAcl",), REFRESH_YARN_POLICY),
     "hdfs-freeze": ("dfsadmin", ("-safemode", "enter"), ENTER_SAFE_MODE),
     "hdfs-thaw": ("dfsadmin", ("-safemode", "leave"), LEAVE_SAFE_MODE),
+    "hdfs-open": ("dfsadmin", ("-safemode", "forceExit"), FORCE_EXIT_SAFE_MODE),
 }
 
 #: keys that a job's pages, its history and its kept configuration show as asterisks
@@ -80,14 +94,14 @@ class Command:
     conf: Mapping[str, str]
 
 
-def addresses_of(ground: Ground, master: NodeId, key: str, run_as: str) -> MasterAddresses:
-    """Where the masters on a node answer to whoever sends their MR-cluster's key; ``run_as`` is its own user, or ""."""
+def addresses_of(ground: Ground, master: NodeId, key: Key, run_as: str) -> MasterAddresses:
+    """Where the masters on a node answer to whoever shows their MR-cluster's key; ``run_as`` is its own user, or ""."""
     node = ground.nodes[master]
     at = node.data_address
     ports = hadoop_conf.Ports()
     return MasterAddresses(
         resource_manager=f"http://{at}:{ports.resourcemanager_web}",
-        namenode=f"http://{at}:{ports.namenode_web}",
+        namenode=f"{'http' if isinstance(key, str) else 'https'}://{at}:{ports.namenode_web}",
         history=f"http://{at}:{ports.history_web}",
         user=run_as or node.user,
         nodes=ground.names,
@@ -105,10 +119,12 @@ class Setup:
         releases: Releases,
         doors: Doors,
         secrets: Secrets | None = None,
+        kerberos: Kerberos | None = None,
     ) -> None:
         self._secrets = secrets or Secrets()
         self._ground = ground
         self._doors = doors
+        self._kerberos = kerberos or Kerberos()
         self._shell = shell
         self._cache = releases
         self._lock = threading.Lock()
@@ -116,6 +132,12 @@ class Setup:
         self._javas: dict[tuple[NodeId, str], str] = {}
         self._pigs: dict[tuple[ClusterId, NodeId], PigRelease] = {}
         self._sound: set[tuple[NodeId, ClusterId, int]] = set()
+
+    def check(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
+        """FawkesError, before anything is changed there, when nodes cannot serve with the Kerberos that is wanted."""
+        if self._kerberos.secured(cluster.id, cluster.details) is not None:
+            self._kerberos.check(cluster.id, cluster.details)
+            check_clocks(self._ground, nodes)
 
     def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
         """Bring the release to nodes, by generation, and make it what it was: before a new owner's first daemon starts.
@@ -199,10 +221,27 @@ class Setup:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         """Where the masters answer."""
-        return addresses_of(self._ground, cluster.master, self._doors.keys.of(cluster.id), cluster.details.run_as)
+        key = self._login(cluster) or self._doors.keys.of(cluster.id)
+        return addresses_of(self._ground, cluster.master, key, cluster.details.run_as)
+
+    def session(self, cluster: LiveCluster) -> Session | None:
+        """The beginning of a conversation over RPC with one of its daemons; None without Kerberos. TicketError."""
+        login = self._login(cluster)
+        return None if login is None else login.session()
+
+    def _login(self, cluster: LiveCluster) -> Login | None:
+        return self._kerberos.login(cluster.id, cluster.details, self._doors.keys.of(cluster.id))
+
+    def journal_url(self, cluster: LiveCluster, node: NodeId) -> str:
+        """Where the web server of a JournalNode answers."""
+        return f"http://{self._ground.nodes[node].data_address}:{hadoop_conf.Ports().journal_web}"
 
     def default_fs(self, cluster: LiveCluster) -> str:
         """The URL of its HDFS."""
+        trio = self._trio(cluster)
+        return self._address_url(cluster) if trio is None else trio.url
+
+    def _address_url(self, cluster: LiveCluster) -> str:
         return f"hdfs://{self._ground.nodes[cluster.master].data_address}:{hadoop_conf.Ports().namenode}"
 
     def target(self, cluster: LiveCluster) -> Target:
@@ -223,6 +262,7 @@ class Setup:
             LIST: self.doors_list(cluster),
             KEY: f"{self._doors.keys.of(cluster.id)}\n",
             hadoop_conf.DOORS_JAR: self._doors.jar(),
+            **self._kerberos.files(cluster.id, cluster.details),
         }
 
     def doors_list(self, cluster: LiveCluster) -> str:
@@ -231,7 +271,7 @@ class Setup:
         return doors_list(self._ground.addresses(inside), cluster.details.clients)
 
     def policy(self, cluster: LiveCluster) -> str:
-        """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take."""
+        """The text of ``hadoop-policy.xml`` of its masters: whose RPC they take. The second NameNode has the same."""
         return hadoop_conf.to_xml(self.settings(cluster)["hadoop-policy"])
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
@@ -240,7 +280,7 @@ class Setup:
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
         """What runs on a node."""
-        names = [*(_MASTER_DAEMONS if node == cluster.master else ()), *_DAEMONS[role]]
+        names = [*masters_on(cluster, node), *_DAEMONS[role]]
         folders = self._ground.folders(node, cluster.id)
         env = self.environment(cluster, node)
         web = ",".join(map(str, hadoop_conf.Ports().web))
@@ -252,25 +292,61 @@ class Setup:
                 _with_class_path(
                     self._argv(cluster, node, name, extra=[*guarded, *hadoop.log_flags(folders, name)]),
                     str(folders.conf / hadoop_conf.DOORS_JAR),
+                    before=str(folders.conf / hadoop_kerberos.SECURE_IO_JAR) if self._realm(cluster, node) else "",
                 ),
                 env,
-                follows="" if name in _MASTER_DAEMONS else self._ground.nodes[cluster.master].data_address,
+                follows="" if name in _OF_MASTERS else self.follows(cluster),
             )
             for name in names
         ]
 
+    def follows(self, cluster: LiveCluster) -> str:
+        """Whom its workers work for: the masters' address; with a journal its name, for masters move within that."""
+        if cluster.standby is not None:
+            return self.default_fs(cluster)
+        return self._ground.nodes[cluster.master].data_address
+
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
         """What daemons and commands find in their environment."""
         conf = str(self._ground.folders(node, cluster.id).conf)
-        return self.release(cluster, node).environment(self.java_home(cluster, node), conf)
+        return self.release(cluster, node).environment(self.java_home(cluster, node), conf) | self._ticket(
+            cluster, conf
+        )
+
+    def _ticket(self, cluster: LiveCluster, conf: str) -> dict[str, str]:
+        """The environment in which commands on a node log in; empty without Kerberos."""
+        secured = self._kerberos.secured(cluster.id, cluster.details)
+        return {} if secured is None else hadoop_kerberos.environment(secured, conf)
+
+    def _realm(self, cluster: LiveCluster, node: NodeId) -> tuple[str, ...]:
+        """The flags of JVMs on a node that find the realm."""
+        if self._kerberos.secured(cluster.id, cluster.details) is None:
+            return ()
+        return hadoop_kerberos.java_flags(str(self._ground.folders(node, cluster.id).conf))
 
     def format_argv(self, cluster: LiveCluster) -> list[str]:
-        """The command that formats the NameNode's folder."""
-        return self._argv(cluster, cluster.master, "namenode-format")
+        """The command that formats the NameNode's folder, and its journal, whose daemons may still be starting."""
+        argv = self._argv(cluster, cluster.master, "namenode-format")
+        return argv if cluster.standby is None else _waiting(argv, "-format")
+
+    def share_argv(self, cluster: LiveCluster) -> list[str]:
+        """The command that begins a journal with what the NameNode has; its daemons may still be starting."""
+        flags = [f"-Xmx{self._heap_mb(cluster, cluster.master, 'namenode')}m"]
+        argv = self._argv(cluster, cluster.master, "namenode-share", extra=flags)
+        return _waiting(argv, "-initializeSharedEdits")
+
+    def bootstrap_argv(self, cluster: LiveCluster, node: NodeId) -> list[str]:
+        """The command that gives a second NameNode's empty folder the image of the first one."""
+        flags = [f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"]
+        return self._argv(cluster, node, "namenode-bootstrap", extra=flags)
 
     def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
-        """A command on any node that reads or merges a copy of the NameNode's data: ``namenode`` or ``oiv``."""
-        return self._argv(cluster, node, program, extra=[f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"])
+        """A command on any node that reads or merges a copy of the NameNode's data: ``namenode`` or ``oiv``.
+
+        It has a configuration of its own, in which there is no journal.
+        """
+        conf = restoring.conf(self._ground.folders(node, cluster.id))
+        return self._argv(cluster, node, program, extra=[f"-Xmx{self._heap_mb(cluster, node, 'namenode')}m"], conf=conf)
 
     def checkpoint_argv(self, cluster: LiveCluster, node: NodeId) -> list[str]:
         """The command on a core node that makes a new image of the NameNode's image and edits, and gives it to it."""
@@ -280,21 +356,28 @@ class Setup:
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         """The command by which a master reads its members (hdfs, yarn) or whose RPC it takes (...-policy).
 
-        ``hdfs-freeze``: HDFS takes no more writes; ``hdfs-thaw``: it takes them again.
+        ``hdfs-freeze``: HDFS takes no more writes; ``hdfs-thaw``: it takes them again; ``hdfs-open``: it does,
+        although DataNodes have blocks that it does not know.
         """
         program, words, _ = _REFRESH[which]
-        return [*self._argv(cluster, cluster.master, program), *words]
+        # By name all NameNodes would be told, and those that do not run would be an error.
+        here = ["-fs", self._address_url(cluster)] if program == "dfsadmin" and cluster.standby is not None else []
+        return [*self._argv(cluster, cluster.master, program), *here, *words]
 
     def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         """The same as an order over RPC: address, port, order."""
         ports = hadoop_conf.Ports()
         port = ports.namenode if which.startswith("hdfs") else ports.admin
-        return self._ground.nodes[cluster.master].data_address, port, _REFRESH[which][2]
+        return self._addressed(cluster, port, _REFRESH[which][2])
 
     def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
         """The order that ends an application."""
+        return self._addressed(cluster, hadoop_conf.Ports().resourcemanager, kill_application(application))
+
+    def _addressed(self, cluster: LiveCluster, port: int, order: Order) -> AddressedOrder:
+        login = self._login(cluster)
         at = self._ground.nodes[cluster.master].data_address
-        return at, hadoop_conf.Ports().resourcemanager, kill_application(application)
+        return AddressedOrder(at, port, order, None if login is None else login.session)
 
     def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
         """The command on the master that does the same."""
@@ -308,14 +391,15 @@ class Setup:
         conf_dir = str(book.job_folder(folders, effect.job, effect.attempt) / "conf")
         files = book.files_folder(folders, effect.job, effect.attempt)
         jar = uploaded(files, details.jar) if details.jar else _release_jar(release, details.release_jar)
-        env = release.environment(java, conf_dir)
+        env = release.environment(java, conf_dir) | self._ticket(cluster, str(folders.conf))
+        flags = (*LIGHT_FLAGS, *self._realm(cluster, node))
         env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
         tag = tag_of(effect.job, effect.attempt)
         env[ENVIRONMENT] = tag
         args = tagged_args(details.args, tag)
         if effect.granted:
             args = granted_args(args, effect.granted, self._queue(cluster, details, tag))
-        base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=LIGHT_FLAGS)
+        base = release.daemon_argv("jar", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=flags)
         match details.kind:
             case "jar":
                 argv = [*base, jar, *([details.main_class] if details.main_class else []), *args]
@@ -325,7 +409,7 @@ class Setup:
                 argv = [*base, release.streaming_jar, *_streaming(details, files, args)]
             case "pig":
                 pig = self.pig(cluster)
-                argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=LIGHT_FLAGS)
+                argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=flags)
                 argv = [*argv, *args, "-f", uploaded(files, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
@@ -339,7 +423,7 @@ class Setup:
         """The queue in which the MR-jobs of a granted job run one at a time; empty for a job that has one alone."""
         if details.one_application:
             return ""
-        queue = hadoop_conf.granted_queue(self.settings(cluster), name)
+        queue = hadoop_queues.granted_queue(self.settings(cluster), name)
         if not queue:
             raise UserError(
                 "its grant of CPUs cannot be kept: it may run several MR-jobs at once, and there is no queue here that "
@@ -376,27 +460,43 @@ class Setup:
             task_class_path=release.task_class_path,
             max_memory_mb=biggest.memory_bytes // MB,
             max_vcores=max(n.cores for n in self._ground.nodes.values()),
-            allowed=self._allowed(cluster) if node == cluster.master else None,
+            allowed=self._allowed(cluster) if node in (cluster.master, cluster.second) else None,
+            trio=self._trio(cluster),
+            state_in_hdfs=cluster.state_in_hdfs,
             quick=self._small(cluster.master),
             own_queues=release.makes_queues,
+            kerberos=self._kerberos.secured(cluster.id, cluster.details),
             overrides=(
                 *([details.overrides(role)] if details.hadoop or details.roles else []),
                 *([own] if own else []),
             ),
         )
 
+    def _trio(self, cluster: LiveCluster) -> hadoop_ha.Trio | None:
+        if cluster.standby is None:
+            return None
+        addresses = {str(node): self._ground.nodes[node].data_address for node in cluster.journal}
+        return hadoop_ha.Trio(name=hadoop_ha.nameservice(cluster.id), addresses=addresses)
+
     def _allowed(self, cluster: LiveCluster) -> str:
         """Whose RPC the masters take. The controller comes through the master's own host."""
         return policy_hosts(self._ground.addresses(cluster.members), cluster.details.clients)
 
-    def _argv(self, cluster: LiveCluster, node: NodeId, program: str, extra: Sequence[str] = ()) -> list[str]:
+    def _argv(
+        self,
+        cluster: LiveCluster,
+        node: NodeId,
+        program: str,
+        extra: Sequence[str] = (),
+        conf: PurePosixPath | None = None,
+    ) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()
         return self.release(cluster, node).daemon_argv(
             program,
             java_home=self.java_home(cluster, node),
-            conf_dir=str(self._ground.folders(node, cluster.id).conf),
+            conf_dir=str(conf or self._ground.folders(node, cluster.id).conf),
             heap_mb=self._heap_mb(cluster, node, program),
-            extra=(*light, *extra),
+            extra=(*light, *self._realm(cluster, node), *extra),
         )
 
     def _small(self, node: NodeId) -> bool:
@@ -410,6 +510,21 @@ class Setup:
             return given // MB
         heaps = _SMALL_HEAPS_MB if self._small(node) else _HEAPS_MB
         return heaps.get(program, _CLIENT_HEAP_MB)
+
+
+def masters_on(cluster: LiveCluster, node: NodeId) -> tuple[str, ...]:
+    """The daemons that a node has beside those of its role, because masters or a part of the journal are there."""
+    journal = ("journalnode",) if node in cluster.journal else ()
+    if node == cluster.master:
+        return (*journal, *_MASTER_DAEMONS)
+    return (*journal, "namenode") if node == cluster.second else journal
+
+
+def _waiting(argv: Sequence[str], option: str) -> list[str]:
+    """The same, but waiting for JournalNodes that are starting."""
+    at = list(argv).index(option)
+    flags = ["-Dipc.client.connect.max.retries=300", "-Dipc.client.connect.retry.interval=100"]
+    return [*argv[:at], *flags, *argv[at:]]
 
 
 def _with_secrets(properties: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
@@ -429,12 +544,10 @@ def _release_jar(release: Release, name: str) -> str:
     return jars[name]() if name else ""
 
 
-def _with_class_path(argv: Sequence[str], jar: str) -> list[str]:
-    """The same with a further jar on the class path."""
-    if not jar:
-        return list(argv)
+def _with_class_path(argv: Sequence[str], jar: str, *, before: str = "") -> list[str]:
+    """The same with a further jar at the end of the class path, and one ``before`` all others; empty: none."""
     at = list(argv).index("-cp") + 1
-    return [*argv[:at], f"{argv[at]}:{jar}", *argv[at + 1 :]]
+    return [*argv[:at], ":".join(filter(None, (before, argv[at], jar))), *argv[at + 1 :]]
 
 
 def _streaming(details: JobDetails, files: PurePosixPath, args: Sequence[str]) -> list[str]:

@@ -1,35 +1,48 @@
-"""The segment of a kept copy to which the operations of `live.stamps` are appended."""
+"""What must be changed in a kept copy so that its NameNode gives out no number again; see `live.stamps`."""
 
 from __future__ import annotations
 
 import mmap
+from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.errors import FawkesError
 from fawkes.live import edit_log, stamps
 
 
-def skipping(folder: Path, last: int) -> tuple[str, int, bytes]:
-    """The segment of edits to append to, its size, and the operations by which block numbers skip what was lost.
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A file of a copy, which has ``size`` bytes, is to have ``data`` from the byte ``at`` on, and to end there."""
 
-    ``folder`` has the files of a NameNode up to transaction ``last``. FawkesError when they cannot be read.
+    name: str
+    size: int
+    at: int
+    data: bytes
+
+
+def skipping(folder: Path, last: int, version: int) -> tuple[Tail, Tail, int]:
+    """The operations after the last one, the image with other counters, and the newest generation stamp until now.
+
+    ``folder`` has the files of a NameNode up to transaction ``last``; the move has a ``version``. FawkesError when
+    they cannot be read.
     """
     names = [path.name for path in folder.iterdir()]
     image, segments = edit_log.newest_image(names), edit_log.needed(names)
     try:
         if image is None or segments is None:
             raise ValueError("the copy has no image")
-        with (
-            (folder / edit_log.image_name(image)).open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-        ):
+        name = edit_log.image_name(image)
+        with (folder / name).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             now = stamps.stamps_of(data)
-        for segment in segments:
-            now = stamps.after(now, (folder / segment.name).read_bytes()[stamps.HEADER.size :])
+            for segment in segments:
+                now = stamps.after(now, (folder / segment.name).read_bytes()[stamps.HEADER.size :])
+            end, counters = stamps.with_generation(data, now.generation + stamps.leap_of(version))
+            other = Tail(name, len(data), end, counters)
     except (OSError, ValueError) as error:
         raise FawkesError(f"the copy of the NameNode's data cannot be read: {error}", where=str(folder)) from error
-    edits = stamps.leap(now, last)
+    edits = stamps.leap(now, last, version)
     if segments and segments[-1].last is None:
-        name = segments[-1].name
-        return name, (folder / name).stat().st_size, edits
-    return edit_log.open_name(last + 1), 0, stamps.HEADER.pack(now.layout, 0) + edits
+        size = (folder / segments[-1].name).stat().st_size
+        return Tail(segments[-1].name, size, size, edits), other, now.generation
+    begun = stamps.HEADER.pack(now.layout, 0) + edits
+    return Tail(edit_log.open_name(last + 1), 0, 0, begun), other, now.generation

@@ -13,8 +13,9 @@ from typing import TypeVar
 from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
 from fawkes.core.model import Facts, Plain
+from fawkes.core.settings import Settings
 from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
-from fawkes.live import loading, saved, saving
+from fawkes.live import limits, loading, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
 from fawkes.live.ground import Ground
@@ -35,8 +36,6 @@ _HDFS = "hdfs://"
 _FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 _COPIED = "copied"
 _NAME_LENGTH = 12
-#: a command waits for what is at stake
-_AT_STAKE_S = 60.0
 
 _F = TypeVar("_F", bound="_ToFolder | _ToHdfs")
 _log = logging.getLogger(__name__)
@@ -152,12 +151,21 @@ class Stages:
     """Reaches `Load` and `Save` goals; both can be broken off and begun again."""
 
     def __init__(
-        self, ground: Ground, clusters: Clusters, setup: Setup, upload: Upload, stopping: threading.Event
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        setup: Setup,
+        upload: Upload,
+        stopping: threading.Event,
+        *,
+        settings: Settings,
+        now_us: Callable[[], int],
     ) -> None:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
-        self._copies = Copies(ground, setup, upload, stopping)
+        self._copies = Copies(ground, setup, upload, stopping, quiet_us=settings.quiet_us, now_us=now_us)
+        self._heard_us = settings.heard_us
         self._stopping = stopping
 
     def load(self, effect: Load, current: Callable[[], bool]) -> Facts | None:
@@ -166,6 +174,8 @@ class Stages:
         masters = self._setup.masters(cluster)
         stop = self._unless(current)
         loading.lay_out(masters, [output.path for output in cluster.details.outputs])
+        if cluster.details.kerberos_users:
+            loading.let_in(masters, cluster.details.kerberos_users, [output.path for output in cluster.details.outputs])
         found = [self._load_set(cluster, number, one, stop) for number, one in enumerate(cluster.details.data)]
         if not current():
             return None
@@ -187,9 +197,12 @@ class Stages:
         self._clusters.mark(effect.cluster, working=False)
         stop = self._unless(current)
         folders = [self._folder(cluster, number, output, stop) for number, output in enumerate(cluster.details.outputs)]
-        if any(isinstance(folder, _ToHdfs) for folder in folders):
-            # DistCp writes; a controller that was killed may have left HDFS without writes.
+        if cluster.details.security or any(isinstance(folder, _ToHdfs) for folder in folders):
+            # DistCp writes, and so does a NameNode that makes a token; a controller that was killed may have left HDFS
+            # without writes.
             self._order(cluster, _THAW)
+        for folder in folders:
+            folder.hdfs.hold_token()
         failed = _each(folders, lambda folder: folder.copy())
         done: list[Facts] = []
         try:
@@ -248,7 +261,7 @@ class Stages:
         ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
         None where nobody could be asked.
         """
-        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0, deadline=Deadline.after(_AT_STAKE_S))
+        hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=5.0, deadline=Deadline.after(limits.AT_STAKE_S))
         rows = [
             stake_row(
                 cluster,
@@ -276,9 +289,11 @@ class Stages:
             target=one.to,
             block_bytes=cluster.details.block_size_bytes,
             replication=cluster.spec.replication,
+            replicas_us=self._heard_us,
             stop=stop,
         )
         if one.source.startswith(_HDFS):
+            load.begin()
             self._copies.run(cluster, f"load-{number}", load_job(one.source, one.to), stop)
             loaded = load.look()
         else:

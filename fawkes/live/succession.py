@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.model import ClusterId, Facts, NodeId, Role
 from fawkes.errors import FawkesError
-from fawkes.live import masters
+from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
-from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import lease
 from fawkes.live.playbooks import moving as book
@@ -24,11 +24,6 @@ from fawkes.live.setup import Setup
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-#: a node that does not answer within this time (s) is silent
-LOOK_S = 10.0
-ANSWER_S = 5.0
-#: steps on a node that stop daemons and wait for their end, or read a whole image
-STEP_S = 60.0
 
 
 class Copies(Protocol):
@@ -60,7 +55,20 @@ class Copies(Protocol):
 
 
 class StayError(FawkesError):
-    """The masters stay where they were, and nothing was done: lost ones answer, or those that were to move do not."""
+    """The masters stay where they were: lost ones answer, or those that were to move do not (``silent``)."""
+
+    def __init__(self, what: str, *, where: str, silent: bool = False) -> None:
+        super().__init__(what, where=where)
+        self.facts: Facts = {"alive": True, "silent": True} if silent else {"alive": True}
+
+
+class UntouchedError(FawkesError):
+    """A move failed before anything was begun on the new node; ``unreadable``: the old masters' data is damaged."""
+
+    def __init__(self, error: FawkesError) -> None:
+        """The same words as those of ``error``."""
+        super().__init__(error.what, where=error.where, hint=error.hint)
+        self.unreadable = isinstance(error, MastersDataError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ class Means:
     def reached(self, cluster: LiveCluster, nodes: Iterable[NodeId]) -> list[NodeId]:
         """The nodes that answer and take orders of this controller for the MR-cluster."""
         scripts = {n: lease.claim(self.lease(cluster, n)) for n in sorted(nodes)}
-        outcomes = self.ground.run_on(scripts, "asking the node", within_s=LOOK_S)
+        outcomes = self.ground.run_on(scripts, "asking the node", within_s=limits.LOOK_S)
         return [n for n, outcome in outcomes.items() if not isinstance(outcome, FawkesError)]
 
     def standing(self, cluster: LiveCluster, at: NodeId) -> Standing:
@@ -116,9 +124,9 @@ class Means:
         script = book.look(self.lease(cluster, at))
         # Side by side: a node that is off takes both to their time limits.
         with ThreadPoolExecutor(1, thread_name_prefix="standing") as thread:
-            looked = thread.submit(self.ground.run, at, script, "looking at the masters", within_s=STEP_S)
+            looked = thread.submit(self.ground.run, at, script, "looking at the masters", within_s=limits.STEP_S)
             try:
-                masters.answer(self.setup.masters(replace(cluster, master=at)), Deadline.after(ANSWER_S))
+                masters.answer(self.setup.masters(replace(cluster, master=at)), Deadline.after(limits.ANSWER_S))
                 state = "answers"
             except UnreadableError:
                 state = ""

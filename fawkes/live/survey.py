@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 from fawkes.config.details import DataSet
 from fawkes.core.model import Plain
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.clusters import LiveCluster
-from fawkes.live.loading import LOADED
+from fawkes.live.loading import LOADED, UNFINISHED
 from fawkes.live.masters import Application, MasterAddresses, all_applications
 from fawkes.live.measure import is_ours
 from fawkes.live.rest import Deadline
@@ -32,7 +33,6 @@ Parts = tuple[str, ...]
 T = TypeVar("T")
 
 #: A master that says nothing for so long is given up.
-_ANSWER_S = 10.0
 _NEVER = Deadline(math.inf)
 #: HDFS keeps the folders of users here: each of them is a row of its own.
 _HOMES = "/user"
@@ -98,7 +98,7 @@ def survey(
     outputs is not on persistent storage. Each is None when it is not known.
     """
     masters = setup.masters(cluster)
-    hdfs = Hdfs.of(masters, patience_s=_ANSWER_S, deadline=deadline)
+    hdfs = Hdfs.of(masters, patience_s=limits.HDFS_S, deadline=deadline)
     found: dict[str, Plain] = {
         "undeclared": _known(lambda: undeclared(hdfs, cluster, setup, bounds)),
         "unsaved_bytes": _known(
@@ -129,7 +129,7 @@ def at_work(masters: MasterAddresses) -> list[dict[str, Plain]]:
 
     UnreadableError as `foreign`.
     """
-    found = all_applications(masters, Deadline.after(_ANSWER_S), tag="")
+    found = all_applications(masters, Deadline.after(limits.HDFS_S), tag="")
     return [_application(one) for one in found if not one.ended]
 
 
@@ -166,6 +166,9 @@ def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
         (logs, ("*", f"bucket-{suffix}*")),
         (logs, (_PROBE,)),
     ]
+    state = "yarn.resourcemanager.fs.state-store.uri"
+    if yarn.get(state, "").startswith("hdfs://"):
+        found.append((_place(yarn, state), ()))
     return [(*place, *rest) for place, rest in found if place]
 
 
@@ -180,11 +183,16 @@ def _parts(path: str) -> Parts:
 
 
 def _changed(hdfs: Hdfs, one: DataSet) -> bool:
-    """Whether an input is not what was loaded; also when nobody noted what that was."""
+    """Whether an input is not what was loaded; also when nobody noted what that was.
+
+    What lies in the folder of an input that is still being loaded counts as the copy: the load replaces it.
+    """
     now = hdfs.summary(one.to)
     if now is None:
         return False
     noted = hdfs.note(one.to, LOADED)
+    if noted == UNFINISHED:
+        return False
     if noted is None or not noted.startswith(f"{now.files}:{now.size}:"):
         return True
     return noted != fingerprint(files_below(hdfs, one.to))

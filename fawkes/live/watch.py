@@ -15,7 +15,7 @@ from fawkes.core.effects import Goal, Member
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.core.sight import HEARD, UNHEARD, Blocks, Compute, Sight, Stored
-from fawkes.live import blocks, masters
+from fawkes.live import blocks, limits, masters
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import ComputeNode, MasterAddresses, Storage
@@ -23,13 +23,6 @@ from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 
 _log = logging.getLogger(__name__)
-_ANSWER_S = 5.0
-#: the report on every block of a large HDFS takes long
-_FSCK_S = 60.0
-#: an MR-cluster in which nobody leaves is looked at once in so many rounds
-_QUIET_ROUNDS = 10
-#: a NameNode is asked for a report for at most this part of the time: 1 in so many
-_REPORT_PART = 5
 
 _COMPUTE = {
     masters.RUNNING: Compute.RUNNING,
@@ -98,7 +91,7 @@ class Watch:
             eye = self._eyes.setdefault(cluster.id, _Eye())
             eye.round += 1
             leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
-            if not leaving and not eye.error and eye.round % _QUIET_ROUNDS:
+            if not leaving and not eye.error and eye.round % limits.QUIET_ROUNDS:
                 continue
             if eye.look is None or eye.look.done():
                 eye.look = self._threads.submit(self._look, cluster, eye)
@@ -111,7 +104,7 @@ class Watch:
         """How the masters see a node at this moment, with a report on its blocks, for whoever is about to wipe it."""
         addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
-            hdfs = masters.storage(addresses, Deadline.after(_ANSWER_S))
+            hdfs = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
         except UnreadableError as error:
             return Sight(asked_us=asked_us, blocks=Blocks(asked_us=asked_us, why=str(error)))
         found = self._report(addresses, hdfs, [node], asked_us)
@@ -126,8 +119,8 @@ class Watch:
     def _look_at(self, cluster: LiveCluster, eye: _Eye) -> None:
         addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
-            computing = masters.resource_manager_nodes(addresses, Deadline.after(_ANSWER_S))
-            storing = masters.storage(addresses, Deadline.after(_ANSWER_S))
+            computing = masters.resource_manager_nodes(addresses, Deadline.after(limits.MASTERS_S))
+            storing = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
         except UnreadableError as error:
             _log.info("%s cannot be watched: %s", cluster.id, error)
             # What was told is in doubt: it is told anew when they answer.
@@ -173,7 +166,7 @@ class Watch:
         if wanted and asked_us >= eye.report_us:
             found = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
             ended_us = self._mailbox.clock.now_us()
-            eye.report_us = ended_us + (_REPORT_PART - 1) * (ended_us - asked_us)
+            eye.report_us = ended_us + (limits.REPORT_PART - 1) * (ended_us - asked_us)
             for node in wanted:
                 eye.told[node].report = found[node]
                 sights[node] = replace(sights[node], blocks=found[node])
@@ -188,7 +181,7 @@ class Watch:
         self, addresses: MasterAddresses, hdfs: Storage, nodes: list[NodeId], asked_us: int
     ) -> Mapping[NodeId, Blocks]:
         sound = blocks.sound(hdfs, self._heard_us)
-        return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(_FSCK_S))
+        return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(limits.REPORT_S))
 
     def _tell_masters(self, cluster: ClusterId, eye: _Eye, error: str) -> None:
         if eye.error is not None and bool(eye.error) == bool(error):

@@ -20,12 +20,15 @@ import requests
 from hdfs import HdfsError, InsecureClient
 
 from fawkes.errors import FawkesError
+from fawkes.live import limits
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.rest import (
+    KEY_HEADER,
     BoundedAdapter,
     BoundedConnection,
     Deadline,
+    Key,
     UnreadableError,
     count,
     get_json,
@@ -33,6 +36,7 @@ from fawkes.live.rest import (
     key_headers,
     reason_of,
     set_deadline,
+    trust,
     until,
 )
 from fawkes.live.rest import session as bounded_session
@@ -46,8 +50,6 @@ ANYWHERE = "HOT"
 #: how many bytes lay in HDFS when the MR-cluster became active; kept in HDFS itself, so that no restart loses it
 _USED = "used"
 _MARK = f"user.fawkes.{_USED}"
-_CONNECT_S = 5.0
-_SEND_S = 60.0
 _CHUNK = 1 << 20
 _ERROR = 400
 #: how WebHDFS answers when there is no such attribute
@@ -115,7 +117,7 @@ class _Connection(BoundedConnection):
         """A DataNode under load takes its time to read on; urllib3 would grant it that for a connection."""
         if self.sock is None:
             self.connect()
-        self.sock.settimeout(_SEND_S)
+        self.sock.settimeout(limits.SEND_S)
         super().send(data)
 
 
@@ -125,10 +127,10 @@ class _Adapter(BoundedAdapter):
     All of them come before the ``deadline``.
     """
 
-    def __init__(self, patience_s: float, deadline: Deadline) -> None:
+    def __init__(self, patience_s: float, deadline: Deadline, fingerprint: str = "") -> None:
         self._patience_s = patience_s
         self._deadline = deadline
-        super().__init__(_Connection)
+        super().__init__(_Connection, fingerprint)
 
     def send(
         self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
@@ -159,13 +161,14 @@ class Hdfs:
     """
 
     def __init__(
-        self, url: str, user: str, *, key: str = "", patience_s: float = 60.0, deadline: Deadline = _NEVER
+        self, url: str, user: str, *, key: Key = "", patience_s: float = 60.0, deadline: Deadline = _NEVER
     ) -> None:
         self.url = url.rstrip("/")
         self._key = key
         self._user = user
         self._deadline = deadline
-        self._timeout = (_CONNECT_S, patience_s)
+        self._timeout = (limits.DATANODE_S, patience_s)
+        self._token = ""
         # Neither requests' sessions nor HdfsCLI promise to be safe between threads.
         self._of_thread = threading.local()
 
@@ -184,6 +187,14 @@ class Hdfs:
     def set_policy(self, path: str, policy: str) -> None:
         """Set the storage policy of a folder: where blocks written below it from now on are put."""
         self._ask("PUT", "SETSTORAGEPOLICY", path, storagepolicy=policy)
+
+    def set_permission(self, path: str, permission: str) -> None:
+        """Set who may read and write a file or folder, in octal such as ``1777``."""
+        self._ask("PUT", "SETPERMISSION", path, permission=permission)
+
+    def set_owner(self, path: str, owner: str) -> None:
+        """Give a file or folder to a user."""
+        self._ask("PUT", "SETOWNER", path, owner=owner)
 
     def set_mark(self, used_bytes: int) -> None:
         """Keep how many bytes lay in HDFS when the MR-cluster became active; the first mark stays."""
@@ -310,6 +321,17 @@ class Hdfs:
 
     # --- bytes
 
+    def hold_token(self) -> None:
+        """With Kerberos: get the token by which bytes are read, while HDFS takes writes; else a NameNode makes one.
+
+        A NameNode that takes no writes makes no tokens, but accepts those that it made.
+        """
+        if isinstance(self._key, str):
+            return
+        with self._errors("/"):
+            document = self._json(self._ask("GET", "GETDELEGATIONTOKEN", "/"), "/")
+            self._token = str(document["Token"]["urlString"])
+
     def read(self, path: str) -> Iterator[bytes]:
         """The bytes of a file, in pieces."""
         with self._errors(path), self._get("OPEN", path, stream=True) as answer:
@@ -377,11 +399,24 @@ class Hdfs:
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
             session = bounded_session(_Adapter(self._timeout[1], self._deadline))
-            # Redirects to DataNodes keep it: it opens their doors as well.
-            session.headers.update(key_headers(self._key))
+            trust(session, self._key, "https://", lambda mark: _Adapter(self._timeout[1], self._deadline, mark))
+            if isinstance(self._key, str):
+                # Redirects to DataNodes keep it: it opens their doors as well.
+                session.headers.update(key_headers(self._key))
+            else:
+                session.headers[KEY_HEADER] = self._key.key
+                session.auth = self._prove
             self._of_thread.session = session
             self._of_thread.client = InsecureClient(self.url, user=self._user, timeout=self._timeout, session=session)
         return self._of_thread.client
+
+    def _prove(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Each request has a ticket's proof of its own: a server takes none twice."""
+        try:
+            request.headers.update(key_headers(self._key))
+        except FawkesError as error:
+            raise HdfsFailedError(error.what, where=error.where, hint=error.hint) from error
+        return request
 
     def _ask(self, method: str, operation: str, path: str, **params: object) -> requests.Response:
         """Ask the NameNode; a redirect is an answer."""
@@ -401,7 +436,7 @@ class Hdfs:
         self._client()
         response: requests.Response = self._of_thread.session.get(
             f"{self.url}/webhdfs/v1{quote(path, '/')}",
-            params={"op": operation},
+            params={"op": operation} | ({"delegation": self._token} if self._token else {}),
             timeout=self._timeout,
             stream=stream,
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fawkes.core.effects import (
+    ArmStandby,
     CancelJob,
     CountWork,
     Deploy,
@@ -29,6 +30,7 @@ from fawkes.core.effects import (
 from fawkes.core.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.model import Facts, Plain
 from fawkes.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
+from fawkes.live import limits
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
@@ -40,23 +42,21 @@ from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
-from fawkes.live.succession import StayError
+from fawkes.live.succession import StayError, UntouchedError
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
 
 _log = logging.getLogger(__name__)
-#: how often a step that could not be stored is tried again
-_ROOM_EVERY_S = 2.0
 
 
-OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters
+OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
 """Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
 
 
 class MasterHands(Protocol):
     """Who looks at the masters of an MR-cluster and moves them."""
 
-    def reach(self, effect: LookAtMasters | MoveMasters, current: Callable[[], bool]) -> Facts | None:
+    def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
         """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
 
         None when a newer goal came. A move that is run again finishes what was begun.
@@ -119,8 +119,8 @@ class LiveWorld:
                 self.mailbox.post(event)
 
         self._timers.every("samples", sample_every_us, sampled)
-        self._timers.every("watch", 500_000, watch.round)
-        self._timers.every("jobs", 1_000_000, hands.jobs.round)
+        self._timers.every("watch", limits.WATCH_EVERY_US, watch.round)
+        self._timers.every("jobs", limits.JOBS_EVERY_US, hands.jobs.round)
 
     def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
         """Call ``do`` every ``period_us`` while the world works."""
@@ -143,7 +143,7 @@ class LiveWorld:
             self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
             _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs keep running", error)
             self._held_up(error)
-        return self.mailbox.wait(_ROOM_EVERY_S)
+        return self.mailbox.wait(limits.ROOM_EVERY_S)
 
     def ledger_row(self) -> dict[str, Plain]:
         """How the ledger is, for the commands: why nothing is stored at the moment; empty when all is."""
@@ -197,7 +197,7 @@ class LiveWorld:
                 hands.jobs.cancel(effect)
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
-            case Deploy() | Load() | Save() | Retire() | Survey() | Membership() | LookAtMasters() | MoveMasters():
+            case _ if isinstance(effect, OfCluster):
                 self._done(effect, effect.version, self._work(hands, effect))
 
     def _wanted(self, effect: Effect) -> bool:
@@ -217,7 +217,7 @@ class LiveWorld:
                 return hands.stages.save(effect, lambda: self._wanted(effect))
             case Survey():
                 return hands.survey(effect)
-            case LookAtMasters() | MoveMasters():
+            case LookAtMasters() | MoveMasters() | ArmStandby():
                 return hands.masters.reach(effect, lambda: self._wanted(effect))
             case Retire():
                 # Not before the stage that it ends has let go: that would make the MR-cluster known again.
@@ -268,7 +268,7 @@ class LiveWorld:
                 )
             case CountWork():
                 self._failed(effect, effect.attempt, error)
-            case Deploy() | Load() | Save() | Retire() | Survey() | Membership() | LookAtMasters() | MoveMasters():
+            case _ if isinstance(effect, OfCluster):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)
@@ -300,7 +300,9 @@ def _facts(error: FawkesError) -> Facts:
     if isinstance(error, NodeRefusedError):
         return {"refused": error.host}
     if isinstance(error, StayError):
-        return {"alive": True}
+        return error.facts
+    if isinstance(error, UntouchedError):
+        return {"untouched": True, "unreadable": error.unreadable}
     return error.facts if isinstance(error, UnsavedError) else {}
 
 

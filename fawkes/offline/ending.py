@@ -35,6 +35,8 @@ _FOREVER_US = 30 * 24 * _HOUR_US
 _NAMED = 5
 _ANSWERS = "A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`"
 _TOO_MUCH = "Make the policy do less, or raise [bounds] of the scenario, such as by --set bounds.policy_time=60s"
+_NO_END = "No setting raises this bound: make the policy end its loops earlier"
+_STEPS = re.compile(r"^(?:\S+ )?TimeoutError: more than")
 _BOUND = re.compile(r"^(?:\S+ )?(TimeoutError: took|MemoryError: needs)")
 _VERDICTS = "The page `policies` says what an admission policy may answer"
 _LINE = re.compile(r", (line \d+)$")
@@ -96,10 +98,10 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
             )
 
 
-def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> None:
+def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int, period_us: int) -> None:
     """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None.
 
-    It names file and line, the tick, the MR-cluster and, when a call took too much, the window.
+    It names file and line, the tick, the MR-cluster and the window, which is the last ``period_us``.
     """
     for reason in decision.reasons:
         failed = str(reason.facts.get("failed", "")) if reason.code == "tick" else ""
@@ -107,11 +109,18 @@ def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int) -> 
             line = _LINE.search(failed)
             raise ConfigError(
                 f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
-                f"{show_duration(at_us)} after the start ({failed})",
+                f"{show_duration(at_us)} after the start, for the window that begins at "
+                f"{show_duration(max(0, at_us - period_us))} ({failed})",
                 file=policy.origin,
                 key=line[1] if line else "",
-                hint=_TOO_MUCH if _BOUND.search(failed) else _ANSWERS,
+                hint=_hint(failed, _ANSWERS),
             )
+
+
+def _hint(failed: str, usual: str) -> str:
+    if _STEPS.search(failed):
+        return _NO_END
+    return _TOO_MUCH if _BOUND.search(failed) else usual
 
 
 def refuse_failed_admission(decision: Decision, policy: PolicyText | None, at_us: int) -> None:
@@ -128,7 +137,7 @@ def refuse_failed_admission(decision: Decision, policy: PolicyText | None, at_us
                 f"{show_duration(at_us)} after the start ({failed})",
                 file=policy.origin,
                 key=line[1] if line else "",
-                hint=_TOO_MUCH if _BOUND.search(failed) else _VERDICTS,
+                hint=_hint(failed, _VERDICTS),
             )
 
 

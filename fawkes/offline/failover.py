@@ -7,11 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from fawkes.core.events import MastersSeen
-from fawkes.core.model import JobId
+from fawkes.core.decision import Decision, PutCluster
+from fawkes.core.effects import ArmStandby
+from fawkes.core.events import Done, Event, MastersSeen
+from fawkes.core.keys import Key, split
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterState, JobId
 from fawkes.sim.model import TaskEvent
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
+
+#: processor time of a daemon's start, and what a second NameNode takes of a core while nobody writes: measured on real
+#: Hadoop (docs/method.md)
+NAMENODE_S, JOURNALNODE_S, IDLE_CORES = 3.8, 2.0, 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +37,8 @@ class MastersLost:
     masters_lacks_s: float
     jobs_again: int
     work_again_s: float | None
+    standby_s: float
+    standby_cpu_s: float
 
 
 MASTERS = tuple(each.name for each in fields(MastersLost))
@@ -44,6 +54,37 @@ class _Cluster:
     moves: int = 0
     lacks_us: int = 0
     again: list[tuple[JobId, int]] = field(default_factory=list)
+    ready_since_us: int | None = None
+    runs_since_us: int | None = None
+    ready_us: int = 0
+    runs_us: int = 0
+    starts_s: float = 0.0
+
+    def has(self, state: ClusterState, at_us: int) -> None:
+        """How its second NameNode stands from now on."""
+        standby = state.standby if state.life in WITH_MASTERS else None
+        ready = standby is not None and standby.ready
+        if ready != (self.ready_since_us is not None):
+            self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
+            self.ready_since_us = at_us if ready else None
+        if (standby is not None) != (self.runs_since_us is not None):
+            self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
+            self.runs_since_us = None if standby is None else at_us
+            self.starts_s += 0.0 if standby is None else NAMENODE_S + JOURNALNODE_S * len(standby.journal)
+
+    def arms(self, effect: ArmStandby) -> None:
+        """A second NameNode was brought up again; with another journal both were, and a JournalNode.
+
+        A program as large as a NameNode begins a new journal where there was none: `has` counts what it brings up.
+        """
+        new = len(set(effect.standby.journal) - set(effect.before)) if effect.before else 0
+        self.starts_s += NAMENODE_S * (2 if new else 1) + JOURNALNODE_S * new
+
+    def end(self, at_us: int) -> None:
+        """The run ends."""
+        self.serve(at_us)
+        self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
+        self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
 
     def away(self, at_us: int) -> None:
         if self.since_us is None:
@@ -61,12 +102,15 @@ class _Cluster:
             masters_lacks_s=self.lacks_us / SECOND_US,
             jobs_again=len(self.again),
             work_again_s=None if tasks_us is None else sum(tasks_us.get(a, 0) for a in self.again) / SECOND_US,
+            standby_s=self.ready_us / SECOND_US,
+            standby_cpu_s=self.starts_s + IDLE_CORES * self.runs_us / SECOND_US,
         )
 
 
 def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dict[str, MastersLost]:
     """What lost masters cost each MR-cluster that had any; ``tasks`` are the starts and ends of attempts, if kept."""
     found: dict[str, _Cluster] = {}
+    arming: dict[str, ArmStandby] = {}
     at_us = 0
     for entry in store.entries():
         at_us = entry.event.at_us
@@ -77,10 +121,23 @@ def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dic
             name = reason.facts.get("cluster")
             if isinstance(name, str):
                 _saw(found, name, reason.code, reason.facts, at_us)
+        _stands(found, arming, entry.event, entry.decision)
     for cluster in found.values():
-        cluster.serve(at_us)
+        cluster.end(at_us)
     tasks_us = None if tasks is None else _tasks_us(tasks)
     return {name: cluster.cost(tasks_us) for name, cluster in found.items()}
+
+
+def _stands(found: dict[str, _Cluster], arming: dict[str, ArmStandby], event: Event, decision: Decision) -> None:
+    """What a step says of second NameNodes; ``arming`` are those that are being brought up."""
+    if isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS:
+        effect = arming.get(event.effect)
+        if effect is not None and effect.version == event.version:
+            found[effect.cluster].arms(effect)
+    arming.update((effect.key, effect) for effect in decision.effects if isinstance(effect, ArmStandby))
+    for change in decision.changes:
+        if isinstance(change, PutCluster) and (change.state.standby is not None or change.state.id in found):
+            found.setdefault(change.state.id, _Cluster()).has(change.state, event.at_us)
 
 
 def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, object], at_us: int) -> None:
@@ -111,6 +168,8 @@ def total_of(costs: Sequence[MastersLost]) -> MastersLost:
         masters_lacks_s=math.fsum(cost.masters_lacks_s for cost in costs),
         jobs_again=sum(cost.jobs_again for cost in costs),
         work_again_s=math.fsum(work) if len(work) == len(costs) else None,
+        standby_s=math.fsum(cost.standby_s for cost in costs),
+        standby_cpu_s=math.fsum(cost.standby_cpu_s for cost in costs),
     )
 
 

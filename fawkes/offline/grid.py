@@ -15,7 +15,7 @@ from fawkes.errors import BrokenError, ConfigError, DeadlineError, FawkesError, 
 from fawkes.offline.code import code_digest
 from fawkes.offline.folder import FORMAT, stamp, stamp_of, write_json
 from fawkes.offline.load import Demand
-from fawkes.offline.notes import Copies
+from fawkes.offline.notes import Copies, struck_nobody
 from fawkes.offline.outcome import outcome_of
 from fawkes.offline.plan import Plan, shaken_scenario
 from fawkes.offline.scenario import Scenario, simulate
@@ -151,7 +151,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         # Not every kind of error comes through a pipe whole.
         kind = next((one for one in _PLAIN if isinstance(error, one)), FawkesError)
         place = f": {error.where}" if isinstance(error, ConfigError) else ""
-        raise kind(error.what, where=f"{grid.name}, {cell}{place}", hint=error.hint) from None
+        raise kind(error.what, where=f"{scenario.file or grid.name}, {cell}{place}", hint=error.hint) from None
     row: Row = {
         "fawkes": __version__,
         "code": code_digest(),
@@ -160,6 +160,8 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         **outcome_of(store, tasks, with_losses=bool(shaken.losses)).plain(),
         "lost_copies": copies.lost,
     }
+    if missed := struck_nobody(store, shaken.losses):
+        row["missed"] = missed
     if cell.replay == DRAWN:
         row["nodes"] = [[name, [list(point) for point in points]] for name, points in totals(held(store)).items()]
     return row

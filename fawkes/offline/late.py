@@ -71,6 +71,23 @@ def refuse_late(jobs: Sequence[TraceJob], path: Path, time_factor: float, limit_
     )
 
 
+def refuse_beyond(kind: str, times: Sequence[tuple[str, int]], path: Path, limit_us: int) -> None:
+    """ConfigError when something of a scenario comes after the limit of the run: it would silently never happen.
+
+    ``times`` has a name and microseconds from the start of the run for each; the error counts and names the first.
+    """
+    late = [(name, us) for name, us in times if us > limit_us]
+    if late:
+        name, us = late[0]
+        come = "comes" if len(late) == 1 else "come"
+        raise ConfigError(
+            f"{len(late):,} of {len(times):,} {kind} {come} after the limit of the run, {_days(limit_us)}: the first "
+            f"is {name}, {_days(us)} after the start",
+            file=str(path),
+            hint="Correct the time, or give the scenario a longer `limit`",
+        )
+
+
 def refuse_long(
     jobs: Sequence[TraceJob], path: Path, reach: Reach, stages: Mapping[str, Stage], name: Callable[[TraceJob], str]
 ) -> None:

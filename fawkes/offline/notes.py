@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fawkes.core.model import ClusterLife, NodeLife, Role
+from fawkes.core.decision import PutCluster
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterId, ClusterLife, NodeLife, Role
 from fawkes.engine import Engine
 from fawkes.sim.steps import Loss
+from fawkes.store.base import Reader
+from fawkes.units import SECOND_US
 
 
 class Copies:
@@ -44,3 +48,32 @@ def copies_note(lost: Mapping[str, int]) -> str:
         f"core nodes with all copies of some blocks may have been lost at once: {told}. On a real pool jobs that read "
         "these blocks fail; in the model they succeed, so the figures are too good"
     )
+
+
+def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
+    """The losses of masters at a time at which their MR-cluster had none, as ``NAME at N s``: no node was lost."""
+    waiting = sorted((loss for loss in losses if loss.masters_of is not None), key=lambda loss: -loss.at_us)
+    serving: dict[ClusterId, bool] = {}
+    found: list[str] = []
+
+    def judge(until_us: float) -> None:
+        while waiting and waiting[-1].at_us < until_us:
+            loss = waiting.pop()
+            if loss.masters_of is not None and not serving.get(loss.masters_of, False):
+                found.append(f"{loss.masters_of} at {loss.at_us / SECOND_US:g} s")
+
+    for entry in store.entries():
+        judge(entry.event.at_us)
+        for change in entry.decision.changes:
+            if isinstance(change, PutCluster):
+                life = change.state.life
+                serving[change.state.id] = life in WITH_MASTERS and life is not ClusterLife.DEPLOYING
+    judge(float("inf"))
+    return found
+
+
+def nobody_note(found: Sequence[str]) -> str:
+    """What `struck_nobody` means for the figures; empty when each loss struck a node."""
+    if not found:
+        return ""
+    return f"losses of masters struck no node, because the MR-cluster had no masters then: {', '.join(found)}"

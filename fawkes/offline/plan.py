@@ -70,6 +70,7 @@ class Plan:
         let_in = None if found.admission is None else self._admission(found.admission, found.core, place)
         return Scenario(
             name=self.name,
+            file=self.file,
             nodes=self.nodes,
             settings=self._known(found.core),
             policy=text,

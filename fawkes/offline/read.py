@@ -17,7 +17,15 @@ from fawkes.config.workloads import Arrival, Submission, Workload, workload_of
 from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, UserError
 from fawkes.offline.demands import read_demands, with_demands
-from fawkes.offline.late import Reach, refuse_endless, refuse_hopeless, refuse_late, refuse_long, refuse_wide
+from fawkes.offline.late import (
+    Reach,
+    refuse_beyond,
+    refuse_endless,
+    refuse_hopeless,
+    refuse_late,
+    refuse_long,
+    refuse_wide,
+)
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.plan import Plan
@@ -94,6 +102,7 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
     _check_ids(demands, path)
     _check_tasks(demands, path)
+    _check_times(demands, table.fault, path, reach.limit_us)
     refuse_endless((one.spec for demand in demands for one in demand.all_jobs), path, reach)
     refuse_wide((one.spec for demand in demands for one in demand.all_jobs), path, reach)
     return Plan(
@@ -112,6 +121,20 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
         base=path.parent,
         unreferenced=frozenset(unreferenced),
     )
+
+
+def _check_times(demands: Sequence[Demand], faults: Sequence[FaultTable], path: Path, limit_us: int) -> None:
+    """What has a time of its own comes before the limit; an MR-cluster behind another one has none."""
+    requests = [(f"{demand.spec.id!r}", demand.requested_us) for demand in demands]
+    refuse_beyond("requests for MR-clusters", requests, path, limit_us)
+    jobs = [
+        (f"the job {one.spec.id!r}", demand.requested_us + one.at_us)
+        for demand in demands
+        for one in (*demand.jobs, *demand.once_running)
+    ]
+    jobs += [(f"the job {one.spec.id!r}", one.at_us) for demand in demands for one in demand.from_start]
+    refuse_beyond("jobs", jobs, path, limit_us)
+    refuse_beyond("faults", [(f"fault[#{n}]", fault.at_us) for n, fault in enumerate(faults, 1)], path, limit_us)
 
 
 def _loss(fault: FaultTable) -> Loss:

@@ -75,6 +75,7 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
     static = replace(
         scenario,
         name=f"reference times of {scenario.name}",
+        file=f"{scenario.file}: reference times" if scenario.file else "",
         nodes=pool_of(nodes),
         settings=settings,
         policy=policy_text("None", "none.py", _NONE),

@@ -51,10 +51,12 @@ class Scenario:
     ``engine`` is no part of that: both models of Hadoop come to the same results, and the one that is done sooner is
     taken. ``check`` looks at the laws of conservation after each event of a task and at the core's invariants after
     each decision: ten times as slow, BrokenError names what is broken. ``bounds`` end a run whose policy takes more,
-    ``most_steps`` one that takes more steps. ``admission`` lets jobs in; None: first come, first served.
+    ``most_steps`` one that takes more steps. ``admission`` lets jobs in; None: first come, first served. ``file`` is
+    the one that users named, for errors; empty: there is none.
     """
 
     name: str
+    file: str = ""
     nodes: tuple[Node, ...]
     settings: Settings
     policy: PolicyText
@@ -69,6 +71,11 @@ class Scenario:
     check: bool = False
     bounds: Bounds = USUAL
     most_steps: int = MOST_STEPS
+
+    @property
+    def place(self) -> str:
+        """Where users look for what is wrong with the run: its file, or its name where it has none."""
+        return self.file or self.name
 
     @property
     def tasks(self) -> int:
@@ -158,22 +165,22 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         decision = engine.step(event)
         steps += 1
         if steps > scenario.most_steps:
-            raise too_many(scenario.name, steps, event.at_us)
-        refuse_refused(event, decision, scenario.name)
-        refuse_failed_policy(decision, scenario.policy, event.at_us)
+            raise too_many(scenario.place, steps, event.at_us)
+        refuse_refused(event, decision, scenario.place)
+        refuse_failed_policy(decision, scenario.policy, event.at_us, scenario.settings.period_us)
         refuse_failed_admission(decision, scenario.admission, event.at_us)
         for job in _ended_early(decision):
             world.script(users.job_ended(job, world.now_us))
         watch(engine)
         if scenario.check and (wrong := broken(state)):
-            raise BrokenError(f"after {type(event).__name__}: {'; '.join(wrong)}", where=scenario.name)
+            raise BrokenError(f"after {type(event).__name__}: {'; '.join(wrong)}", where=scenario.place)
         if users.waits and patience.ends(event, engine.view):
             break
         if not users.waits and world.until_us == scenario.limit_us:
             # What is decided once all is quiet belongs to the run as well: nodes that come home, MR-clusters that go.
             world.until_us = min(scenario.limit_us, world.now_us + 3 * scenario.settings.period_us)
     if users.waits:
-        raise never_ends(scenario.name, world.now_us, scenario.wishes, users.waiting, engine.view)
+        raise never_ends(scenario.place, world.now_us, scenario.wishes, users.waiting, engine.view)
     if tasks is not None:
         tasks += world.task_events()
 

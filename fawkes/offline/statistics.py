@@ -42,7 +42,11 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A row for each run: policy, settings, replay and figures; of each MR-cluster as CLUSTER_slowdown_mean, ..."""
     flat = []
     for row in rows:
-        plain = {key: value for key, value in row.items() if key not in ("clusters", "variant", "nodes", "lost_copies")}
+        plain = {
+            key: value
+            for key, value in row.items()
+            if key not in ("clusters", "variant", "nodes", "lost_copies", "missed")
+        }
         plain["lost_copies"] = len(row.get("lost_copies", ()))
         for cluster in row["clusters"]:
             plain |= {f"{cluster['cluster']}_{key}": value for key, value in cluster.items() if key != "cluster"}

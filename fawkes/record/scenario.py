@@ -10,7 +10,7 @@ from typing import Any
 
 from fawkes.config.loader import written
 from fawkes.config.model import ModelTable
-from fawkes.core.model import ClusterState, Facts, JobState
+from fawkes.core.model import ClusterState, Facts, JobState, Promise
 from fawkes.offline.scenario import LIMIT_US
 from fawkes.record import toml
 from fawkes.record.measured import Seen
@@ -157,6 +157,7 @@ def _cluster(state: ClusterState, jobs: Sequence[JobState], recorded: RecordedSp
             "deploy": "first-job" if spec.deploy_on_first_job else None,
             "idle_time": None if spec.idle_us is None else _idle_time(spec.idle_us + _gap_us(state, jobs)),
             "max_running_jobs": spec.max_running_jobs,
+            "masters": None if spec.masters is Promise.KEPT else spec.masters.value,
         }
     )
     data = [{"from": f"generated:{name}", "to": to} for name, to, size in sets if size]

@@ -69,6 +69,10 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "masters_lost": duration(settings.masters_lost_us),
             "copy_gap": duration(settings.copy_gap_us),
             "copy": duration(settings.copy_us),
+            "standby": duration(settings.standby_us),
+            "journal": duration(settings.journal_us),
+            "follow": duration(settings.follow_us),
+            "rejoin": duration(settings.rejoin_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

@@ -9,7 +9,7 @@ from typing import Any
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain_job import left_us
-from fawkes.report.rows import Row, cluster_rows, job_row, node_rows, pool_row, seconds
+from fawkes.report.rows import Row, cluster_rows, job_row, node_rows, pool_row, seconds, standby_rows
 from fawkes.store.base import Reader
 
 
@@ -25,6 +25,7 @@ BOARDS: Mapping[str, Callable[[Reader], list[Row]]] = {
     "clusters": cluster_rows,
     "nodes": node_rows,
     "jobs": _job_rows,
+    "standby": standby_rows,
 }
 
 

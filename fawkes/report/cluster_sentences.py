@@ -43,8 +43,9 @@ def _released(facts: Facts) -> str:
 
 
 def _called_off(facts: Facts) -> str:
-    stage = "Deployment" if facts["life"] == ClusterLife.DEPLOYING else "Loading the data"
-    return f"{stage} of {{cluster}} was cancelled after {{took_us}}; no job had run, so there is nothing to save"
+    if facts["life"] == ClusterLife.DEPLOYING:
+        return "Deployment of {cluster} was cancelled after {took_us}; no job had run, so there is nothing to save"
+    return "Loading the data of {cluster} was cancelled after {took_us}"
 
 
 def _not_reached(facts: Facts) -> str:

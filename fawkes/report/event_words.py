@@ -24,6 +24,7 @@ from fawkes.core.events import (
     ResumeAsked,
     RetryAsked,
     Sampled,
+    StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
@@ -73,6 +74,9 @@ def _facts_in_words(event: Event) -> str | None:
         case CopySeen():
             verb = "is not copied" if event.error else "is copied"
             return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case StandbySeen():
+            verb = "can take over" if event.ready else "cannot take over"
+            return f"the second NameNode of {event.cluster} {verb}" + _after_colon(event.error)
         case AttemptSeen():
             return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
         case JobObserved():

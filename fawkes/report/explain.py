@@ -10,10 +10,12 @@ from fawkes.core.fairness import share_error
 from fawkes.core.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.settings import Settings
 from fawkes.errors import UserError
+from fawkes.ports import Entry
 from fawkes.report import history
 from fawkes.report.facts import fold
 from fawkes.report.history import Move, Tick
 from fawkes.report.node_rows import held_in_words
+from fawkes.report.promises import masters_in_words
 from fawkes.report.sentences import sentence
 from fawkes.store.base import CLUSTER, NODE, Reader
 from fawkes.units import show_duration, show_time
@@ -203,7 +205,8 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
     recent: list[Line] = []
     for entry in history.steps(store, reversed(store.mentions(CLUSTER, name))):
         mine = [r for r in entry.decision.reasons if r.facts.get("cluster") == name or r.facts.get("newcomer") == name]
-        recent = lines_of(mine, entry.event.at_us, entry.seq) + recent
+        lost = [line for reason in mine for line in _ended_in_vain(store, reason, entry)]
+        recent = lines_of(mine, entry.event.at_us, entry.seq) + lost + recent
         if len(recent) >= _LATEST:
             break
     found = history.last_tick(store)
@@ -212,6 +215,23 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
     at = [Line(f"At the latest tick, {found.number} ({show_time(found.at_us)}):"), *_figures_in_words(found)]
     verdict = lines_of([reason for reason in found.reasons if reason.code == "tick"])
     return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(found.rows))
+
+
+def _ended_in_vain(store: Reader, reason: Reason, moved: Entry) -> list[Line]:
+    """The jobs that had succeeded after the copy was made that new masters began with, in a line."""
+    lacks_us, took_us = reason.facts.get("lacks_us"), reason.facts.get("took_us")
+    if reason.code != "masters-moved" or not isinstance(lacks_us, int) or not isinstance(took_us, int) or not lacks_us:
+        return []
+    copied_us, jobs = moved.event.at_us - took_us - lacks_us, []
+    mentions = store.mentions(CLUSTER, str(reason.facts.get("cluster")))
+    for entry in history.steps(store, reversed([seq for seq in mentions if seq < moved.seq])):
+        if entry.event.at_us <= copied_us:
+            break
+        jobs += [str(r.facts.get("job")) for r in entry.decision.reasons if r.code == "job-succeeded"]
+    if not jobs:
+        return []
+    text = f"Jobs that had succeeded after that copy, whose output may lack its end: {', '.join(reversed(jobs))}"
+    return [Line(text, moved.event.at_us, moved.seq)]
 
 
 def node_in_words(state: NodeState) -> str:
@@ -261,6 +281,7 @@ def cluster_in_words(state: ClusterState) -> list[str]:
     )
     known = [f"{stage} {show_duration(us)}" for stage, us in times if us is not None]
     lines += [f"It {', '.join(known)}"] if known else []
+    lines += masters_in_words(state)
     lines += [text for text in (state.failed, state.alert) if text]
     return lines
 

@@ -62,6 +62,7 @@ _THINGS: Mapping[str, str] = {
     Key.SURVEY: "the survey of {}'s data and applications",
     Key.JOB: "YARN's answer about job {}",
     Key.MASTERS: "the masters of {}",
+    Key.STANDBY: "the second NameNode of {}",
     Key.WORK: "the time of the tasks of job {}",
 }
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from fawkes.core.decision import Change, PutClock, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
-from fawkes.core.events import Started
+from fawkes.core.events import StandbySeen, Started
 from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
-from fawkes.core.tick import MOVES
+from fawkes.core.tick import MOVES, MOVING
 from fawkes.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
@@ -73,7 +73,7 @@ class Tick:
     @property
     def moved(self) -> bool:
         """Whether it was a reconfiguration: balancing began to move at least one node."""
-        return self.verdict == "unbalanced" and any(reason.code in MOVES for reason in self.reasons)
+        return self.verdict in MOVING and any(reason.code in MOVES for reason in self.reasons)
 
     @property
     def clusters(self) -> dict[str, dict[str, Any]]:
@@ -234,6 +234,18 @@ def jobs(store: Reader) -> list[JobState]:
 def samples(store: Reader) -> dict[str, Sample]:
     """The latest sample of each MR-cluster."""
     return {found.subject: found.change.sample for found in store.latest(SAMPLE) if hasattr(found.change, "sample")}
+
+
+def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
+    """How the second NameNode of each MR-cluster was seen last, and since when (us) it can or cannot take over."""
+    latest: dict[str, tuple[StandbySeen, int]] = {}
+    for entry in store.entries(kinds=(StandbySeen.__name__,)):
+        seen = entry.event
+        if isinstance(seen, StandbySeen):
+            before = latest.get(seen.cluster)
+            same = before is not None and (before[0].ready, before[0].node) == (seen.ready, seen.node)
+            latest[seen.cluster] = (seen, before[1] if before is not None and same else seen.at_us)
+    return [latest[name] for name in sorted(latest)]
 
 
 def balance(store: Reader) -> PutTick | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fawkes.core.model import NodeLife, NodeState, Reason
+from fawkes.core.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.report.facts import named_files
 from fawkes.report.sentences import sentence
@@ -36,11 +36,12 @@ _STORED = {
 }
 
 
-def node_row(state: NodeState, *, master: bool) -> Row:
+def node_row(state: NodeState, cluster: ClusterState | None) -> Row:
     """A node: owner, role, state, since when and why, how its masters see it, and what keeps it out.
 
-    ``master``: the masters of its MR-cluster run on it. ``seen`` is how the masters see it where that is news,
-    ``waited_since`` since when its MR-cluster waits for its data. Numbers of files are None when they are not known.
+    ``cluster`` is its owner. ``master``: the masters run on it; ``standby``: the daemons of the owner's second NameNode
+    that belong on it, empty without one. ``seen`` is how the masters see it where that is news, ``waited_since`` since
+    when its MR-cluster waits for its data. Numbers of files are None when they are not known.
     """
     why = present(state)
     blocks = _report(state.sight)
@@ -51,7 +52,8 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "state": state.life.value,
         "cluster": state.owner,
         "role": None if state.role is None else state.role.value,
-        "master": master,
+        "master": cluster is not None and cluster.master == state.node.id,
+        "standby": _standby(state, cluster),
         "since": show_time(state.since_us),
         "generation": state.generation,
         "tick": state.tick,
@@ -70,6 +72,14 @@ def node_row(state: NodeState, *, master: bool) -> Row:
         "missing": [] if blocks is None else list(blocks.missing),
         "missing_files": None if blocks is None else blocks.missing_files,
     }
+
+
+def _standby(state: NodeState, cluster: ClusterState | None) -> str:
+    standby = None if cluster is None else cluster.standby
+    if standby is None:
+        return ""
+    daemons = ["journal"] if state.node.id in standby.journal else []
+    return ", ".join([*daemons, "second NameNode"] if state.node.id == standby.node else daemons)
 
 
 def _report(sight: Sight | None) -> Blocks | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from fawkes.core import alerts
 from fawkes.core.decision import PutTick
-from fawkes.core.lifecycle import ENDED_JOBS
+from fawkes.core.events import StandbySeen
+from fawkes.core.lifecycle import ENDED_JOBS, WITH_MASTERS
 from fawkes.core.members import copy_on
-from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, NodeLife, NodeState, Role, Sample
+from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, MoveCause, NodeLife, NodeState, Role, Sample
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
 from fawkes.report import history
@@ -18,6 +19,7 @@ from fawkes.report.event_words import event_in_words
 from fawkes.report.explain import lines_of
 from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
+from fawkes.report.promises import GIVEN_UP, promise
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US, show_duration, show_time
 
@@ -26,8 +28,6 @@ Row = dict[str, Any]
 #: how long a jump of the clock is news
 _NEWS_US = 86_400 * SECOND_US
 GREEN, YELLOW, RED = "green", "yellow", "red"
-#: the promise about the masters' data of an MR-cluster: it is copied all the time
-KEPT = "kept"
 
 
 def seconds(us: int | None) -> float | None:
@@ -95,7 +95,8 @@ def cluster_row(
     ``nodes`` are those that it holds, ``usable_milli`` is the capacity in service, in thousandths. ``jobs_waiting`` and
     ``jobs_running`` are what its masters said last, users' own applications included. ``own`` are the jobs that were
     submitted to Fawkes and have not ended: ``jobs_queued`` of them wait in its queue, ``jobs_started`` were handed to
-    YARN (both None when nobody counted). ``second_copy`` is the node that gets the second copy of the masters' data.
+    YARN (both None when nobody counted). ``second_copy`` is the node that gets the second copy of the masters' data,
+    ``second_namenode`` the one with the second NameNode, ``journal`` the nodes of its journal (None without one).
     """
     jobs = None if own is None else Counter(job.life is JobLife.QUEUED for job in own)
     held = list(nodes)
@@ -132,11 +133,40 @@ def cluster_row(
         "load_s": seconds(state.load_us),
         "save_s": seconds(state.save_us),
         "masters_on": state.master,
-        "promise": None if state.master is None else KEPT,
+        "masters_moving": state.moving is not None and state.moving.cause is not MoveCause.JOURNAL,
+        "promise": promise(state),
         "second_copy": None if state.master is None else copy_on(held, state.master),
+        **_standby(state),
         "failed": state.failed,
         "alert": state.alert,
     }
+
+
+def _standby(state: ClusterState) -> Row:
+    standby = state.standby
+    return {
+        "second_namenode": None if standby is None else standby.node,
+        "takes_over": None if standby is None else standby.ready,
+        "journal": None if standby is None else list(standby.journal),
+    }
+
+
+def standby_rows(store: Reader) -> list[Row]:
+    """How the second NameNode of each MR-cluster was seen last, since when, and what is not whole.
+
+    No row for one that was not seen yet, where it is now.
+    """
+    there = {state.id: state for state in history.clusters(store)}
+    return [
+        {"cluster": seen.cluster, "takes_over": seen.ready, "since": show_time(since_us), "error": seen.error}
+        for seen, since_us in history.standbys(store)
+        if seen.cluster in there and _of_now(seen, there[seen.cluster])
+    ]
+
+
+def _of_now(seen: StandbySeen, state: ClusterState) -> bool:
+    standby = state.standby
+    return standby is not None and seen.node == standby.node and seen.at_us >= state.requested_us
 
 
 def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
@@ -148,6 +178,8 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
         return RED, danger
     if state.alert:
         return YELLOW, state.alert
+    if state.life in WITH_MASTERS and promise(state) == GIVEN_UP:
+        return YELLOW, "it has no second NameNode until it has a new journal, for which three core nodes must serve"
     held = [node for node in nodes if node.alert]
     if held:
         return YELLOW, f"{held[0].node.id}: {held[0].alert}"
@@ -184,10 +216,9 @@ def cluster_rows(store: Reader) -> list[Row]:
 
 def node_rows(store: Reader) -> list[Row]:
     """All nodes of a store, by name."""
-    masters = {state.id: state.master for state in history.clusters(store)}
+    clusters = {state.id: state for state in history.clusters(store)}
     return [
-        node_row(state, master=state.owner is not None and masters.get(state.owner) == state.node.id)
-        for state in history.nodes(store)
+        node_row(state, None if state.owner is None else clusters.get(state.owner)) for state in history.nodes(store)
     ]
 
 

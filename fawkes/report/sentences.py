@@ -139,6 +139,8 @@ VERDICTS: Mapping[str, Template] = {
     "unbalanced": "The discrimination exceeds the threshold: nodes will move",
     "balanced": "The discrimination is within the threshold: balanced, so no node moves",
     "as-balanced-as-possible": "Minimums and whole nodes allow no better balance: no node moves",
+    "spare": "The policy moves no node now. Free nodes join all the same, and nodes beyond equal parts come home where "
+    "that saves waiting",
     "not-worth": "The threshold is exceeded, but no move would save more than it costs: no node moves",
     "confirming": "The threshold is exceeded, but not for enough ticks in a row ({over} so far): no node moves for a "
     "single peak",
@@ -166,7 +168,8 @@ OPERATORS: Mapping[str, Template] = {
 }
 
 REFUSALS: Mapping[str, Template] = {
-    "cluster-exists": "There is already an MR-cluster {cluster}",
+    "cluster-exists": "There is already an MR-cluster {cluster}, and nothing of it is changed. What its file says now "
+    "counts for the next one: release this one first (`fawkes release {cluster}`)",
     "no-minimum": "{cluster} needs at least one node, not {minimum}",
     "minimum-above-pool": "{cluster} needs {minimum} core nodes, but only {able} nodes that may be core nodes are in "
     "service: `fawkes nodes` shows the others, and why they are not",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from fawkes.core.effects import CountWork, Host
+from fawkes.core.effects import CancelJob, CountWork, Host, StartJob
 from fawkes.core.events import AttemptSeen, Condition, Done, Failed, NodeObserved, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
@@ -65,6 +65,35 @@ def ended(attempt: JobAttempt, end: End, now_us: int) -> AttemptSeen:
         words=end.error,
     )
     return AttemptSeen(at_us=now_us, job=attempt[0], attempt=attempt[1], seen=seen)
+
+
+def started(
+    effect: StartJob,
+    cluster: Cluster | None,
+    faults: Callable[[str, str], str | None],
+    starts: dict[JobAttempt, int],
+    now_us: int,
+) -> AttemptSeen | None:
+    """An attempt is handed to YARN, once, and counted in ``starts``; what is seen of it, None of no MR-cluster."""
+    if cluster is None:
+        return None
+    attempt = (effect.job, effect.attempt)
+    known = cluster.knows(attempt)
+    error = None if known else faults("job", effect.job)
+    if error is not None:
+        return ended(attempt, cluster.refuse(attempt, error), now_us) if error else None
+    if not known:
+        starts[attempt] = starts.get(attempt, 0) + 1
+    found = cluster.submit(effect)
+    return ended(attempt, found, now_us) if isinstance(found, End) else runs(attempt, found, now_us)
+
+
+def cancelled(effect: CancelJob, cluster: Cluster | None, now_us: int) -> AttemptSeen | None:
+    """An attempt is stopped; what is seen of it, None of no MR-cluster."""
+    if cluster is None:
+        return None
+    attempt = (effect.job, effect.attempt)
+    return ended(attempt, cluster.cancel(attempt), now_us)
 
 
 def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Done | Failed:

@@ -53,6 +53,8 @@ class Constants:
     - ``idle_cores``: cores that a node's daemons take all the time (none unless asked for)
     - ``keep_cores``: cores that copying the masters' data of an MR-cluster takes all the time (measured on a lab; none
       unless asked for)
+    - ``standby_cores``: cores that the second NameNode and the journal of an MR-cluster take all the time, until it
+      ends (measured on a lab: 0.01 of a core while nobody writes; none unless asked for)
     - ``block_bytes``, ``heartbeat_us``, ``streams``, ``multiplier``: how HDFS copies from a node that leaves: every
       heartbeat ``multiplier`` blocks for each live node, ``streams`` from each source (read in the source of Hadoop 1)
     - ``decommission_us``: how often the NameNode looks whether a node that leaves has been emptied
@@ -92,6 +94,7 @@ class Constants:
     join_cpu_us: int = 0
     idle_cores: float = 0.0
     keep_cores: float = 0.0
+    standby_cores: float = 0.0
     block_bytes: int = 134_217_728
     heartbeat_us: int = 3_000_000
     decommission_us: int = 30_000_000

@@ -34,11 +34,16 @@ class Common:
         stream = constants.site_stream_bytes_s / SECOND_US
         self.link: Pool[Owner] = Pool("link", constants.site_bytes_s / SECOND_US, cap=stream)
         self.cores: Pool[Owner] | None = Pool("cores", constants.cores, cap=1.0) if constants.shared_cores else None
-        self.nodes = self.clusters = 0
+        self.nodes = self.clusters = self.standbys = 0
 
 
 class Machine:
-    """The pools of one MR-cluster. Disks of nodes of one role are one pool: HDFS spreads blocks over all of them."""
+    """The pools of one MR-cluster. Disks of nodes of one role are one pool: HDFS spreads blocks over all of them.
+
+    ``standby``: it has a second NameNode with a journal.
+    """
+
+    standby = False
 
     def __init__(self, name: ClusterId, flows: Flows[Owner], constants: Constants, common: Common) -> None:
         self._flows = flows
@@ -64,13 +69,16 @@ class Machine:
         before = sum(self._counts.values())
         self._common.nodes += nodes - before
         self._common.clusters += bool(nodes) - bool(before)
+        self._common.standbys += self.standby * (bool(nodes) - bool(before))
         self._counts = counts
         for role, pool in self._disks.items():
             self._flows.resize(pool, capacity_of(counts[role], of.disk_bytes_s / SECOND_US), max(1, counts[role]))
         if self._common.cores is None:
-            self._flows.resize(self._cores, own_cores_of(of, nodes))
+            self._flows.resize(self._cores, own_cores_of(of, nodes, standby=self.standby))
         else:
-            self._flows.resize(self._common.cores, cores_of(of, self._common.nodes, self._common.clusters))
+            common = self._common
+            free = cores_of(of, common.nodes, common.clusters, common.standbys)
+            self._flows.resize(self._common.cores, free)
         self._flows.resize(self._network, capacity_of(nodes, network_of(of, nodes)))
         self._flows.resize(self._copies, of.multiplier * nodes * of.block_bytes / of.heartbeat_us)
 
@@ -200,16 +208,20 @@ def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int)
     return Replicas(own, on_core, sent - on_core)
 
 
-def cores_of(constants: Constants, nodes: int, clusters: int = 0) -> float:
-    """What the daemons of so many nodes, and the copies of MR-clusters, leave of the cores; at least a twentieth."""
+def cores_of(constants: Constants, nodes: int, clusters: int = 0, standbys: int = 0) -> float:
+    """What is left of the cores; at least a twentieth.
+
+    The daemons of so many nodes take their part, and so do the copies of MR-clusters and second NameNodes.
+    """
     of = constants
-    return max(of.cores / 20, of.cores - of.idle_cores * nodes - of.keep_cores * clusters)
+    free = of.cores - of.idle_cores * nodes - of.keep_cores * clusters - of.standby_cores * standbys
+    return max(of.cores / 20, free)
 
 
-def own_cores_of(constants: Constants, nodes: int) -> float:
+def own_cores_of(constants: Constants, nodes: int, *, standby: bool = False) -> float:
     """What is left of the cores of an MR-cluster's nodes where each node has its own."""
     free = capacity_of(nodes, cores_of(constants, 1))
-    return max(free / 20, free - constants.keep_cores)
+    return max(free / 20, free - constants.keep_cores - constants.standby_cores * standby)
 
 
 def network_of(constants: Constants, nodes: int) -> float:

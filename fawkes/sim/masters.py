@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.effects import Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.effects import ArmStandby, Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
 from fawkes.core.events import Progress
-from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
+from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Reading, Role
+from fawkes.core.tags import tag_of
 from fawkes.sim.answers import application_of, missing_of
 from fawkes.sim.model import Cluster, JobEnded
+from fawkes.sim.standby import NO_JOURNAL, Standbys
 from fawkes.sim.steps import Hosted, Loss, Step
 from fawkes.sim.tasks import End, JobAttempt
 
@@ -43,6 +45,8 @@ class Away:
 class Masters:
     """The masters of all MR-clusters of a world, whose ``clusters``, ``deployed``, ``hosts`` and nodes these are.
 
+    ``second`` has their second NameNodes.
+
     ``void`` counts the jobs of an MR-cluster whose end was never told: they ended while their masters were away.
     """
 
@@ -52,6 +56,7 @@ class Masters:
     dead: set[NodeId]
     gone: set[NodeId]
     copy_us: int
+    second: Standbys
     away: dict[ClusterId, Away] = field(default_factory=dict)
     void: dict[ClusterId, int] = field(default_factory=dict)
 
@@ -64,6 +69,7 @@ class Masters:
         """The MR-cluster is gone, or a new one has its name."""
         self.away.pop(cluster, None)
         self.void.pop(cluster, None)
+        self.second.pairs.pop(cluster, None)
 
     def struck(self, loss: Loss) -> NodeId | None:
         """The node that a loss strikes now; None when the MR-cluster that it names has no masters."""
@@ -76,9 +82,11 @@ class Masters:
         away = self.away.get(cluster)
         if away is not None and emptied and away.home == node:
             away.home = None
-        if away is not None or cluster not in self.clusters or self.node(cluster) != node:
+        cannot_write = self.second.stops(cluster, node, emptied=emptied)
+        mine = self.node(cluster) == node
+        if away is not None or cluster not in self.clusters or not (mine or cannot_write):
             return False
-        self.stop(cluster, now_us, document, emptied=emptied)
+        self.stop(cluster, now_us, document, emptied=emptied and mine)
         return True
 
     def stop(self, cluster: ClusterId, now_us: int, document: object, *, emptied: bool = False) -> None:
@@ -96,6 +104,8 @@ class Masters:
         """They serve again: nodes compute; what waited, and what ended meanwhile, is for the caller. None: they did."""
         away = self.away.pop(cluster, None)
         found = self.clusters.get(cluster)
+        if away is not None and (master := self.node(cluster)) is not None:
+            self.second.serves(cluster, master)
         for node in () if away is None or found is None else away.nodes:
             hosted = self.hosts.get(node)
             mine = hosted is not None and hosted.cluster == cluster
@@ -109,19 +119,28 @@ class Masters:
         return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
 
     def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
-        """Whether daemons that start on a node are those of lost masters."""
-        return cluster in self.away and self.node(cluster) == node and node in self.gone
+        """Whether daemons that start on a node are those of lost masters; some ended because of their journal."""
+        away = self.away.get(cluster)
+        if away is None or self.node(cluster) != node:
+            return False
+        return node in self.gone or (cluster in self.second.pairs and not away.moving)
 
     def no_image(self, cluster: ClusterId, node: NodeId) -> str:
         """Why daemons of lost masters cannot start on a node: its disk was lost; else nothing."""
-        away = self.away.get(cluster)
-        if away is None or away.home == node or away.moving or not self.brings_up(cluster, node):
+        away, pair = self.away.get(cluster), self.second.pairs.get(cluster)
+        if away is None or away.home == node or not self.brings_up(cluster, node):
+            return ""
+        if pair.image == node if pair is not None else away.moving:
             return ""
         return f"{node} has no image of its NameNode any more"
 
+    def cannot_write(self, cluster: ClusterId, node: NodeId) -> str:
+        """Why masters that start on a node cannot serve there: their journal is not there; else nothing."""
+        return NO_JOURNAL if self.brings_up(cluster, node) and self.second.cannot_write(cluster) else ""
+
     def look(self, effect: LookAtMasters, now_us: int) -> Facts:
         """The facts of a look. Masters whose node has power again, without daemons, are stopped."""
-        away = self.away.get(effect.cluster)
+        away, pair = self.away.get(effect.cluster), self.second.pairs.get(effect.cluster)
         old, image = "answers", True
         if away is not None:
             old, image = ("silent" if effect.old in self.dead else "stopped"), away.home == effect.old
@@ -133,10 +152,15 @@ class Masters:
             "copy_at": "controller",
             "reached": self._reached(effect.cluster, {effect.old}),
             "applications": [],
+            **({} if pair is None else {"journal": pair.answering}),
+            **({} if pair is None else {"standby": "standby" if pair.follower == effect.to else None}),
         }
 
     def begin(self, effect: MoveMasters, now_us: int, document: object) -> bool:
-        """Masters are being brought up elsewhere: what ran under the old ones ends. False: that must not begin."""
+        """Masters are being brought up elsewhere; False: that must not begin.
+
+        What ran under the old ones ends, unless a second NameNode takes over.
+        """
         away = self.away.get(effect.cluster)
         if effect.cluster not in self.clusters:
             return False
@@ -146,6 +170,9 @@ class Masters:
             self.stop(effect.cluster, now_us, document)
             away = self.away[effect.cluster]
         self.deployed[effect.cluster] = replace(self.deployed[effect.cluster], master=effect.to)
+        away.moving = True
+        if effect.standby:
+            return True
         cluster = self.clusters[effect.cluster]
         for attempt in list(cluster.jobs):
             away.cut[attempt] = cluster.cancel(attempt)
@@ -154,14 +181,27 @@ class Masters:
             away.cut[late.attempt] = cluster.ended[late.attempt] = replace(late.end, progress=Progress.CANCELLED)
             self.void[effect.cluster] = self.void.get(effect.cluster, 0) + 1
         away.ended.clear()
-        away.moving = True
         return True
 
-    def refuse(self, cluster: ClusterId, goals: Iterable[Effect]) -> None:
+    def refuse(self, effect: MoveMasters, goals: Iterable[Effect]) -> None:
         """Attempts that were handed to the old masters and did not reach them never begin."""
+        cluster = self.clusters[effect.cluster]
         for goal in goals:
-            if isinstance(goal, StartJob) and goal.cluster == cluster:
-                self.clusters[cluster].cancel((goal.job, goal.attempt))
+            if isinstance(goal, StartJob) and goal.cluster == effect.cluster:
+                attempt = (goal.job, goal.attempt)
+                if not (effect.standby and cluster.knows(attempt)):
+                    cluster.cancel(attempt)
+
+    def goes_back(self, effect: MoveMasters) -> bool:
+        """Whether a takeover that was planned has failed while the old masters can go on; they do from now on."""
+        away = self.away.get(effect.cluster)
+        if away is None or not (effect.planned and effect.standby and away.moving) or not self._why_not(effect):
+            return False
+        if effect.old in self.dead or effect.old in self.gone or self.second.cannot_write(effect.cluster):
+            return False
+        away.moving = False
+        self.deployed[effect.cluster] = replace(self.deployed[effect.cluster], master=effect.old)
+        return True
 
     def end(self, effect: MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
         """Why a move that has begun cannot end yet, or nothing and its facts."""
@@ -173,7 +213,10 @@ class Masters:
         # Whatever had stopped on that node is started with them.
         self.gone.discard(effect.to)
         away.nodes[effect.to] = None
-        whole = away.home is not None and away.home not in self.dead
+        if not effect.standby:
+            # A copy has no journal: the MR-cluster is kept from now on.
+            self.second.pairs.pop(effect.cluster, None)
+        whole = effect.standby or (away.home is not None and away.home not in self.dead)
         missing = missing_of(effect.cluster, only_here)
         return "", {
             "txid": 0,
@@ -182,18 +225,33 @@ class Masters:
             "missing": list(missing),
             "missing_files": len(missing),
             "open": [],
-            "finished": sorted(
-                application_of(attempt)
-                for attempt, end in self.clusters[effect.cluster].ended.items()
-                if end.progress is Progress.SUCCEEDED
-            ),
+            "finished": sorted(map(application_of, self._succeeded(effect.cluster))),
             "ended": [],
+            **({"known": self._known(effect.cluster)} if effect.standby else {}),
         }
+
+    def _succeeded(self, cluster: ClusterId) -> list[JobAttempt]:
+        ends = self.clusters[cluster].ended.items()
+        return [attempt for attempt, end in ends if end.progress is Progress.SUCCEEDED]
+
+    def _known(self, cluster: ClusterId) -> list[Plain]:
+        """The applications of our attempts, as a ResourceManager lists them that has recovered them."""
+        attempts = sorted([*self.clusters[cluster].jobs, *self._succeeded(cluster)])
+        return [{"id": application_of(attempt), "tags": [tag_of(*attempt)]} for attempt in attempts]
+
+    def arm(self, effect: ArmStandby) -> tuple[str, Facts]:
+        """Bring up what is not whole of a journal and its second NameNode; why that does not do, or its facts."""
+        serve = effect.cluster not in self.away
+        if why := self.second.arm(effect, masters_serve=serve):
+            return why, {} if effect.before else {"alive": serve}
+        return "", {"journal": self.second.pairs[effect.cluster].answering}
 
     def _why_not(self, effect: MoveMasters) -> str:
         hosted = self.hosts.get(effect.to)
         if effect.to in self.dead:
             return f"no answer from {effect.to}"
+        if effect.standby and (why := self.second.why_not(effect.cluster, effect.to)):
+            return why
         if hosted is None or (hosted.cluster, hosted.role) != (effect.cluster, Role.CORE):
             return f"{effect.to} is no core node of {effect.cluster}"
         return ""

@@ -126,8 +126,11 @@ class Model(Protocol):
 
     now_us: int
 
-    def cluster(self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0) -> Cluster:
-        """A new MR-cluster without nodes, whose input has so many bytes and blocks so many replicas."""
+    def cluster(self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0, standby: bool = False) -> Cluster:
+        """A new MR-cluster without nodes, whose input has so many bytes and blocks so many replicas.
+
+        With ``standby`` the daemons of a second NameNode and its journal take their part of the cores until it ends.
+        """
 
     def advance(self, until_us: int) -> JobEnded | CopyDone | None:
         """Let tasks run until something is to be told, at ``now_us``; None when nothing is until that time.

@@ -37,9 +37,12 @@ class ReadableModel:
     def now_us(self, now_us: int) -> None:
         self._flows.now_us = now_us
 
-    def cluster(self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0) -> SimCluster:
+    def cluster(
+        self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0, standby: bool = False
+    ) -> SimCluster:
         """A new MR-cluster without nodes."""
         made = SimCluster(name, self._flows, self._constants, self._common, self._seed)
+        made.machine.standby = standby
         made.replication, made.data_bytes, made.events = replication, data_bytes, self._events
         return made
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fawkes.core.effects import (
+    ArmStandby,
     CancelJob,
     CountWork,
     Deploy,
@@ -32,6 +33,11 @@ class Delays:
     ``detect_us`` is how long masters wait for the heartbeat of a dead node: what Fawkes sets for both (hadoop_conf.py).
     ``masters_us`` is how long masters take to serve on another node once that is decided, ``copy_us`` how often the
     data of masters is copied off their node.
+
+    With a second NameNode masters serve there after ``takeover_us`` (section 8: NodeManagers are back after 5 s).
+    ``arm_us`` is how long it takes to bring a second NameNode up (1.7 s and 3.8 s); twice that with another journal,
+    because both NameNodes are started again. ``journal_us`` is what the journal adds to a deployment (2.7 s).
+    ``look_us`` is how often second NameNodes and journals are looked at.
     """
 
     deploy_us: int = 12 * SECOND_US
@@ -48,6 +54,10 @@ class Delays:
     detect_us: int = 60 * SECOND_US
     masters_us: int = 15 * SECOND_US
     copy_us: int = 2 * SECOND_US
+    takeover_us: int = 5 * SECOND_US
+    arm_us: int = 6 * SECOND_US
+    journal_us: int = 3 * SECOND_US
+    look_us: int = 2 * SECOND_US
 
     def of(self, effect: Effect) -> int:
         """How long an effect takes that takes a given time."""
@@ -55,7 +65,7 @@ class Delays:
             case Host():
                 return self.clean_us if effect.role is None else self.join_us
             case Deploy():
-                return self.deploy_us
+                return self.deploy_us + (0 if effect.standby is None else self.journal_us)
             case Load():
                 return self.load_us
             case Save():
@@ -67,16 +77,18 @@ class Delays:
             case CountWork():
                 return 0
             case MoveMasters():
-                return self.masters_us
+                return self.takeover_us if effect.standby else self.masters_us
+            case ArmStandby():
+                return self.arm_us * (1 if set(effect.before) == set(effect.standby.journal) else 2)
         return self.membership_us
 
 
 #: effects of an MR-cluster that end as `Done` or `Failed` with its version
-OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters
+OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
 
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
-#: Kinds: deploy, load, save, retire, survey, join, clean, membership, masters, evacuate, wipe (the proof before it),
-#: job, read
+#: Kinds: deploy, load, save, retire, survey, join, clean, membership, masters, arm, evacuate, wipe (the proof before
+#: it), job, read
 Faults = Callable[[str, str], str | None]
 
 
@@ -160,12 +172,28 @@ class PowerReturns:
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    """The second NameNode of a deployment, of this version, comes up on a node."""
+
+    cluster: ClusterId
+    version: int
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """It is time to look at the second NameNode of an MR-cluster."""
+
+    cluster: ClusterId
+
+
+@dataclass(frozen=True, slots=True)
 class Reads:
     """It is time to read all MR-clusters."""
 
 
 #: what stands on the heap, beside events
-Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads
+Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks
 
 #: what takes the time that shared rates give
-Copied = Deploys | Load | Save | Leaves | Host
+Copied = Deploys | Load | Save | Leaves | Host | ArmStandby | Follows

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from fawkes.core.effects import Deploy, Effect, Host, Load, Save
+from fawkes.core.effects import ArmStandby, Deploy, Effect, Host, Load, Save
 from fawkes.core.model import ClusterId
 from fawkes.sim.constants import Constants
 from fawkes.sim.model import Cluster, Copying, Model
-from fawkes.sim.steps import Copied, Delays, Deploys, Leaves
+from fawkes.sim.steps import Copied, Delays, Deploys, Follows, Leaves
 
 
 @dataclass(slots=True)
@@ -24,12 +24,14 @@ class Transfers:
     under_way: dict[Copied, Copying] = field(default_factory=dict)
     coming: dict[ClusterId, Cluster] = field(default_factory=dict)
 
-    def takes(self, effect: Effect) -> bool:
-        """Begin an effect that takes the time of shared rates; False: it takes a given time."""
+    def takes(self, effect: Effect | Follows) -> bool:
+        """Begin an effect, or a second NameNode, that takes the time of shared rates; False: it takes a given time."""
         match effect:
             case Load() | Save() if self.copies_bytes(effect.cluster):
                 self.begin(self.clusters[effect.cluster], effect)
             case Host() if self._starts_daemons(effect):
+                self.begin(self.clusters[effect.cluster], effect)
+            case ArmStandby() | Follows() if self._daemons_compute and effect.cluster in self.clusters:
                 self.begin(self.clusters[effect.cluster], effect)
             case Deploy() if self._daemons_compute and effect.cluster not in self.clusters:
                 self.coming[effect.cluster] = self._new_cluster(effect)
@@ -58,6 +60,7 @@ class Transfers:
             case Load():
                 self.under_way[of] = cluster.load(of)
             case Save():
+                self.stop(of.cluster)
                 self.under_way[of] = cluster.save(of)
             case Leaves():
                 self.under_way[of] = cluster.evacuate(of.node, of)
@@ -65,7 +68,11 @@ class Transfers:
                 self.under_way[of] = cluster.start_daemons(self.delays.join_us, of)
             case Deploys():
                 count = len(of.effect.members)
-                self.under_way[of] = cluster.start_daemons(self.delays.deploy_us, of, deploys=count)
+                self.under_way[of] = cluster.start_daemons(self.delays.of(of.effect), of, deploys=count)
+            case ArmStandby():
+                self.under_way[of] = cluster.start_daemons(self.delays.of(of), of)
+            case Follows():
+                self.under_way[of] = cluster.start_daemons(self.delays.arm_us, of)
 
     def stop(self, cluster: ClusterId) -> Sequence[Load | Save]:
         """End the loads and saves of an MR-cluster where they are; which those were."""
@@ -90,4 +97,9 @@ class Transfers:
             [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
         )
         data_bytes = sum(size for size in sizes if isinstance(size, int))
-        return self.model.cluster(effect.cluster, replication=effect.spec.replication, data_bytes=data_bytes)
+        return self.model.cluster(
+            effect.cluster,
+            replication=effect.spec.replication,
+            data_bytes=data_bytes,
+            standby=effect.standby is not None,
+        )

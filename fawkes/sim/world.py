@@ -1,18 +1,14 @@
-"""A World in memory: the same events and effects as on real nodes, by an event heap and a plain model of MR-clusters.
-
-Ties at one time: completions first, then requests and readings, then the timer; then the order of their making. What
-is on the heap is plain values, so that a world can be copied in the middle of a run.
-"""
+"""A World in memory: the events and effects of real nodes, by an event heap and a plain model of MR-clusters."""
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from fawkes.core.effects import (
+    ArmStandby,
     CancelJob,
     CountWork,
     Deploy,
@@ -45,17 +41,21 @@ from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Blocks, Compute, Stored
 from fawkes.errors import FullError
-from fawkes.sim.answers import NO_FACTS, ended, observed, runs, sight_of, work_counted
+from fawkes.sim.answers import NO_FACTS, cancelled, ended, observed, sight_of, started, work_counted
 from fawkes.sim.constants import PLAIN, Constants
+from fawkes.sim.heap import COMPLETION, REQUEST, TIMER, Heap
 from fawkes.sim.masters import NO_ANSWER, Masters
 from fawkes.sim.model import Cluster, CopyDone, Engine, JobEnded, Model, TaskEvent, model_of
+from fawkes.sim.standby import Standbys, without_memory
 from fawkes.sim.steps import (
     Copied,
     Delays,
     Deploys,
     Faults,
+    Follows,
     Hosted,
     Leaves,
+    Looks,
     Loss,
     Noticed,
     OfCluster,
@@ -66,11 +66,13 @@ from fawkes.sim.steps import (
     next_look_us,
     no_faults,
 )
-from fawkes.sim.tasks import End, JobAttempt
+from fawkes.sim.tasks import JobAttempt
 from fawkes.sim.transfers import Transfers
 from fawkes.sim.users import Users
 
-_COMPLETION, _REQUEST, _TIMER = 0, 1, 2
+#: what a new controller finds as it was
+_FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied")
+_CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies", "starts")
 
 
 @dataclass(slots=True)
@@ -110,8 +112,7 @@ class SimWorld:
     _told: deque[Event] = field(default_factory=deque)
     _transfers: Transfers = field(init=False)
     _model: Model = field(init=False)
-    _heap: list[tuple[int, int, int, Event | Step]] = field(default_factory=list)
-    _count: int = 0
+    _heap: Heap = field(default_factory=Heap)
     _goals: dict[str, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -124,16 +125,15 @@ class SimWorld:
             check=self.check,
         )
         self._transfers = Transfers(self._model, self.constants, self.delays, self.clusters)
-        self.masters = Masters(
-            self.clusters, self.deployed, self.hosts, self.dead, self.gone, copy_us=self.delays.copy_us
-        )
+        second, copy_us = Standbys(self.hosts, self.dead), self.delays.copy_us
+        self.masters = Masters(self.clusters, self.deployed, self.hosts, self.dead, self.gone, copy_us, second)
         self.script(self.users.begin())
-        self._push(self.now_us + self.delays.sample_us, _REQUEST, Reads())
+        self._heap.push(self.now_us + self.delays.sample_us, REQUEST, Reads())
 
     def script(self, events: Iterable[Event]) -> None:
         """Events from outside, each at its own time."""
         for event in events:
-            self._push(event.at_us, _REQUEST, event)
+            self._heap.push(event.at_us, REQUEST, event)
 
     def lose(self, node: NodeId, at_us: int, back_us: int | None = None, *, emptied: bool = False) -> None:
         """A node will lose its power: its tasks are gone, and it answers nobody until ``back_us``, if ever."""
@@ -141,9 +141,9 @@ class SimWorld:
 
     def suffer(self, loss: Loss) -> None:
         """A node will lose its power, or the node that has the masters of an MR-cluster then."""
-        self._push(loss.at_us, _COMPLETION, PowerFails(loss))
+        self._heap.push(loss.at_us, COMPLETION, PowerFails(loss))
         if loss.back_us is not None and loss.masters_of is None:
-            self._push(loss.back_us, _COMPLETION, PowerReturns(loss.node))
+            self._heap.push(loss.back_us, COMPLETION, PowerReturns(loss.node))
 
     def wait_for_room(self, error: FullError) -> bool:
         """A simulated disk has room when it is asked again; no simulated time passes."""
@@ -152,11 +152,11 @@ class SimWorld:
     def next_event(self) -> Event | None:
         """The next event of the heap; None at the end of the run."""
         while not self._told:
-            heap_us = self._heap[0][0] if self._heap else self.until_us + 1
+            heap_us = self._heap.next_us(self.until_us + 1)
             if self._hadoop_goes_on(min(heap_us, self.until_us)):
                 continue
             if heap_us <= self.until_us:
-                at_us, _, _, what = heapq.heappop(self._heap)
+                at_us, what = self._heap.pop()
                 self.now_us = self._model.now_us = max(self.now_us, at_us)
                 event = self._happen(what)
                 if event is not None:
@@ -171,7 +171,7 @@ class SimWorld:
             self._goals[effect.key] = effect
             match effect:
                 case WakeAt():
-                    self._push(max(effect.at_us, self.now_us), _TIMER, effect)
+                    self._heap.push(max(effect.at_us, self.now_us), TIMER, effect)
                 case Reply():
                     self.replies.append(effect)
                 case EndControl():
@@ -183,7 +183,7 @@ class SimWorld:
                         self._stop_stage(effect.cluster)
                     if isinstance(effect, MoveMasters):
                         self._begin_move(effect)
-                    self._push(self.now_us + self.delays.of(effect), _COMPLETION, effect)
+                    self._heap.push(self.now_us + self.delays.of(effect), COMPLETION, effect)
 
     def task_events(self) -> list[TaskEvent]:
         """The starts and ends of attempts so far, in order; none without ``keep_events``."""
@@ -196,26 +196,13 @@ class SimWorld:
         """What a new controller finds ``away_us`` after the death of the old one: Hadoop and its tasks went on, and
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
-        left = SimWorld(
-            self.until_us,
-            self.delays,
-            self.faults,
-            self.constants,
-            clusters=self.clusters,
-            hosts=self.hosts,
-            dead=self.dead,
-            gone=self.gone,
-            deployed=self.deployed,
-            only_here=self.only_here,
-            destroyed=self.destroyed,
-            emptied=self.emptied,
-        )
+        found = {name: getattr(self, name) for name in _FOUND}
+        left = SimWorld(self.until_us, self.delays, self.faults, self.constants, **found)
+        for name in _CARRIED:
+            setattr(left, name, getattr(self, name))
         left.masters.away, left.masters.void = self.masters.away, self.masters.void
-        left._model, left.engine, left.check = self._model, self.engine, self.check
-        left._transfers.model = self._model
-        left.keep_events = self.keep_events
-        left.users, left.sites, left.seed = self.users, self.sites, self.seed
-        left.replies, left.starts, left._count = self.replies, self.starts, self._count
+        left.masters.second.pairs |= without_memory(self.masters.second.pairs)
+        left._model = left._transfers.model = self._model
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
         for of, copy in self._transfers.under_way.items():
             if isinstance(of, Leaves):
@@ -227,21 +214,17 @@ class SimWorld:
             pass
         left.now_us = left._model.now_us = back_us
         left._told.clear()
-        left._heap = [(left.now_us + left.delays.sample_us, _REQUEST, 0, Reads())]
-        for at_us, order, count, what in sorted(self._heap, key=lambda entry: entry[:3]):
-            if isinstance(what, PowerFails | PowerReturns | Noticed) or (
-                order == _REQUEST and not isinstance(what, Reads)
-            ):
-                late_us = max(at_us, left.now_us)
-                later = replace(what, at_us=late_us) if isinstance(what, Event) else what
-                heapq.heappush(left._heap, (late_us, order, count, later))
+        left._heap = self._heap.left(back_us, back_us + left.delays.sample_us)
+        for cluster in left.masters.second.pairs:
+            left._look_at_second(cluster)
         return left
 
     def _copied(self, of: Copied) -> Event | None:
         """Bytes have arrived, or daemons run; nothing is told when they are not wanted any more."""
         del self._transfers.under_way[of]
-        if isinstance(of, Leaves):
-            self._push(next_look_us(self.now_us, self.constants.decommission_us), _COMPLETION, of)
+        if isinstance(of, Leaves | Follows):
+            every_us = self.constants.decommission_us if isinstance(of, Leaves) else 0
+            self._heap.push(next_look_us(self.now_us, every_us), COMPLETION, of)
             return None
         if isinstance(of, Load) and of.cluster in self.clusters and of.cluster not in self.masters.away:
             self.clusters[of.cluster].loaded = True
@@ -255,13 +238,7 @@ class SimWorld:
         """
         self._transfers.stop(cluster)
         self._transfers.stop_deployment(cluster)
-        kept = [e for e in self._heap if not (isinstance(e[3], Deploy | Load | Save) and e[3].cluster == cluster)]
-        heapq.heapify(kept)
-        self._heap = kept
-
-    def _push(self, at_us: int, priority: int, what: Event | Step) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, (at_us, priority, self._count, what))
+        self._heap.stop_stage(cluster)
 
     def _happen(self, what: Event | Step) -> Event | None:
         match what:
@@ -274,8 +251,10 @@ class SimWorld:
             case PowerReturns():
                 self.dead.discard(what.node)
                 return None
+            case Looks() | Follows():
+                return self._second(what)
             case Reads():
-                self._push(self.now_us + self.delays.sample_us, _REQUEST, what)
+                self._heap.push(self.now_us + self.delays.sample_us, REQUEST, what)
                 return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
         if not isinstance(what, Effect):
             return what
@@ -298,12 +277,12 @@ class SimWorld:
             case Host():
                 return self._host(effect)
             case StartJob():
-                return self._start_job(effect)
+                return started(effect, self.clusters.get(effect.cluster), self.faults, self.starts, self.now_us)
             case CancelJob():
-                return self._cancel_job(effect)
+                return cancelled(effect, self.clusters.get(effect.cluster), self.now_us)
             case CountWork():
                 return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
-            case LookAtMasters() | MoveMasters():
+            case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
         return None
 
@@ -311,22 +290,46 @@ class SimWorld:
         """What ran under the old masters ends where it is, copies of data as well."""
         if self.masters.begin(effect, self.now_us, self._goals.get(f"membership:{effect.cluster}")):
             for of in self._transfers.stop(effect.cluster):
-                self._push(self.now_us, _COMPLETION, of)
+                self._heap.push(self.now_us, COMPLETION, of)
 
-    def _move(self, effect: LookAtMasters | MoveMasters) -> Event | None:
-        error = self.faults("masters", effect.cluster)
+    def _move(self, effect: LookAtMasters | MoveMasters | ArmStandby) -> Event | None:
+        error = self.faults("arm" if isinstance(effect, ArmStandby) else "masters", effect.cluster)
         if effect.cluster not in self.clusters or error is not None:
             return self._failed(effect, error if effect.cluster in self.clusters else f"there is no {effect.cluster}")
         if isinstance(effect, LookAtMasters):
+            if effect.to in self.dead:
+                return self._failed(effect, f"no answer from {effect.to}")
             facts = self.masters.look(effect, self.now_us)
+        elif isinstance(effect, ArmStandby):
+            why, facts = self.masters.arm(effect)
+            self._look_at_second(effect.cluster)
+            if why:
+                return self._failed(effect, why, facts)
         else:
             self._begin_move(effect)
             why, facts = self.masters.end(effect, self.only_here)
+            self._look_at_second(effect.cluster)
             if why:
+                if self.masters.goes_back(effect):
+                    self._serve(effect.cluster)
+                    facts = {"alive": True}
                 return self._failed(effect, why, facts)
-            self.masters.refuse(effect.cluster, self._goals.values())
+            self.masters.refuse(effect, self._goals.values())
             self._serve(effect.cluster, moved=True)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
+
+    def _second(self, what: Looks | Follows) -> Event | None:
+        if isinstance(what, Looks):
+            return self.masters.second.look(what.cluster, self.now_us)
+        if self.deployed[what.cluster].version == what.version:
+            self.masters.second.follow(what.cluster, what.node)
+            self._look_at_second(what.cluster)
+        return None
+
+    def _look_at_second(self, cluster: ClusterId) -> None:
+        """What has changed of a second NameNode or its journal is seen by the next look."""
+        if cluster in self.masters.second.pairs:
+            self._heap.push(next_look_us(self.now_us + 1, self.delays.look_us), COMPLETION, Looks(cluster))
 
     def _serve(self, cluster: ClusterId, *, moved: bool = False) -> None:
         """Masters answer again: what waited for them is done, and they tell what has ended meanwhile.
@@ -338,7 +341,7 @@ class SimWorld:
         if away is None:
             return
         for step in away.waits:
-            self._push(self.now_us, _COMPLETION, step)
+            self._heap.push(self.now_us, COMPLETION, step)
         for late in away.ended:
             self._tell(late)
         if not moved:
@@ -357,25 +360,34 @@ class SimWorld:
         if error is not None:
             return self._failed(effect, error)
         if isinstance(effect, Deploy):
-            if effect.master in self.dead:
-                return self._failed(effect, f"no answer from {effect.master}", {"refused": effect.master})
+            if silent := self.masters.second.refuses(effect):
+                return self._failed(effect, f"no answer from {silent}", {"refused": silent})
             if effect.cluster not in self.clusters:
                 self.clusters[effect.cluster] = self._transfers.deployed(effect)
             cluster = self.clusters[effect.cluster]
             self.deployed[effect.cluster] = effect
             self.masters.forget(effect.cluster)
+            self._second_comes(effect)
             for node, member in effect.members.items():
                 self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
                 if node in self.dead:
                     # It lost its power while nobody had it: that is noticed from now on.
                     self.gone.add(node)
-                    self._push(self.now_us + self.delays.detect_us, _COMPLETION, Noticed(node, member.generation))
+                    self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, member.generation))
                 else:
                     cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
         facts: Facts = {"undeclared": [], "applications": []} if isinstance(effect, Survey) else {}
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
+
+    def _second_comes(self, effect: Deploy) -> None:
+        """A deployment does not wait for its second NameNode."""
+        node = self.masters.second.deployed(effect)
+        if node is not None:
+            follows = Follows(effect.cluster, effect.version, node)
+            if not self._transfers.takes(follows):
+                self._heap.push(self.now_us + self.delays.arm_us, COMPLETION, follows)
 
     def _failed(self, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Event | None:
         if not error:
@@ -389,6 +401,8 @@ class SimWorld:
             error = NO_ANSWER
         if cluster is None or error is not None:
             return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
+        if effect.standby is None:
+            self.masters.second.pairs.pop(effect.cluster, None)
         for node in [n for n in cluster.nodes if n not in effect.members]:
             cluster.leave(node)
         for node, member in effect.members.items():
@@ -410,7 +424,7 @@ class SimWorld:
         if member.goal is Goal.EVACUATING and self._transfers.copies_bytes(effect.cluster):
             self._transfers.begin(cluster, leaves)
             return
-        self._push(self.now_us + wait_us, _COMPLETION, leaves)
+        self._heap.push(self.now_us + wait_us, COMPLETION, leaves)
 
     def _leaves(self, what: Leaves) -> Event | None:
         latest = self._goals.get(what.key)
@@ -429,7 +443,7 @@ class SimWorld:
             busy_us = self.clusters[cluster].busy_us(what.node)
             if busy_us:
                 # Its tasks share what others use as well: they end later than it looked.
-                self._push(min(what.until_us, self.now_us + busy_us), _COMPLETION, what)
+                self._heap.push(min(what.until_us, self.now_us + busy_us), COMPLETION, what)
                 return None
         if member.role is Role.TRANSIENT:
             self._take_off(what.node, cluster)
@@ -443,7 +457,7 @@ class SimWorld:
         if error is None:
             self._take_off(what.node, cluster)
             return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEFT)
-        self._push(self.now_us + self.delays.evacuate_us, _COMPLETION, what)
+        self._heap.push(self.now_us + self.delays.evacuate_us, COMPLETION, what)
         if not error:
             return None
         blocks = Blocks(asked_us=self.now_us, why=error)
@@ -476,6 +490,8 @@ class SimWorld:
             return self._wipe(effect)
         if why := self.masters.no_image(effect.cluster, effect.node):
             return observed(effect, self.now_us, Condition.FAILED, why, {"no_image": True})
+        if why := self.masters.cannot_write(effect.cluster, effect.node):
+            return observed(effect, self.now_us, Condition.FAILED, why)
         return self._starts(effect, effect.role)
 
     def _starts(self, effect: Host, role: Role) -> Event | None:
@@ -483,6 +499,8 @@ class SimWorld:
         away, restarts = self.masters.away.get(effect.cluster), self.masters.brings_up(effect.cluster, effect.node)
         self.hosts[effect.node] = Hosted(effect.cluster, role, effect.generation)
         self.gone.discard(effect.node)
+        self.masters.second.starts(effect.cluster, effect.node)
+        self._look_at_second(effect.cluster)
         if effect.node not in self.emptied:
             self.only_here.pop(effect.node, None)
         cluster = self.clusters.get(effect.cluster)
@@ -512,6 +530,7 @@ class SimWorld:
         self.emptied.discard(effect.node)
         self.hosts.pop(effect.node, None)
         self.gone.discard(effect.node)
+        self.masters.second.stops(effect.cluster, effect.node, emptied=True)
         self._take_off(effect.node, effect.cluster)
         return observed(effect, self.now_us, Condition.CLEAN)
 
@@ -521,7 +540,7 @@ class SimWorld:
         if node is None:
             return None
         if loss.masters_of is not None and loss.back_us is not None:
-            self._push(loss.back_us, _COMPLETION, PowerReturns(node))
+            self._heap.push(loss.back_us, COMPLETION, PowerReturns(node))
         self.dead.add(node)
         if loss.emptied:
             self.emptied.add(node)
@@ -535,9 +554,10 @@ class SimWorld:
                 self.only_here[node] = hosted.cluster
             cluster.leave(node)
         self.gone.add(node)
-        self._push(self.now_us + self.delays.detect_us, _COMPLETION, Noticed(node, hosted.generation))
+        self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, hosted.generation))
         document = self._goals.get(f"membership:{hosted.cluster}")
         silent = self.masters.fail(hosted.cluster, node, self.now_us, document, emptied=loss.emptied)
+        self._look_at_second(hosted.cluster)
         return MastersSeen(at_us=self.now_us, cluster=hosted.cluster, error="no answer") if silent else None
 
     def _noticed(self, what: Noticed) -> Event | None:
@@ -546,32 +566,9 @@ class SimWorld:
         if hosted is None or what.node not in self.gone or hosted.generation != what.generation:
             return None
         if hosted.cluster in self.masters.away:
-            self._push(self.now_us + self.delays.detect_us, _COMPLETION, what)
+            self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, what)
             return None
         return self._see(hosted.cluster, what.node, what.generation)
-
-    def _start_job(self, effect: StartJob) -> Event | None:
-        cluster = self.clusters.get(effect.cluster)
-        if cluster is None:
-            return None
-        attempt = (effect.job, effect.attempt)
-        known = cluster.knows(attempt)
-        error = None if known else self.faults("job", effect.job)
-        if error is not None:
-            return ended(attempt, cluster.refuse(attempt, error), self.now_us) if error else None
-        if not known:
-            self.starts[attempt] = self.starts.get(attempt, 0) + 1
-        found = cluster.submit(effect)
-        if isinstance(found, End):
-            return ended(attempt, found, self.now_us)
-        return runs(attempt, found, self.now_us)
-
-    def _cancel_job(self, effect: CancelJob) -> Event | None:
-        cluster = self.clusters.get(effect.cluster)
-        if cluster is None:
-            return None
-        attempt = (effect.job, effect.attempt)
-        return ended(attempt, cluster.cancel(attempt), self.now_us)
 
     def _hadoop_goes_on(self, until_us: int) -> bool:
         """Tasks run until something is told; whether it was before that time."""

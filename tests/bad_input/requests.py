@@ -253,6 +253,12 @@ CASES = (
         "clusters/c.toml: max_running_jobs: 1,000,000,000 is too large",
     ),
     cluster(
+        "masters standby on two core nodes",
+        'min_nodes = 2\nreplication = 2\nmasters = "standby"\n',
+        2,
+        "clusters/c.toml: masters: 'standby' needs 3 core nodes for its journal, but min_nodes is 2",
+    ),
+    cluster(
         "idle_time of digits without an end",
         f'min_nodes = 3\nidle_time = "{"9" * 400}d"\n',
         2,

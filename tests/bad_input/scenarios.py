@@ -86,7 +86,7 @@ CASES = (
         "limit 2s",
         'limit = "2s"\n' + SCENARIO,
         5,
-        "s: the run never finishes: after 0s of simulated time 1 job has not",
+        "s.toml: the run never finishes: after 0s of simulated time 1 job has not",
     ),
     scenario(
         "include itself (cycle)",

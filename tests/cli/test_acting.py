@@ -18,7 +18,7 @@ from fawkes.cli.client import Client
 from fawkes.cli.main import cli
 from fawkes.config.site import Site
 from fawkes.core.events import CancelAsked, ResumeAsked
-from fawkes.core.model import Reason
+from fawkes.core.model import Promise, Reason
 from fawkes.errors import UserError
 from fawkes.live.control import MOST_BODY_BYTES, ControlServer
 from tests.cli.conftest import INVENTORY, Run, World, job, output
@@ -194,6 +194,7 @@ def test_request_that_waits_too_long_says_that_it_goes_on(run: Run, world: World
         ("min_nodes = 9", "9 core nodes are more than the pool"),
         ("min_nodes = 2\nmax_node = 3", "max_nodes"),
         ("min_nodes = ", "is not valid TOML"),
+        ('min_nodes = 2\nreplication = 2\nmasters = "standby"', "masters: 'standby' needs 3 core nodes"),
         ('min_nodes = 2\nreplication = 1\n[[data]]\nfrom = "gone"\nto = "/in"', "there is no folder"),
     ],
 )
@@ -208,6 +209,24 @@ def test_a_wrong_file_is_refused_before_anything_is_sent(
     assert world.events == []
 
 
+def test_the_masters_of_an_mr_cluster_that_lives_are_not_changed_by_its_file(
+    run: Run, site: Path, world: World
+) -> None:
+    (site / "clusters/c-1.toml").write_text('min_nodes = 3\nmasters = "standby"\n')
+    world.refuse = Reason("cluster-exists", {"cluster": "c-1", "minimum": 3, "able": 4})
+    result = run("request", "c-1")
+    assert result.exit_code == 6
+    assert "There is already an MR-cluster c-1, and nothing of it is changed" in result.stderr
+    assert "fawkes release c-1" in result.stderr
+
+
+def test_a_second_name_node_is_part_of_the_request(run: Run, site: Path, world: World) -> None:
+    (site / "clusters/c-1.toml").write_text('min_nodes = 3\nmasters = "standby"\n')
+    result = run("request", "c-1")
+    assert "c-1 is requested: 3 core nodes, with a second NameNode. Follow it" in result.stdout
+    assert world.events[0].spec.masters is Promise.STANDBY
+
+
 def test_one_name_twice_is_refused(run: Run, world: World) -> None:
     result = run("request", "c-1", "c-1")
     assert (result.exit_code, world.events) == (2, [])
@@ -216,7 +235,8 @@ def test_one_name_twice_is_refused(run: Run, world: World) -> None:
 def test_a_dry_run_of_request_needs_no_controller(run: Run) -> None:
     result = run("request", "c-1", "--dry-run", "-o", "json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["rows"][0]["min_nodes"] == 2
+    row = json.loads(result.stdout)["rows"][0]
+    assert (row["min_nodes"], row["promise"]) == (2, "kept")
 
 
 # --- release --------------------------------------------------------------------------------------------------------

@@ -83,6 +83,16 @@ def test_nothing_stays_on_the_hosts(check: Check, site: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()} == before
 
 
+def test_what_jobs_without_a_user_of_their_own_can_do_is_said_with_the_control_groups(check: Check, site: Path) -> None:
+    (site / "clusters").mkdir()
+    (site / "clusters" / "alpha.toml").write_text("min_nodes = 1\n")
+    result = check("-o", "json")
+    assert "alpha has no `run_as`: jobs run as the user for SSH" in result.stderr
+    without = {row["no_group"] for row in rows(result).values()}
+    words = "node[1-2] have no control groups: " if all(without) else "node[1-2] have control groups: a wipe there ends"
+    assert words in result.stderr.replace("\n", " ")
+
+
 def test_two_names_for_one_machine_with_one_work_folder(check: Check, site: Path) -> None:
     text = (site / "inventory.toml").read_text()
     (site / "inventory.toml").write_text(text.replace("/work2", "/work1"))

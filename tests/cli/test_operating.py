@@ -208,7 +208,7 @@ def test_masters_move_after_the_jobs_that_run(run: Run, loaded: World) -> None:
         "The masters of c-1 go to node02 once these have ended: j-1, j-2. Follow it with `fawkes events --follow`\n"
     )
     result = run("move-masters", "c-1", "--now")
-    assert "go to another core node; begun again afterwards: j-1, j-2." in result.stdout
+    assert "go to another core node now. These begin again afterwards: j-1, j-2." in result.stdout
     asked = [(event.cluster, event.to, event.now) for event in loaded.events]
     assert asked == [("c-1", "node02", False), ("c-1", None, True)]
     assert all(isinstance(event, MoveMastersAsked) for event in loaded.events)
@@ -218,7 +218,7 @@ def test_masters_go_only_where_they_can_run(run: Run, loaded: World) -> None:
     loaded.refuse = Reason("no-such-master", {"cluster": "c-1", "node": "node09", "able": ["node02"]})
     result = run("move-masters", "c-1", "--to", "node09")
     assert result.exit_code == 6
-    assert "node09 is no core node in service of c-1. Its masters can go to node02" in result.stderr
+    assert "not one of its journal: the masters of c-1 can go to node02" in result.stderr
     assert run("move-masters", "c1").exit_code == 2
     assert "Did you mean 'c-1'?" in run("move-masters", "c1").stderr
 

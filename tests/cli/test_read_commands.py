@@ -26,6 +26,7 @@ from fawkes.cli.main import cli
 from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.events import PauseAsked, Requested, Started
 from fawkes.core.model import JobLife, Reason
+from fawkes.live.control import ControlServer
 from fawkes.ports import Entry
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
@@ -93,6 +94,18 @@ def test_with_a_controller_they_do_not(run: Run, site: Path) -> None:
     result = run("status")
     lock.close()
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_status_says_which_nodes_have_control_groups_as_a_controller_knows_them(run: Run, site: Path) -> None:
+    lock = StateLock(site / "state")
+    nodes = [row["node"] for row in _rows(run("nodes", "-o", "json")) if row["cluster"]]
+    known = dict.fromkeys(nodes, "a test says so")
+    server = ControlServer(site / "state", lambda _: None, {"groups": lambda _: known}, lambda: 7, stop=lambda _: None)
+    result = run("status")
+    server.close()
+    lock.close()
+    assert result.exit_code == 0, result.output
+    assert "a test says so" in result.output
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

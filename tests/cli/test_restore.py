@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.cli.status import copy_line
+from fawkes.cli.status import copy_line, standby_line
 from fawkes.core.events import RestoreAsked
 from fawkes.core.model import Reason
 from fawkes.errors import HostError
@@ -82,6 +82,26 @@ def test_a_restore_wants_the_name_typed(run: Run, lost: World) -> None:
     assert asked(lost) == [("node02", True), ("node02", False)]
 
 
+def test_with_wait_the_command_returns_when_the_masters_serve(run: Run, lost: World) -> None:
+    lost.clusters = {"c-1": cluster("c-1", masters_on="node02", masters_moving=False)}
+    result = run("restore", "c-1", "--yes", "--wait")
+    assert (result.exit_code, result.stdout) == (0, "c-1 is restored: its masters serve on node02\n")
+
+
+def test_with_wait_masters_that_stay_are_an_error(run: Run, lost: World) -> None:
+    lost.clusters = {"c-1": cluster("c-1", masters_on="node01", masters_moving=False)}
+    result = run("restore", "c-1", "--yes", "--wait")
+    assert result.exit_code == 1
+    assert "c-1: its masters serve on node01, not on node02. `fawkes explain --cluster c-1` says why" in result.stderr
+
+
+def test_with_wait_a_move_that_goes_on_ends_with_the_time_limit(run: Run, lost: World) -> None:
+    lost.clusters = {"c-1": cluster("c-1", masters_on="node02", masters_moving=True)}
+    result = run("restore", "c-1", "--yes", "--wait", "--timeout", "1s")
+    assert result.exit_code == 5, result.stderr
+    assert "the time limit ended before the masters of c-1 served on node02" in result.stderr
+
+
 @pytest.mark.parametrize("typed", ["c-2\n", "yes\n", ""])
 def test_another_word_begins_nothing(run: Run, lost: World, typed: str) -> None:
     result = run("restore", "c-1", answers=typed)
@@ -98,6 +118,14 @@ def test_a_disk_with_the_whole_data_is_said_to_lose_nothing(run: Run, lost: Worl
         "  its disk has the whole data of the NameNode: all files come back, with masters on node02\n"
     )
     assert asked(lost)[-1] == ("node02", False)
+
+
+def test_a_journal_that_a_restore_ends_is_named_before_the_name_is_asked_for(run: Run, lost: World) -> None:
+    assert "journal" not in run("restore", "c-1", "--dry-run").stderr
+    lost.clusters["c-1"]["journal"] = ["node01", "node02", "node03"]
+    result = run("restore", "c-1", "--dry-run")
+    assert "it has a journal on node[01-03]: changes that only the journal has are lost" in result.stderr
+    assert "bring most of these nodes back instead" in result.stderr
 
 
 def test_rows_for_programs(run: Run, lost: World) -> None:
@@ -150,3 +178,18 @@ def test_status_says_how_the_masters_data_is_kept(known: list[dict[str, Any]], s
     line = copy_line(shown, known)
     assert line.startswith("c-1: its masters are on node01; promise: kept. The controller's ")
     assert says in line
+
+
+def test_status_says_whether_the_second_name_node_can_take_over() -> None:
+    row = {"cluster": "c-1", "journal": ["n1", "n2", "n3"], "second_namenode": "n2", "takes_over": True}
+    seen = {"takes_over": True, "since": "2026-05-04T12:00:05.000Z", "error": ""}
+    where = "c-1: its journal is on n[1-3]; the second NameNode"
+    assert standby_line(row, [seen]) == f"{where} on n2 can take over, since 2026-05-04 12:00:05"
+    assert standby_line(row, [seen | {"error": "n3 is away"}]).endswith("12:00:05: n3 is away")
+    away = row | {"takes_over": False}
+    assert standby_line(away, [seen | {"takes_over": False, "error": "it does not answer"}]) == (
+        f"{where} on n2 CANNOT TAKE OVER, since 2026-05-04 12:00:05: it does not answer"
+    )
+    assert standby_line(away, [seen]) == standby_line(away, [])
+    assert standby_line(away, []) == f"{where} on n2 CANNOT TAKE OVER yet: it is being brought up"
+    assert "NO PLACE" in standby_line(away | {"second_namenode": None}, [])

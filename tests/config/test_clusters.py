@@ -9,7 +9,7 @@ from fawkes.config.details import ClusterDetails, DataSet, Output
 from fawkes.config.hadoop import FOLDERS
 from fawkes.config.inventory import Inventory
 from fawkes.config.site import Site
-from fawkes.core.model import ClusterSpec, Role
+from fawkes.core.model import ClusterSpec, Promise, Role
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US
@@ -42,6 +42,7 @@ hadoop_version = "3.4.2"
 idle_time = "1h"
 deploy = "first-job"
 max_running_jobs = 7
+masters = "kept"
 data = [
     { from = "books", to = "/input/" },
     { from = "hdfs://nn:8020/x", to = "/more", size = "1GB" },
@@ -112,6 +113,17 @@ def test_one_line_is_enough(tmp_path: Path, inventory: Inventory) -> None:
     assert (details.hadoop_version, details.release_dir, details.data) == (DEFAULT_VERSION, "", ())
 
 
+def test_a_second_name_node_is_asked_for_by_one_key(tmp_path: Path, inventory: Inventory) -> None:
+    assert cluster(tmp_path, inventory, "min_nodes = 3").masters is Promise.KEPT
+    assert cluster(tmp_path, inventory, 'min_nodes = 3\nmasters = "standby"').masters is Promise.STANDBY
+
+
+def test_auto_gives_a_journal_its_three_nodes(tmp_path: Path, inventory: Inventory) -> None:
+    text = 'min_nodes = "auto"\nreplication = 1\nmasters = '
+    assert cluster(tmp_path, inventory, text + '"kept"').min_nodes == 1
+    assert cluster(tmp_path, inventory, text + '"standby"').min_nodes == 3
+
+
 def test_a_release_folder_takes_the_place_of_a_version(tmp_path: Path, inventory: Inventory) -> None:
     spec = cluster(tmp_path, inventory, 'min_nodes = 3\nrelease_dir = "/opt/hadoop"\nidle_time = "never"')
     details = ClusterDetails.of(spec.details)
@@ -163,6 +175,13 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     few_for_replication=Bad(
         "min_nodes = 2", "replication", "3 copies of each block need as many core nodes, not 2", "replication = 2"
     ),
+    standby_on_two=Bad(
+        'min_nodes = 2\nreplication = 2\nmasters = "standby"',
+        "masters",
+        "'standby' needs 3 core nodes for its journal, but min_nodes is 2",
+        'min_nodes = 3 or more, or masters = "kept"',
+    ),
+    unknown_masters=Bad('min_nodes = 3\nmasters = "stand-by"', "masters", "'stand-by' is none of", "'standby'"),
     max_below_min=Bad("min_nodes = 4\nmax_nodes = 3", "max_nodes", "3 is less than min_nodes, 4", "at least 4"),
     unknown_key=Bad("min_node = 3", "min_node", "unknown key", "Did you mean 'min_nodes'?"),
     unknown_data_key=Bad(DATA + 'form = "x"', "data[#1].form", "unknown key", "Did you mean 'from'?"),
@@ -170,6 +189,27 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     version_short=Bad('min_nodes = 3\nhadoop_version = "3.5"', "hadoop_version", "'3.5' is no version", '"3.5.0"'),
     two_releases=Bad(
         'min_nodes = 3\nhadoop_version = "3.5.0"\nrelease_dir = "/o"', "release_dir", "both given", "one of them"
+    ),
+    kerberos_users_alone=Bad(
+        'min_nodes = 3\nkerberos_users = ["alice"]', "kerberos_users", "count with Kerberos only", "security"
+    ),
+    kerberos_standby=Bad(
+        'min_nodes = 3\nsecurity = "kerberos"\nmasters = "standby"', "masters", "no second NameNode", '"kept"'
+    ),
+    kerberos_from_hdfs=Bad(
+        'min_nodes = 3\nsecurity = "kerberos"\ndata = [{ from = "hdfs://nn:8020/in", to = "/in", size = "1GB" }]',
+        "data[#1].from",
+        "copies nothing from or to another HDFS",
+        "webhdfs://",
+    ),
+    kerberos_to_hdfs=Bad(
+        'min_nodes = 3\nsecurity = "kerberos"\noutputs = [{ path = "/o", save_to = "hdfs://nn:8020/o" }]',
+        "outputs[#1].save_to",
+        "copies nothing from or to another HDFS",
+        "local folder",
+    ),
+    kerberos_principal=Bad(
+        'min_nodes = 3\nkerberos_users = ["a/b"]', "kerberos_users[#1]", "not the name of a user", "alice@"
     ),
     unknown_growth=Bad('min_nodes = 3\ngrowth = "mixed"', "growth", "'mixed' is none of 'TR' or 'TC'"),
     no_idle_time=Bad('min_nodes = 3\nidle_time = "0s"', "idle_time", "too little"),

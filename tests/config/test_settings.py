@@ -8,6 +8,7 @@ import pytest
 from fawkes.catalog import Catalog, Origin
 from fawkes.config.presets import PRESETS
 from fawkes.config.settings import SiteSettings, load_settings
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import Role
 from fawkes.core.settings import Discrimination, Settings
 from fawkes.errors import ExitStatus, UserError
@@ -36,6 +37,10 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         masters_lost_us=120 * SECOND_US,
         copy_gap_us=60 * SECOND_US,
         copy_us=60 * SECOND_US,
+        standby_us=30 * SECOND_US,
+        journal_us=0,
+        follow_us=60 * SECOND_US,
+        rejoin_us=90 * SECOND_US,
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,
@@ -95,6 +100,14 @@ def test_the_preset_demo_is_the_paper_with_a_short_period_and_the_same_share_err
     assert demo.core.tau == pytest.approx(10 / 9)
     assert demo.share_error == pytest.approx(paper.share_error)
     assert demo.core.idle_us == demo.core.period_us
+
+
+def test_a_site_says_when_more_is_made_of_the_copies_of_masters(tmp_path: Path) -> None:
+    assert settings(tmp_path, "").keep == KeepRules()
+    text = 'keep_second_every = "1m"\nkeep_edits = "1MB"\nkeep_image_rest = "1h"'
+    assert settings(tmp_path, text).keep == KeepRules(
+        second_every_us=60 * SECOND_US, edits_bytes=1_000_000, image_rest_us=3600 * SECOND_US
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.users import users_of, without_user
+from fawkes.config.users import group_lines, users_of, without_user
 from fawkes.errors import ConfigError
 from tests.config.support import write
 
@@ -29,3 +29,11 @@ def test_files_without_a_user_may_be_many(tmp_path: Path) -> None:
 
 def test_the_sentence_names_the_mr_clusters() -> None:
     assert without_user(["b", "a"]).startswith("a, b have no `run_as`: jobs run as the user for SSH")
+
+
+def test_nodes_with_one_reason_share_a_sentence_about_control_groups() -> None:
+    nodes = {"node01": "", "node02": "", "node03": "no cgroup v2", "node04": "no cgroup v2", "node05": "no rights"}
+    having, *lacking = group_lines(nodes)
+    assert having.startswith("node[01-02] have control groups: a wipe there ends what such jobs leave running")
+    assert lacking == ["node[03-04] have no control groups: no cgroup v2", "node05 has no control groups: no rights"]
+    assert group_lines({}) == []

@@ -14,7 +14,18 @@ from fawkes.core.decision import Decision
 from fawkes.core.effects import Deploy, Goal, Host, Load, Member, Save, StartJob
 from fawkes.core.events import Condition, Event, Started
 from fawkes.core.invariants import broken, unsound
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobSpec, NodeId, NodeLife, Role
+from fawkes.core.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterSpec,
+    JobId,
+    JobSpec,
+    NodeId,
+    NodeLife,
+    Promise,
+    Role,
+    Standby,
+)
 from fawkes.core.pool import decide
 from fawkes.core.record import dumps, event_of, loads, to_plain
 from fawkes.core.sight import AppLife, AppSeen, Launcher
@@ -80,6 +91,27 @@ def test_an_mr_cluster_goes_on_with_its_members_and_all_else_is_held_out_or_free
     assert (document.cluster, document.version, set(document.members)) == (A, 10, set(N[:3]))
     assert {n: m for n, m in document.members.items() if n != N[2]} == {n: KEPT.members[n] for n in N[:2]}
     assert document.members[N[2]].goal is Goal.EVACUATING
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_latest_copy_says_where_the_masters_are(order: int) -> None:
+    """The node of the masters before has an older one, when it could not be reached while they moved."""
+    moved = replace(KEPT, master=N[1], version=12)
+    copies = (FoundCluster(node=N[0], cluster="a", kept=KEPT), FoundCluster(node=N[1], cluster="a", kept=moved))
+    desk = Taken(replace(FOUND, clusters=copies[::order]))
+    assert (desk.state.clusters[A].master, desk.state.clusters[A].version) == (N[1], 13)
+
+
+def test_a_second_name_node_is_adopted_with_its_journal_and_must_show_again_that_it_follows() -> None:
+    standby = Standby(journal=(N[0], N[1], N[3]), node=N[1], ready=True)
+    spec = replace(KEPT.spec, min_nodes=3, masters=Promise.STANDBY)
+    members = {**KEPT.members, N[3]: Member(Goal.SERVING, Role.CORE, 1)}
+    kept = replace(KEPT, spec=spec, standby=standby, members=members)
+    nodes = (*NODES[:3], FoundNode(node=N[3], cluster="a", generation=1, folders=("a",)), *NODES[4:])
+    desk = Taken(replace(FOUND, nodes=nodes, clusters=(FoundCluster(node=N[0], cluster="a", kept=kept),)))
+    assert desk.state.clusters[A].standby == replace(standby, ready=False)
+    (document,) = desk.members()
+    assert document.standby == replace(standby, ready=False)
 
 
 def test_nothing_is_begun_stopped_or_wiped_by_it() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fawkes.core.attempts import judge, live, may_begin
+from fawkes.core.attempts import CopyCourse, judge, live, may_begin
 from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import CancelAsked, Progress
 from fawkes.core.keys import Key
@@ -363,3 +363,54 @@ def test_a_cancelled_job_is_never_tried_again() -> None:
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
     assert desk.wait(QUIET_S) == ["job-cancelled"]
     assert [effect for effect in desk.last.effects if isinstance(effect, StartJob)] == []
+
+
+# Copies.
+
+ABSENT, LOST = Launcher.ABSENT, Launcher.LOST
+RUNNING = Attempt(launcher=Launcher.RUNNING, applications=())
+GONE = Attempt(launcher=LOST, applications=())
+
+
+def copied(*looks: tuple[int, Attempt], began: bool = False) -> Progress | None:
+    """What is said of a copy after looks at these seconds."""
+    course = CopyCourse(began)
+    for at_s, seen in looks:
+        course = course.after(seen, at_s * SECOND_US)
+    verdict = course.verdict(QUIET_S * SECOND_US)
+    return None if verdict is None else verdict.progress
+
+
+@pytest.mark.parametrize("exit_code", [1, 137, None])
+@pytest.mark.parametrize("launcher", [Launcher.FINISHED, LOST, ABSENT, Launcher.UNBORN])
+def test_a_copy_is_complete_when_all_its_applications_are(launcher: Launcher, exit_code: int | None) -> None:
+    assert copied((0, Attempt(launcher=launcher, exit=exit_code, applications=apps(GOOD)))) is Progress.SUCCEEDED
+    assert copied((0, Attempt(launcher=launcher, exit=exit_code, applications=apps(GOOD, BAD)))) is Progress.FAILED
+    assert copied((0, Attempt(launcher=launcher, exit=exit_code, applications=apps(GOOD, LIVE)))) is Progress.RUNNING
+    assert copied((0, Attempt(launcher=launcher, exit=exit_code))) is None
+
+
+def test_a_client_that_ended_well_has_copied_everything() -> None:
+    assert copied((0, Attempt(launcher=Launcher.FINISHED, exit=0))) is Progress.SUCCEEDED
+
+
+def test_a_client_that_failed_without_an_application_has_copied_nothing() -> None:
+    assert copied((0, Attempt(launcher=Launcher.FINISHED, exit=1, applications=()))) is Progress.FAILED
+
+
+def test_a_copy_that_left_nothing_behind_is_gone_only_when_that_lasts() -> None:
+    looks = [(second, GONE) for second in range(QUIET_S + 1)]
+    assert copied(*looks[:-1]) is None
+    assert copied(*looks) is Progress.FAILED
+    assert copied(*looks[:-1], (QUIET_S, RUNNING), (QUIET_S + 1, GONE)) is None
+
+
+def test_a_copy_that_was_begun_and_is_nowhere_has_failed() -> None:
+    seen = Attempt(launcher=ABSENT, applications=())
+    assert copied((0, seen)) is None
+    assert copied((0, seen), began=True) is Progress.FAILED
+    assert copied((0, RUNNING), (1, seen)) is Progress.FAILED
+
+
+def test_nothing_is_said_of_a_copy_that_nobody_has_seen() -> None:
+    assert CopyCourse().verdict(0) is None

@@ -28,6 +28,7 @@ from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.masters import (
     GAP_S,
+    KEY,
     NEW,
     OLD,
     PATIENCE_S,
@@ -233,6 +234,64 @@ def test_a_load_waits_for_masters_that_are_away() -> None:
     look(desk)
     moved(desk)
     assert cluster(desk).life is ClusterLife.LOADING
+
+
+def test_a_look_that_takes_longer_than_its_time_gets_more() -> None:
+    """A node without power holds each look: with the same time again none would ever end."""
+    desk = up()
+    lost(desk)
+    given_s = []
+    for _ in range(4):
+        deadline_us = desk.state.pending[KEY].deadline_us
+        given_s.append(deadline_us / SECOND_US - desk.now_s)
+        at(desk, given_s[-1])
+    first = how().membership_us / SECOND_US
+    assert given_s == [first, 2 * first, 4 * first, 4 * first]
+    look(desk)
+    assert begun(desk)
+
+
+def loading() -> Desk:
+    """a is being loaded, and its masters have lost their disk before anything was copied."""
+    desk = Desk(6, how=how(deploy_attempts=2))
+    desk.request("a", 3)
+    desk.done("cluster:a")
+    lost(desk)
+    return desk
+
+
+def test_an_mr_cluster_that_loses_its_masters_before_the_first_copy_is_given_up() -> None:
+    """It was never loaded, so nothing is lost; nobody waits for a disk that is known to be empty."""
+    desk = loading()
+    look(desk, old="stopped", image=False, copied_us=None)
+    assert cluster(desk).life is ClusterLife.RETIRING
+    assert "before anything was copied" in cluster(desk).failed
+    (facts,) = ever(desk, "gave-up")
+    assert "Request it again" in str(facts["error"])
+    assert not begun(desk)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"old": "silent", "image": None},
+        {"old": "stopped", "image": None},
+        {"old": "runs", "image": True},
+    ],
+)
+def test_a_disk_that_may_come_back_is_waited_for_in_the_middle_of_a_load(facts: dict[str, object]) -> None:
+    desk = loading()
+    look(desk, copied_us=None, **facts)
+    assert cluster(desk).life is ClusterLife.LOADING
+    assert desk.said("gave-up") == []
+
+
+def test_an_mr_cluster_that_was_loaded_is_never_given_up_by_itself() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, old="stopped", image=False, copied_us=None)
+    assert cluster(desk).life is ClusterLife.RUNNING
+    assert "no copy" in cluster(desk).alert
 
 
 def test_a_move_that_fails_is_tried_again_and_then_on_another_node() -> None:

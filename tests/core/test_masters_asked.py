@@ -8,6 +8,7 @@ import pytest
 
 from fawkes.core.effects import LookAtMasters, MoveMasters, StartJob
 from fawkes.core.events import (
+    Condition,
     CopySeen,
     DrainAsked,
     MoveMastersAsked,
@@ -37,10 +38,12 @@ from tests.support.masters import (
     at,
     begun,
     cluster,
+    ever,
     how,
     look,
     lost,
     moved,
+    refused,
     restore,
     run,
     up,
@@ -251,3 +254,13 @@ def test_a_release_waits_for_masters_that_move() -> None:
     ask(desk)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
     assert desk.refusal() == "masters-moving"
+
+
+def test_a_move_to_a_node_that_is_lost_meanwhile_is_called_off() -> None:
+    desk = up()
+    ask(desk, NEW)
+    desk.see(NEW, Condition.LOST)
+    refused(desk)
+    at(desk, 5)
+    assert ever(desk, "masters-stay") == [{"cluster": A, "node": NEW}]
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)

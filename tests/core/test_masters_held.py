@@ -1,10 +1,36 @@
-"""Lost masters that the settings leave alone: an operator decides."""
+"""Lost masters that the settings leave alone, and moves that do not come to their end: an operator decides."""
 
 from __future__ import annotations
 
-from fawkes.core.effects import LookAtMasters
+from collections.abc import Mapping
+
+import pytest
+
+from fawkes.core.effects import LookAtMasters, MoveMasters
+from fawkes.core.events import Done, RetryAsked
+from fawkes.core.model import NodeId, NodeLife
+from fawkes.units import SECOND_US
 from tests.support.desk import Desk
-from tests.support.masters import all_of, at, begun, cluster, look, restore, silence
+from tests.support.masters import (
+    KEY,
+    NEW,
+    OLD,
+    THIRD,
+    A,
+    all_of,
+    ask,
+    at,
+    begun,
+    cluster,
+    ever,
+    look,
+    lost,
+    moved,
+    refused,
+    restore,
+    silence,
+    up,
+)
 from tests.support.pools import settings
 
 
@@ -21,3 +47,134 @@ def test_lost_masters_that_nothing_takes_over_can_be_restored() -> None:
     assert len(all_of(desk, LookAtMasters)) == 1
     look(desk, copied_us=5, reached=[])
     assert begun(desk)
+
+
+# A move that was begun and does not come to its end.
+
+
+def test_the_edits_of_a_disk_that_cannot_be_read_give_way_to_a_young_copy() -> None:
+    """Two core nodes: there is nobody else to try, and the image alone does not make the disk usable."""
+    desk = up(2, count=2, deploy_attempts=2)
+    lost(desk)
+    look(desk, old="stopped", image=True)
+    for _ in range(2):
+        refused(desk, untouched=True, unreadable=True)
+        at(desk, 100)
+    assert (cluster(desk).master, desk.node(NEW).life) == (OLD, NodeLife.SERVING)
+    look(desk, old="stopped", image=True)
+    (*_, effect) = all_of(desk, MoveMasters)
+    assert effect == MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False, from_copy=True)
+
+
+def test_the_edits_of_a_disk_that_cannot_be_read_and_an_old_copy_wait_for_an_operator() -> None:
+    desk = up(2, count=2, deploy_attempts=2)
+    at(desk, 1000)
+    lost(desk)
+    look(desk, old="stopped", image=True, copied_us=5)
+    for _ in range(2):
+        refused(desk, untouched=True, unreadable=True)
+        at(desk, 100)
+    look(desk, old="stopped", image=True, copied_us=5)
+    assert len({e.version for e in all_of(desk, MoveMasters)}) == 1  # type: ignore[union-attr]
+    assert "`fawkes restore a`" in cluster(desk).alert
+    # After a repair the disk counts again; an operator who restores takes the copy.
+    restore(desk)
+    look(desk, old="stopped", image=True, copied_us=5)
+    (*_, effect) = all_of(desk, MoveMasters)
+    assert (effect.from_copy, effect.old) == (True, OLD)  # type: ignore[union-attr]
+
+
+def test_a_repaired_disk_counts_again_after_a_retry() -> None:
+    desk = up(2, count=2, deploy_attempts=1)
+    lost(desk)
+    look(desk, old="stopped", image=True, copied_us=None)
+    refused(desk, untouched=True, unreadable=True)
+    at(desk, 1)
+    look(desk, old="stopped", image=True, copied_us=None)
+    assert "there is no copy" in cluster(desk).alert
+    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
+    look(desk, old="stopped", image=True, copied_us=None)
+    (*_, effect) = all_of(desk, MoveMasters)
+    assert not effect.from_copy  # type: ignore[union-attr]
+
+
+def test_a_move_that_nothing_came_of_leaves_the_copy_as_young_as_it_was() -> None:
+    desk = up(4, deploy_attempts=2)
+    since_us = lost(desk)
+    look(desk)
+    for _ in range(2):
+        refused(desk, untouched=True)
+        at(desk, 30)
+    (*_, again) = all_of(desk, LookAtMasters)
+    assert (again.old, again.to, desk.node(NEW).life) == (OLD, THIRD, NodeLife.LOST)  # type: ignore[union-attr]
+    look(desk, copied_us=since_us - SECOND_US)
+    (*_, effect) = all_of(desk, MoveMasters)
+    assert (effect.old, effect.to) == (OLD, THIRD)  # type: ignore[union-attr]
+
+
+#: the facts of tries that failed, and on which node the look of the restore then finds the old masters
+TRIES: Mapping[str, tuple[tuple[Mapping[str, object], ...], NodeId]] = {
+    "nothing was begun": (({"untouched": True},), OLD),
+    "it broke later": (({},), NEW),
+    "first untouched, then not": (({"untouched": True}, {}), NEW),
+    "first not, then untouched": (({}, {"untouched": True}), NEW),
+}
+
+
+@pytest.mark.parametrize("case", sorted(TRIES))
+@pytest.mark.parametrize("planned", [False, True])
+def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) -> None:
+    tries, old = TRIES[case]
+    desk = up(3)
+    if planned:
+        ask(desk, NEW)
+        look(desk, old="answers")
+    else:
+        lost(desk)
+        look(desk)
+    restore(desk)
+    assert desk.refusal() == "masters-moving", "no try has failed yet"
+    for facts in tries:
+        refused(desk, **facts)
+        at(desk, 30)
+    before = cluster(desk)
+    restore(desk, dry_run=True)
+    assert (desk.refusal(), cluster(desk)) == ("", before)
+    restore(desk, THIRD)
+    (*_, again) = all_of(desk, LookAtMasters)
+    assert (desk.refusal(), again.old, again.to) == ("", old, THIRD)  # type: ignore[union-attr]
+    assert cluster(desk).master == old
+    look(desk, copied_us=5, reached=[])
+    moved(desk, copied_us=5)
+    assert (cluster(desk).master, cluster(desk).moving) == (THIRD, None)
+
+
+def test_an_answer_of_the_move_that_was_left_is_history() -> None:
+    desk = up(3)
+    lost(desk)
+    look(desk)
+    left = desk.state.pending[KEY].version
+    refused(desk)
+    restore(desk, THIRD)
+    before = cluster(desk)
+    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=left, facts={"reached": [NEW]}))
+    assert (cluster(desk), ever(desk, "masters-moved")) == (before, [])
+
+
+# Former masters that nobody could stop.
+
+
+def test_a_former_masters_node_is_shut_out_until_it_is_back() -> None:
+    desk = up(4)
+    lost(desk)
+    look(desk)
+    moved(desk, copied_us=5, reached=[NEW, THIRD])
+    assert cluster(desk).shut_out == (OLD,)
+
+
+def test_one_that_was_reached_is_not_shut_out() -> None:
+    desk = up(4)
+    lost(desk)
+    look(desk, old="stopped", image=True)
+    moved(desk, reached=[OLD, NEW, THIRD])
+    assert cluster(desk).shut_out == ()

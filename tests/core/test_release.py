@@ -1,8 +1,9 @@
-"""An MR-cluster is given back while it comes up: what was begun stops, its nodes are wiped, nothing is saved."""
+"""An MR-cluster is given back while it comes up: what was begun stops, and its nodes are wiped.
+
+One that loads has an HDFS that takes writes: it is surveyed and saved before.
+"""
 
 from __future__ import annotations
-
-import pytest
 
 from fawkes.core.effects import Deploy, Effect, Host, Load, Reply, Retire, Save
 from fawkes.core.events import Condition, DrainAsked, PauseAsked, Progress, ReleaseAsked, UndrainAsked
@@ -13,17 +14,22 @@ from tests.support.desk import Desk
 from tests.support.pools import settings
 
 A = ClusterId("a")
-STAGES = ["deploying", "loading"]
 NODES = ("node01", "node02")
 
 
-def coming_up(stage: str, count: int = 4, **how: object) -> Desk:
-    """`a` on node01 and node02, in the middle of that stage."""
+def deploying(count: int = 4, **how: object) -> Desk:
+    """`a` on node01 and node02, which is being deployed."""
     desk = Desk(count, how=settings(**how))
     desk.request("a")
-    if stage == "loading":
-        desk.done("cluster:a")
-    assert desk.state.clusters[A].life.value == stage
+    assert desk.state.clusters[A].life is ClusterLife.DEPLOYING
+    return desk
+
+
+def loading(count: int = 4, **how: object) -> Desk:
+    """The same, one stage later."""
+    desk = deploying(count, **how)
+    desk.done("cluster:a")
+    assert desk.state.clusters[A].life is ClusterLife.LOADING
     return desk
 
 
@@ -41,9 +47,8 @@ def worldly(desk: Desk) -> list[Effect]:
     return [e for e in desk.last.effects if isinstance(e, Deploy | Load | Save | Retire | Host)]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_what_was_begun_stops_and_the_nodes_are_wiped(stage: str) -> None:
-    desk = coming_up(stage)
+def test_what_was_begun_stops_and_the_nodes_are_wiped() -> None:
+    desk = deploying()
     version = desk.state.clusters[A].version
     generation = desk.node("node01").generation
     desk.now_s += 3
@@ -54,16 +59,15 @@ def test_what_was_begun_stops_and_the_nodes_are_wiped(stage: str) -> None:
     assert worldly(desk) == [Retire(A, version + 1), *(Host(NodeId(n), A, None, generation) for n in NODES)]
     assert sorted(desk.state.pending) == ["cluster:a", "host:node01", "host:node02", "tick"]
     assert desk.said("released") == [{"cluster": "a", "by": "ann", "discard": False}]
-    assert desk.said("called-off") == [{"cluster": "a", "life": stage, "took_us": 3 * SECOND_US}]
+    assert desk.said("called-off") == [{"cluster": "a", "life": "deploying", "took_us": 3 * SECOND_US}]
     wiped(desk)
     assert desk.said("gone") == [{"cluster": "a", "failed": ""}]
     assert desk.state.counts.free == 4
     assert desk.state.promised == 0
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_answers_of_what_was_stopped_are_history(stage: str) -> None:
-    desk = coming_up(stage)
+def test_answers_of_what_was_stopped_are_history() -> None:
+    desk = deploying()
     version = desk.state.pending["cluster:a"].version
     release(desk)
     desk.done("cluster:a", version=version)
@@ -76,14 +80,13 @@ def test_answers_of_what_was_stopped_are_history(stage: str) -> None:
     assert desk.codes() == ["late-answer"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason(stage: str) -> None:
-    desk = coming_up(stage)
+def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason() -> None:
+    desk = deploying()
     desk.submit("a", 1)
     desk.submit("a", 2)
     release(desk)
     assert desk.refusal() == "has-jobs"
-    assert desk.state.clusters[A].life.value == stage
+    assert desk.state.clusters[A].life is ClusterLife.DEPLOYING
     release(desk, force=True)
     assert [(facts["job"], facts["error"]) for facts in desk.said("job-cancelled")] == [
         ("a-1", "its MR-cluster is being released"),
@@ -94,9 +97,8 @@ def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason(stage: s
     assert desk.refusal() == "no-such-cluster"
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_between_two_tries_it_is_not_tried_again(stage: str) -> None:
-    desk = coming_up(stage, deploy_attempts=3, period_us=10**12)
+def test_between_two_tries_it_is_not_tried_again() -> None:
+    desk = deploying(deploy_attempts=3, period_us=10**12)
     desk.failed("cluster:a", "no such folder")
     release(desk)
     assert desk.state.clusters[A].alert == ""
@@ -108,9 +110,8 @@ def test_between_two_tries_it_is_not_tried_again(stage: str) -> None:
     assert not desk.state.clusters
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_the_end_of_what_was_begun_is_asked_for_until_it_is_told_or_all_nodes_are_clean(stage: str) -> None:
-    desk = coming_up(stage, period_us=10**12, clean_us=10**12)
+def test_the_end_of_what_was_begun_is_asked_for_until_it_is_told_or_all_nodes_are_clean() -> None:
+    desk = deploying(period_us=10**12, clean_us=10**12)
     release(desk)
     for tries in (2, 3):
         desk.wake()
@@ -122,16 +123,15 @@ def test_the_end_of_what_was_begun_is_asked_for_until_it_is_told_or_all_nodes_ar
     wiped(desk)
     assert not desk.state.clusters
 
-    other = coming_up(stage)
+    other = deploying()
     release(other)
     wiped(other)
     assert not other.state.clusters
     assert sorted(other.state.pending) == ["tick"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_second_release_changes_nothing(stage: str) -> None:
-    desk = coming_up(stage)
+def test_a_second_release_changes_nothing() -> None:
+    desk = deploying()
     release(desk)
     nodes = dict(desk.state.nodes)
     release(desk, discard=True, force=True)
@@ -143,18 +143,16 @@ def test_a_second_release_changes_nothing(stage: str) -> None:
     assert desk.refusal() == "no-such-cluster"
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_pause_stops_moves_and_no_release(stage: str) -> None:
-    desk = coming_up(stage)
+def test_a_pause_stops_moves_and_no_release() -> None:
+    desk = deploying()
     desk.tell(PauseAsked(at_us=desk.now_us, reason="benchmark"))
     release(desk)
     wiped(desk)
     assert not desk.state.clusters
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_whoever_waits_gets_the_nodes_and_the_name_is_free_again(stage: str) -> None:
-    desk = coming_up(stage)
+def test_whoever_waits_gets_the_nodes_and_the_name_is_free_again() -> None:
+    desk = deploying()
     desk.request("b", 3)
     assert desk.state.clusters[ClusterId("b")].life is ClusterLife.WAITING
     release(desk)
@@ -170,11 +168,8 @@ def test_whoever_waits_gets_the_nodes_and_the_name_is_free_again(stage: str) -> 
     assert desk.node("node02").generation == 2, "an answer about the one before is none about this one"
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting(stage: str) -> None:
-    desk = coming_up(stage)
-    if stage == "loading":
-        desk.see("node02", Condition.LOST, "no answer")
+def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting() -> None:
+    desk = deploying()
     release(desk)
     desk.see("node01", Condition.CLEAN)
     desk.see("node02", Condition.FAILED, "no answer")
@@ -187,13 +182,12 @@ def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting(stage: str) -> None:
     assert desk.state.counts.free == 4
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_the_node_of_the_masters_leaves_with_its_mr_cluster_and_not_before(stage: str) -> None:
-    desk = coming_up(stage)
+def test_the_node_of_the_masters_leaves_with_its_mr_cluster_and_not_before() -> None:
+    desk = deploying()
     desk.submit("a", 1)
     ask = DrainAsked(at_us=desk.now_us, node=NodeId("node01"), reason="new fans", ask="d")
     desk.tell(ask)
-    assert desk.said("master-node") == [{"node": "node01", "cluster": "a", "life": stage, "jobs": ["a-1"]}]
+    assert desk.said("master-node") == [{"node": "node01", "cluster": "a", "life": "deploying", "jobs": ["a-1"]}]
     release(desk, force=True)
     desk.tell(ask)
     assert desk.refusal() == ""
@@ -215,9 +209,8 @@ def test_a_core_node_of_one_that_is_being_saved_may_be_drained() -> None:
     assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.FREE, NodeLife.OUT)
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_controller_that_is_killed_right_after_goes_on(stage: str) -> None:
-    desk = coming_up(stage)
+def test_a_controller_that_is_killed_right_after_goes_on() -> None:
+    desk = deploying()
     desk.submit("a", 1)
     release(desk, force=True)
     for seen in ((), ("node01",)):
@@ -234,12 +227,11 @@ def test_a_controller_that_is_killed_right_after_goes_on(stage: str) -> None:
         assert new.state.counts.free == 4
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_shadow_run_refuses_it(stage: str) -> None:
-    desk = Desk(4, shadow=True, state=coming_up(stage).state)
+def test_a_shadow_run_refuses_it() -> None:
+    desk = Desk(4, shadow=True, state=deploying().state)
     release(desk, force=True)
     assert desk.refusal() == "shadow"
-    assert desk.state.clusters[A].life.value == stage
+    assert desk.state.clusters[A].life is ClusterLife.DEPLOYING
 
 
 def test_a_save_that_is_not_wanted_any_more_is_stopped() -> None:
@@ -261,7 +253,7 @@ def test_what_was_reached_needs_no_stop() -> None:
 
 def test_a_job_that_came_too_late_does_not_bring_it_back() -> None:
     """A forced release of one that runs, whose job answers when the nodes are being wiped."""
-    desk = coming_up("loading")
+    desk = loading()
     desk.submit("a", 1)
     desk.done("cluster:a")
     assert desk.state.jobs[JobId("a-1")].life is JobLife.STARTING
@@ -270,3 +262,49 @@ def test_a_job_that_came_too_late_does_not_bring_it_back() -> None:
     assert desk.codes() == ["late-answer"]
     wiped(desk)
     assert not desk.state.clusters
+
+
+def test_one_that_loads_is_surveyed_and_saved_and_its_load_is_history() -> None:
+    desk = loading()
+    load = desk.state.pending["cluster:a"].version
+    desk.now_s += 3
+    release(desk)
+    assert desk.refusal() == ""
+    assert desk.said("called-off") == [{"cluster": "a", "life": "loading", "took_us": 3 * SECOND_US}]
+    assert worldly(desk) == [Save(A, desk.state.clusters[A].version)]
+    desk.done("cluster:a", version=load)
+    assert (desk.codes(), desk.state.clusters[A].life) == (["late-answer"], ClusterLife.SAVING)
+    desk.done("cluster:a")
+    wiped(desk)
+    assert desk.said("gone") == [{"cluster": "a", "failed": ""}]
+
+
+def test_data_that_came_while_it_loaded_holds_it() -> None:
+    desk = loading()
+    row = {"path": "/user/ann", "bytes": 5, "owner": "ann", "files": 1, "newest": []}
+    desk.survey = {"undeclared": [row], "applications": []}
+    release(desk)
+    assert desk.refusal() == "undeclared-data"
+    assert desk.state.clusters[A].life is ClusterLife.LOADING
+    release(desk, discard=True)
+    assert desk.refusal() == ""
+    assert [type(effect) for effect in worldly(desk)] == [Retire, Host, Host]
+
+
+def test_one_that_loads_and_whose_data_is_not_known_stays() -> None:
+    desk = loading()
+    desk.survey = None
+    release(desk)
+    desk.failed("survey:a", "no answer")
+    assert desk.refusal() == "survey-failed"
+    assert desk.state.clusters[A].life is ClusterLife.LOADING
+
+
+def test_one_that_cannot_be_loaded_is_saved_before_it_is_wiped() -> None:
+    desk = loading(deploy_attempts=1)
+    desk.failed("cluster:a", "no such folder")
+    assert desk.said("gave-up") == [{"cluster": "a", "error": "no such folder"}]
+    assert [type(effect) for effect in worldly(desk)] == [Save]
+    desk.done("cluster:a")
+    wiped(desk)
+    assert desk.said("gone") == [{"cluster": "a", "failed": "no such folder"}]

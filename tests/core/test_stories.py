@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fawkes.core.effects import (
+    ArmStandby,
     Deploy,
     Effect,
     Host,
@@ -37,10 +38,11 @@ from fawkes.core.events import (
     RestoreAsked,
     ResumeAsked,
     RetryAsked,
+    StandbySeen,
     UndrainAsked,
 )
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Role
+from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
 from fawkes.core.sight import Compute, Stored
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
@@ -64,8 +66,21 @@ LOOKS: tuple[Facts, ...] = (
     {"old": "runs", "image": False, "copied_us": -(10**12), "reached": NODES},
     {"old": "answers", "image": True, "applications": []},
     {"old": "answers", "applications": [{"id": "application_1"}]},
+    {"old": "silent", "standby": "standby", "journal": NODES},
+    {"old": None, "standby": "standby", "journal": NODES},
+    {"old": "silent", "standby": "standby", "journal": NODES[:1]},
+    {"old": "answers", "standby": "standby", "journal": NODES, "applications": [{"id": "application_1"}]},
     {},
 )
+#: what is known of a move that failed
+FAILURES: tuple[Facts, ...] = (
+    {},
+    {"untouched": True},
+    {"untouched": True, "unreadable": True},
+    {"untouched": True, "unreadable": True},
+    {"alive": True},
+)
+_ERRORS = st.sampled_from(("", "it ended"))
 #: longer than any way from a request to the last wipe
 MOST_STEPS = 200
 
@@ -75,18 +90,19 @@ class Story:
 
     def __init__(self, growth: Role) -> None:
         patience = {"masters_lost_us": 5 * SECOND_US, "copy_gap_us": 3600 * SECOND_US, "copy_us": SECOND_US}
+        patience |= {"standby_us": SECOND_US}
         self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2, **patience))
         self.goals: dict[str, Effect] = {}
-        self.stages: list[Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters] = []
+        self.stages: list[Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters | ArmStandby] = []
         self.looked: dict[str, Facts] = {}
         self.reached: list[Effect] = []
         self.jobs = 0
         self.desk.survey = None
 
-    def grown(self) -> None:
+    def grown(self, promise: Promise) -> None:
         """MR-cluster a has all nodes, with data on each of them where it grows so."""
         desk = self.desk
-        desk.request("a", 2)
+        desk.request("a", 2 if promise is Promise.KEPT else 3, masters=promise)
         self.after()
         for _ in range(2):
             self.reached.append(self.stages[-1])
@@ -102,10 +118,12 @@ class Story:
         """Take the effects of the latest decision over; no stage goes on of what was given back."""
         for effect in self.desk.last.effects:
             self.goals[effect.key] = effect
-            if isinstance(effect, Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters):
+            if isinstance(effect, Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters | ArmStandby):
                 self.stages.append(effect)
             if isinstance(effect, MoveMasters):
                 self.safe(effect)
+            if isinstance(effect, ArmStandby):
+                self.one_at_a_time(effect)
         self.between()
         for goal in self.goals.values():
             if isinstance(goal, Deploy | Load | Save) and goal.key in self.desk.state.pending:
@@ -117,11 +135,26 @@ class Story:
     def safe(self, move: MoveMasters) -> None:
         """Masters move only after a look that shows that the old ones cannot serve, and that there is data to go on."""
         found = self.looked[move.key]
+        standby = self.desk.state.clusters[move.cluster].standby
+        if move.standby:
+            assert standby is not None
+            assert standby.node == move.to
+            assert found["standby"] == "standby"
+            assert len(set(standby.journal) & set(found["journal"])) >= 2  # type: ignore[call-overload]
+            assert (found["old"] == "answers") == move.planned
+            return
+        assert standby is None
         if move.planned:
             assert found["old"] == "answers"
             return
         assert found["old"] in ("stopped", "runs", "silent")
-        assert found.get("image") is True or isinstance(found.get("copied_us"), int)
+        assert (found.get("image") is True and not move.from_copy) or isinstance(found.get("copied_us"), int)
+
+    def one_at_a_time(self, effect: ArmStandby) -> None:
+        """Most nodes of a journal stay when it changes, and the second NameNode is beside the masters."""
+        assert len(set(effect.before) & set(effect.standby.journal)) >= 2, effect
+        assert effect.standby.node not in (None, effect.master), effect
+        assert {effect.master, effect.standby.node} <= set(effect.standby.journal), effect
 
     def between(self) -> None:
         """While masters move nobody is told anything but that, and no attempt begins."""
@@ -140,7 +173,7 @@ class Story:
     def act(self, draw: st.DrawFn) -> None:
         """Something is asked for, or seen, or its time comes."""
         often = (self.ask, self.answer, self.see, self.look)
-        draw(st.sampled_from((*often, *often, self.operate, self.pass_time)))(draw)
+        draw(st.sampled_from((*often, *often, self.operate, self.pass_time, self.lose)))(draw)
         self.after()
 
     def ask(self, draw: st.DrawFn) -> None:
@@ -152,7 +185,9 @@ class Story:
             self.jobs += 1
             desk.submit(name, self.jobs)
         elif kind == "request":
-            desk.request(name, draw(st.integers(1, 3)), deploy_on_first_job=draw(st.sampled_from((False, False, True))))
+            minimum, later = draw(st.integers(1, 4)), draw(st.sampled_from((False, False, True)))
+            promise = draw(st.sampled_from(Promise)) if minimum >= 3 else Promise.KEPT
+            desk.request(name, minimum, deploy_on_first_job=later, masters=promise)
         else:
             discard = draw(st.booleans())
             desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=name, discard=discard, force=kind == "force", ask="l"))
@@ -170,6 +205,7 @@ class Story:
             MoveMastersAsked(at_us=at_us, cluster=name, ask="m"),
             RestoreAsked(at_us=at_us, cluster=name, ask="r"),
             CopySeen(at_us=at_us, cluster=name, error=draw(st.sampled_from(("", "full")))),
+            StandbySeen(at_us=at_us, cluster=name, node=node, ready=draw(st.booleans()), error=draw(_ERRORS)),
             PauseAsked(at_us=at_us, reason="test"),
             ResumeAsked(at_us=at_us),
         )
@@ -185,13 +221,15 @@ class Story:
             self.reached.append(stage)
             facts = draw(st.sampled_from(SURVEYS)) if isinstance(stage, Survey) else {}
             if isinstance(stage, LookAtMasters):
-                facts = self.facts_of(draw(st.sampled_from(LOOKS)))
-                if self.is_asked(stage):
-                    self.looked[stage.key] = facts
+                self.found(stage, draw(st.sampled_from(LOOKS)))
+                return
             self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version, facts=facts))
         else:
-            final = draw(st.booleans())
-            self.desk.tell(Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final))
+            final, facts = draw(st.booleans()), {}
+            if isinstance(stage, MoveMasters):
+                facts = draw(st.sampled_from(FAILURES))
+            failed = Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final, facts=facts)
+            self.desk.tell(failed)
 
     def is_asked(self, stage: LookAtMasters) -> bool:
         """Whether an answer to this look counts."""
@@ -215,7 +253,10 @@ class Story:
         """Masters say anything of one of their nodes, or do not answer at all."""
         desk = self.desk
         members = [node for node, state in sorted(desk.state.nodes.items()) if state.owner is not None]
-        if draw(st.integers(0, 4)) == 0:
+        kind = draw(st.integers(0, 5))
+        if kind == 1:
+            self.follow(draw)
+        elif kind == 0:
             desk.masters(draw(st.sampled_from(NAMES)), draw(st.sampled_from(("", "no answer"))))
         elif members:
             compute = draw(st.sampled_from((Compute.LEFT, Compute.LEFT, *Compute)))
@@ -223,6 +264,36 @@ class Story:
             at_risk, missing, unheard = (draw(st.sampled_from((0, 0, 1))) for _ in range(3))
             blocks = {"at_risk_files": at_risk, "missing_files": missing, "unheard_files": unheard}
             desk.look(draw(st.sampled_from(members)), compute, stored, **blocks)
+
+    def lose(self, draw: st.DrawFn) -> None:
+        """Masters are silent until they are looked at, and the look finds something."""
+        name = draw(st.sampled_from(NAMES))
+        for _ in range(draw(st.integers(1, 2))):
+            self.desk.masters(name, "no answer")
+            self.after()
+            for _ in range(draw(st.integers(2, 8))):
+                looks = self.goals.get(f"masters:{name}")
+                if isinstance(looks, LookAtMasters) and self.is_asked(looks):
+                    self.found(looks, draw(st.sampled_from(LOOKS)))
+                    break
+                self.desk.wake()
+                self.after()
+
+    def found(self, look: LookAtMasters, facts: Facts) -> None:
+        """A look ends."""
+        facts = self.facts_of(facts)
+        if self.is_asked(look):
+            self.looked[look.key] = facts
+        self.desk.tell(Done(at_us=self.desk.now_us, effect=look.key, version=look.version, facts=facts))
+
+    def follow(self, draw: st.DrawFn) -> None:
+        """A second NameNode is seen to follow, or not to."""
+        for cluster in list(self.desk.state.clusters.values()):
+            if cluster.standby is not None and cluster.standby.node is not None:
+                ready, error = draw(st.booleans()), draw(_ERRORS)
+                at_us, node = self.desk.now_us, cluster.standby.node
+                self.desk.tell(StandbySeen(at_us=at_us, cluster=cluster.id, node=node, ready=ready, error=error))
+                self.after()
 
     def pass_time(self, draw: st.DrawFn) -> None:
         """A deadline passes, or another controller takes over."""
@@ -262,7 +333,7 @@ def stories(draw: st.DrawFn) -> Story:
     """A story up to its last free moment."""
     story = Story(draw(st.sampled_from((Role.TRANSIENT, Role.TRANSIENT_CORE))))
     if draw(st.booleans()):
-        story.grown()
+        story.grown(draw(st.sampled_from(Promise)))
     for _ in range(draw(st.integers(30, 90))):
         story.act(draw)
     return story

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Condition, DrainAsked, Event, Sampled
+from fawkes.core.events import Condition, DrainAsked, Event, PauseAsked, Sampled
 from fawkes.core.model import ClusterId, NodeId, NodeLife, Reading
 from fawkes.core.picture import Picture, picture, restored
 from fawkes.core.pool import decide
 from fawkes.core.record import decision_plain, dumps, event_of, from_plain, to_plain
 from fawkes.core.record import loads as read_text
 from fawkes.core.state import State, evolve
-from fawkes.core.worth import Load, Prices, gain_s, loss_s, time_s, weigh
+from fawkes.core.worth import Load, Prices, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.policy import compile_policy
 from fawkes.report.sentences import sentence
 from tests.support.desk import Desk
@@ -134,12 +134,76 @@ def test_a_move_that_comes_after_the_work_is_done_saves_nothing() -> None:
     assert found.targets == {A: 5, B: 5}
 
 
-@pytest.mark.parametrize(("cores", "target"), [(0.0, 6), (2.0, 2), (8.0, 4)])
+@pytest.mark.parametrize(("cores", "target"), [(0.0, 6), (2.0, 3), (4.0, 6)])
 def test_where_cores_are_shared_only_as_many_nodes_join_as_use_them(cores: float, target: int) -> None:
     lab = Prices(join_s=5, move_s=10, kills=False, shared_cores=cores, join_cpu_s=1)
     found = weigh({A: 2}, {A: 6}, {A: 6}, {A: load()}, {A: load()}, 4, lab)
     assert found.targets == {A: target}
     assert bool(found.refused) == (target < 6)
+
+
+@given(load=loads, nodes=st.integers(1, 50), prices=prices, feeds=st.floats(0.01, 10))
+def test_nodes_beyond_those_that_can_be_fed_save_nothing_and_cost_nothing(
+    load: Load, nodes: int, prices: Prices, feeds: float
+) -> None:
+    fed = replace(load, feeds=feeds)
+    useful = useful_nodes(fed, prices)
+    assert useful <= useful_nodes(load, prices)
+    if nodes >= useful:
+        assert gain_s(fed, nodes, 1, prices.move_s, prices) == 0
+    if nodes - 1 >= max(useful, 0.5):
+        assert loss_s(fed, nodes, 1, replace(prices, kills=False)) == 0
+
+
+def test_a_giver_whose_disks_feed_no_more_tasks_loses_nothing() -> None:
+    many = load(tasks=1000)
+    fed = replace(many, feeds=0.2)
+    for giver, target in ((many, 2), (fed, 8)):
+        now = {A: load(jobs=3, tasks=60), B: giver}
+        assert weigh({A: 2, B: 10}, {A: 8, B: 4}, {A: 12, B: 12}, now, now, 0, CHEAP).targets[A] == target
+
+
+def test_nodes_come_home_to_jobs_that_wait_though_the_policy_does_not_ask() -> None:
+    now = {A: load(jobs=1, tasks=40), B: load(jobs=10, tasks=100)}
+    stay = {A: 8, B: 2}
+    assert weigh(stay, stay, {A: 12, B: 12}, now, now, 0, CHEAP).targets == stay
+    assert weigh(stay, stay, {A: 12, B: 12}, now, now, 0, CHEAP, least={A: 1, B: 1}).targets == {A: 5, B: 5}
+    assert weigh(stay, stay, {A: 12, B: 12}, now, now, 0, CHEAP, least={A: 7, B: 1}).targets == {A: 7, B: 3}
+    assert weigh(stay, stay, {A: 12, B: 4}, now, now, 0, CHEAP, least={A: 1, B: 1}).targets == {A: 6, B: 4}
+
+
+@given(pool=pools(), least=st.integers(0, 4))
+def test_nodes_come_home_at_most_to_equal_parts_and_then_stay(pool: dict[str, Any], least: int) -> None:
+    stay = {**pool, "wanted": pool["have"], "free": 0}
+    kept = {c: min(least, have) for c, have in pool["have"].items()}
+    found = weigh(**stay, least=kept).targets
+    equal = sum(found.values()) / len(found)
+    assert sum(found.values()) == sum(pool["have"].values())
+    for c, target in found.items():
+        assert target >= kept[c]
+        assert target == pool["have"][c] or abs(target - equal) < abs(pool["have"][c] - equal)
+        assert (target - equal) * (pool["have"][c] - equal) >= 0
+    again = weigh(**{**stay, "have": found, "wanted": found}, least=kept).targets
+    assert all((again[c] - found[c]) * (found[c] - equal) <= 0 for c in found)
+
+
+def test_free_nodes_of_a_site_are_counted_once_and_those_of_another_go_to_tasks_that_wait() -> None:
+    quiet, waits = load(jobs=1, tasks=1), load(jobs=10, tasks=400)
+    sites = Sites(home={A: "s", B: "s"}, near={A: 2, B: 2}, free={"s": 2, "t": 6}, fed={A: 3, B: 3})
+    have, most = {A: 2, B: 2}, {A: 12, B: 12}
+    expected = {A: waits, B: waits}
+    for now, far in (({A: waits, B: quiet}, {A: 3, B: 0}), ({A: quiet, B: quiet}, {A: 0, B: 0})):
+        found = weigh(have, have, most, now, expected, 8, CHEAP, sites).targets
+        assert found == {c: 3 + far[c] for c in have}
+
+
+@pytest.mark.parametrize(("running", "target"), [(0, 4), (2, 3), (3, 2)])
+def test_nodes_start_where_shared_cores_are_idle(running: float, target: int) -> None:
+    lab = Prices(join_s=5, move_s=10, kills=False, shared_cores=4, join_cpu_s=18)
+    few = {A: load(jobs=2, tasks=running, running=running)}
+    found = weigh({A: 2}, {A: 4}, {A: 9}, few, few, 2, lab)
+    assert found.targets == {A: target}
+    assert [one.nodes for one in found.refused] == [4 - target] * (target < 4)
 
 
 def test_killed_tasks_are_a_cost() -> None:
@@ -213,6 +277,52 @@ def test_a_tick_says_which_moves_would_not_pay() -> None:
     [reason] = [reason for reason in desk.last.reasons if reason.code == "not-worth"]
     assert (reason.facts["giver"], reason.facts["cluster"], reason.facts["count"]) == ("b", "a", 1)
     assert sentence(reason).startswith("Not moved: 1 node of b would save the jobs of a ")
+
+
+def test_free_nodes_do_not_wait_for_jobs_and_for_the_threshold() -> None:
+    desk = two()
+    assert read(desk, a=0, b=0)["verdict"] == "spare"
+    settle(desk)
+    assert desk.sizes() == {"a": 6, "b": 6}
+    assert read(desk, a=0, b=0)["verdict"] == "no-weights"
+
+
+def test_free_nodes_do_not_wait_for_the_confirmation_but_the_others_do() -> None:
+    desk = two(confirmations=3)
+    assert read(desk, a=60, b=0)["verdict"] == "spare"
+    settle(desk)
+    held = desk.sizes()
+    assert sum(held.values()) == 12
+    assert read(desk, a=90, b=0)["verdict"] == "confirming"
+    assert desk.sizes() == held
+
+
+@pytest.mark.parametrize(("rest_us", "stays"), [(0, False), (10**12, True)])
+def test_nodes_come_home_only_when_the_last_moves_have_settled(rest_us: int, stays: bool) -> None:
+    desk = two(settle_after_grow_us=rest_us)
+    read(desk, a=60, b=0)
+    settle(desk)
+    held = desk.sizes()
+    assert held["a"] > held["b"]
+    read(desk, a=0, b=60)
+    settle(desk)
+    assert (desk.sizes() == held) == stays
+
+
+def test_without_the_setting_free_nodes_wait_for_the_policy() -> None:
+    desk = Desk(12, how=settings())
+    desk.up("a")
+    desk.up("b")
+    assert read(desk, a=0, b=0)["verdict"] == "no-weights"
+    assert desk.sizes() == {"a": 2, "b": 2}
+
+
+def test_nobody_is_moved_while_moves_are_stopped() -> None:
+    desk = two()
+    desk.tell(PauseAsked(at_us=desk.now_us, reason="repair"))
+    for tasks, verdict in ((0, "no-weights"), (60, "paused")):
+        assert read(desk, a=tasks, b=0)["verdict"] == verdict
+        assert desk.sizes() == {"a": 2, "b": 2}
 
 
 def test_the_same_tick_moves_without_the_setting() -> None:

@@ -51,6 +51,14 @@ def test_a_dry_run_fetches_nothing(cache_dir: Path, failing_maven: None) -> None
     assert not cache_dir.exists()
 
 
+@pytest.mark.parametrize(("name", "jar"), [("doors", "fawkes-doors.jar"), ("kerberos", "fawkes-secure-io.jar")])
+def test_a_dry_run_of_what_is_compiled_says_where_it_would_be(cache_dir: Path, name: str, jar: str) -> None:
+    ended = run("get", name, "--dry-run")
+    assert ended.stdout.startswith("would compile ")
+    assert ended.stdout.endswith(f"/{jar}\n")
+    assert not cache_dir.exists()
+
+
 def test_an_empty_cache(cache_dir: Path) -> None:
     assert run("list").exit_code == 0
     assert json.loads(run("list", "-o", "json").stdout)["rows"] == []

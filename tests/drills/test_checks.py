@@ -14,6 +14,7 @@ from drills.checks import (
     comes_to_rest,
     files_kept,
     jobs_once,
+    loss_told,
     never_green,
     one_owner,
     restless,
@@ -37,6 +38,21 @@ def test_a_file_must_be_there_with_its_content() -> None:
     assert (gone.check, gone.what) == ("data lost", "a: /words cannot be read")
     assert changed.what == "a: /words has changed"
     assert files_kept([replace(file, found=None, excused=True)]) == []
+
+
+def test_a_file_that_was_acknowledged_is_there() -> None:
+    acknowledged = {"/a": 1.0, "/b": 2.0}
+    assert loss_told(acknowledged, {"/a", "/b"}, [], 0) == []
+    (gone,) = loss_told(acknowledged, {"/a"}, [], 9)
+    assert (gone.check, gone.what) == ("data lost", "/b was acknowledged at 2.0 and is not there")
+
+
+def test_what_a_copy_lacked_must_be_told_and_nothing_older_may_be_lost() -> None:
+    acknowledged = {"/a": 1.0, "/b": 2.0, "/c": 3.0}
+    assert loss_told(acknowledged, {"/a"}, [(1.5, 4.0)], 2) == []
+    (untold,) = loss_told(acknowledged, {"/a"}, [(1.5, 4.0)], 1)
+    assert (untold.check, untold.what) == ("loss not told", "2 files are lost, 1 were told, such as /b")
+    assert [f.check for f in loss_told(acknowledged, {"/a"}, [(2.5, 4.0)], 9)] == ["data lost"]
 
 
 def test_a_job_must_run_once_and_its_output_be_right() -> None:

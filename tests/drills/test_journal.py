@@ -10,9 +10,10 @@ import pytest
 
 from drills.checks import Failure
 from drills.journal import Journal
+from drills.loss import CASES, loss_plan_of
 from drills.plan import Fault, Kind, Spot
 from drills.result import Result, Tried
-from drills.table import lines, summary
+from drills.table import figures, head, lines, summary
 
 POWER = Fault(kind=Kind.POWER, spot=Spot.CORE, life="serving")
 KILL = Fault(kind=Kind.KILLED, spot=Spot.CONTROLLER, step=5)
@@ -61,6 +62,24 @@ def test_the_table_says_what_was_tried_and_lost(tmp_path: Path) -> None:
     assert found["controller killed", "controller", "before its effects"].runs == 2
     assert found["paused", "core", "serving"].runs == 0
     assert summary(rows, "sim") == "sim: 3 drills, 1 failed, 2 s\n  seed 7: data lost: a: /words"
+
+
+def test_losses_of_masters_have_a_line_for_each_case_and_their_figures(tmp_path: Path) -> None:
+    journal, plan = Journal(tmp_path), loss_plan_of(3)
+    tried = (Tried(plan.loss, "node01", 1.0),)
+    journal.add(
+        Result(seed=3, world="masters", tried=tried, failures=(), steps=9, took_s=1.0, figures={"HDFS": 31.25}),
+    )
+    rows = journal.rows()
+    found = lines(rows, "masters")
+    assert len(found) == len(CASES)
+    assert [line.cells()[:4] for line in found if line.runs] == [("kept", "evacuation", "goes on", "1")]
+    assert head("masters")[:3] == ("promise", "phase", "controller")
+    names, measured = figures(rows)
+    assert measured[:4] == ("3", "kept", "evacuation", "goes on")
+    assert dict(zip(names, measured, strict=True))["HDFS"] == "31.2"
+    assert set(measured[4:]) == {"31.2", "-"}
+    assert figures([]) == []
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drills.plan import LIVES, OF_CONTROLLER, SPOTS, STORY_S, chance_of, plan_of, story_of
-from fawkes.core.model import Role
+from drills.plan import LIVES, OF_CONTROLLER, SPOTS, STORY_S, Plan, chance_of, plan_of, standby_plan_of, story_of
+from fawkes.core.model import Promise, Role
 
 PLANS = [plan_of(seed) for seed in range(2000)]
 
@@ -18,17 +18,32 @@ def test_each_purpose_has_chances_of_its_own() -> None:
     assert story_of(7) == plan_of(7).story
 
 
+def test_a_drill_with_second_name_nodes_has_room_for_journals_and_one_fault_more() -> None:
+    for seed, before in enumerate(PLANS):
+        plan = standby_plan_of(seed)
+        assert {(c.masters, c.min_nodes) for c in plan.story.clusters} == {(Promise.STANDBY, 3)}
+        assert plan.story.jobs == before.story.jobs
+        assert plan.faults[:-1] == before.faults
+        assert plan.faults[-1].back_s
+        sound(plan)
+
+
 def test_a_story_can_be_played() -> None:
     for plan in PLANS:
-        story = plan.story
-        assert sum(cluster.min_nodes for cluster in story.clusters) < story.hosts, plan
-        assert any(cluster.growth is Role.TRANSIENT_CORE for cluster in story.clusters)
-        names = {cluster.name for cluster in story.clusters}
-        assert {job.cluster for job in story.jobs} == names
-        assert len({job.name for job in story.jobs}) == len(story.jobs)
-        assert all(1 <= cluster.replication <= cluster.min_nodes for cluster in story.clusters)
-        assert all(job.at_s <= STORY_S for job in story.jobs)
-        assert all(1 <= drain.node <= story.hosts for drain in story.drains)
+        sound(plan)
+
+
+def sound(plan: Plan) -> None:
+    """The story has room for its MR-clusters, and its parts fit each other."""
+    story = plan.story
+    assert sum(cluster.min_nodes for cluster in story.clusters) < story.hosts, plan
+    assert any(cluster.growth is Role.TRANSIENT_CORE for cluster in story.clusters)
+    names = {cluster.name for cluster in story.clusters}
+    assert {job.cluster for job in story.jobs} == names
+    assert len({job.name for job in story.jobs}) == len(story.jobs)
+    assert all(1 <= cluster.replication <= cluster.min_nodes for cluster in story.clusters)
+    assert all(job.at_s <= STORY_S for job in story.jobs)
+    assert all(1 <= drain.node <= story.hosts for drain in story.drains)
 
 
 def test_at_most_one_node_stays_away() -> None:

@@ -1,12 +1,18 @@
-"""An MR-cluster whose masters' host is gone, on a site where nothing takes over by itself: `fawkes restore`."""
+"""An MR-cluster whose masters' host is gone, on a site where nothing takes over by itself: `fawkes restore`.
+
+Where the tests run as root it has a Unix user of its own, and its nodes have control groups.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from fawkes.core.model import ClusterLife, JobLife
+from fawkes.lab.groups import own_group
 from tests.support.site import RealSite, real_site
 
 pytestmark = pytest.mark.hadoop
@@ -21,18 +27,30 @@ masters_lost = "0s"
 [timeouts]
 membership = "20s"
 """
-CLUSTER = """
+USER = "alpha" if os.geteuid() == 0 else ""
+GROUPS = bool(USER) and (group := own_group()) is not None and os.access(group, os.W_OK)
+CLUSTER = f"""
+{f'run_as = "{USER}"' if USER else ""}
 min_nodes = 2
 replication = 2
 block_size = "1MiB"
-data = [{ from = "words", to = "/words" }]
+data = [{{ from = "words", to = "/words" }}]
 """
 FILES = 3
+#: a client that says who it is, and leaves a file and a process that sheds all marks
+HIDES = """
+id -un
+echo secret >/tmp/left
+env -i setsid /bin/sh -c 'cd /; trap "" TERM; exec sleep 4242' </dev/null >/dev/null 2>&1 &
+sleep 0.5
+"""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
-    with real_site(tmp_path_factory.mktemp("restore") / "lab", 2, SETTINGS) as site:
+    folder = tmp_path_factory.mktemp("restore") / "lab"
+    users = (USER,) if USER else ()
+    with real_site(folder, 2, SETTINGS, users=users, control_groups=GROUPS) as site:
         for n in range(FILES):
             site.write(f"clusters/words/part-{n}", f"word{n} " * 200_000)
         site.write("clusters/alpha.toml", CLUSTER)
@@ -74,3 +92,30 @@ def test_an_mr_cluster_comes_back_on_its_other_core_node(site: RealSite) -> None
     site.until("masters on the other node", restored)
     assert site.hdfs("alpha", "digests", "/words") == before
     assert site.ledger.reasons("masters-moved")
+
+
+@pytest.mark.skipif(not USER, reason="only root can become another user on the hosts of a lab")
+def test_what_jobs_of_its_own_user_leave_does_not_outlive_a_release(site: RealSite) -> None:
+    for host in site.lab.status():
+        if host.state == "off":
+            site.lab.start(host.host)
+    site.fawkes("resume")
+    site.fawkes("submit", "alpha", site.job("maps", 'kind = "sleep"\nmaps = 1\nmap_time = "1s"\nreduces = 0\n'))
+    site.fawkes("submit", "alpha", "--id", "hides", "--script", HIDES)
+    assert [job.life for job in site.until_ended("maps", "hides")] == [JobLife.SUCCEEDED] * 2, site.story()
+    master = site.ledger.clusters["alpha"].master
+    assert master is not None
+    assert site.on(master, "cat /srv/fawkes/clusters/alpha/jobs/hides.1/stdout").split() == [USER]
+    assert len(site.on(master, "pgrep -fx 'sleep 4242'").split()) == 1
+    groups = site.on(master, f"for pid in $(pgrep -u {USER}); do sed -n s/^0:://p /proc/$pid/cgroup; done")
+    if GROUPS:
+        assert {path.rpartition(":")[2] for path in groups.split()} == {"alpha"}
+
+    site.fawkes("release", "alpha", "--discard-data", "--yes")
+    site.until_life(ClusterLife.GONE, "alpha")
+    site.until_settled()
+
+    files = f"find /srv /tmp /var/tmp /dev/shm -user {USER} ! -path /srv/users/{USER}"
+    left = f"pgrep -u {USER}; {files}; ls /srv/fawkes/groups 2>/dev/null || :"
+    assert {host: site.on(host, left) for host in site.hosts} == dict.fromkeys(site.hosts, "")
+    assert any(reason.facts["node"] == master for reason in site.ledger.reasons("left-behind"))

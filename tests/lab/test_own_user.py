@@ -11,7 +11,7 @@ import pytest
 
 from fawkes.lab import Lab
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
-from playbooks import hadoop, job, node
+from playbooks import hadoop, job, node, restoring
 from playbooks import lease as leases
 from tests.lab.support import on_host, output_of
 
@@ -149,3 +149,14 @@ def test_users_that_cannot_be_are_told(lab: Lab) -> None:
         "nobody-here": "there is no user nobody-here",
         "root": "jobs of root own their nodes",
     }
+
+
+def test_a_copy_that_is_to_be_read_arrives_as_the_users(lab: Lab) -> None:
+    """The tar comes on the standard input, which a step of another user does not have by itself."""
+    right = taken(lab, lease(), "alpha")
+    receive = restoring.receive(right).text
+    done = on_host(lab, HOST, f"echo 7 >/tmp/seven; tar -cf - -C /tmp seven | {{\n{receive}\n}}\n")
+    assert done.returncode == 0, done
+    file = restoring.place(right.folders) / "nn/current/seven"
+    assert output_of(lab, HOST, f"cat {file}; stat -c %U {file}; rm /tmp/seven").split() == ["7", "alpha"]
+    given_back(lab, right)

@@ -38,6 +38,7 @@ class Entry:
     blocks: list[tuple[bytes, str]] = field(default_factory=list)
     policy: str = ""
     owner: str = "hadoop"
+    permission: str = "755"
     being_written: bool = False
     xattrs: dict[str, str] = field(default_factory=dict)
 
@@ -60,7 +61,7 @@ class FakeHdfs(ThreadingHTTPServer):
     ``unreadable`` files no DataNode has a block, ``unlisted`` folders may not be listed. ``said`` are rows that a
     listing of a folder has besides, ``page`` is how many rows a page of it has (``listing`` is said in place of any);
     an ``old`` one knows no pages. ``orders`` are what came over RPC (see `rpc`): ``freeze`` or ``thaw``, unless it
-    ``refuses_rpc``; ``on_order`` is told of each.
+    ``refuses_rpc``; ``on_order`` is told of each. A ``secure`` one makes a token for whoever reads without one.
     """
 
     daemon_threads = True
@@ -87,6 +88,7 @@ class FakeHdfs(ThreadingHTTPServer):
         self.clock_ms = 1_000_000
         self.on_read: Any = None
         self.safe_mode = False
+        self.secure = False
         self.orders: list[str] = []
         self.on_order: Any = None
         self.refuses_rpc = False
@@ -231,6 +233,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer({})
 
     def op_open(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._token(query)
         entry = self._entry(path)
         self.server.reads.append(path)
         if path in self.server.unreadable:
@@ -240,7 +243,16 @@ class Handler(BaseHTTPRequestHandler):
             data = self.server.on_read(path, data)
         self._send(data, 200, "application/octet-stream")
 
+    def op_getdelegationtoken(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._token({})
+        self._answer({"Token": {"urlString": "token"}})
+
+    def _token(self, query: dict[str, str]) -> None:
+        if self.server.secure and self.server.safe_mode and query.get("delegation") != "token":
+            raise RemoteError("SafeModeException", "Cannot issue delegation token. Name node is in safe mode.", 403)
+
     def op_getfilechecksum(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._token(query)
         if self._entry(path).being_written:
             raise RemoteError("IOException", f"Fail to get checksum, since file {path} is under construction.", 403)
         self._answer({"FileChecksum": checksum(self._entry(path), self.server.checksum_kind)})
@@ -273,6 +285,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def op_settimes(self, path: str, query: dict[str, str], body: bytes) -> None:
         self._entry(path).changed_ms = int(query["modificationtime"])
+        self._answer({})
+
+    def op_setpermission(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path).permission = query["permission"]
+        self._answer({})
+
+    def op_setowner(self, path: str, query: dict[str, str], body: bytes) -> None:
+        self._entry(path).owner = query["owner"]
         self._answer({})
 
     def op_setstoragepolicy(self, path: str, query: dict[str, str], body: bytes) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
 from fawkes.core.events import CopySeen
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.live.clusters import Clusters
 from fawkes.live.copying import Brought, Copier
@@ -134,7 +135,7 @@ def kept_site(folder: Path) -> Iterator[KeptSite]:
         with Fleet({name: server.host(key, name) for name in NODES}, known, connect_s=5) as fleet:
             ground = Ground(nodes, Identity("pool", 1, "x"), fleet, command_s=60, threads=4)
             clusters, mailbox = Clusters(), Mailbox(Clock())
-            keeper = Keeper(ground, clusters, fleet, mailbox, folder / "state", second_every_us=0)
+            keeper = Keeper(ground, clusters, fleet, mailbox, folder / "state", rules=KeepRules(second_every_us=0))
             for at in NODES:
                 ground.run(at, leases.take(ground.lease(at, CLUSTER, 1)), "taking")
                 ground.run(at, node.prepare(ground.lease(at, CLUSTER, 1)), "preparing")

@@ -40,6 +40,7 @@ class NameNodeFiles:
         self.current.mkdir(parents=True)
         (self.current / "VERSION").write_text(self.version)
         self._open: bytes = HEADER
+        self._padding: dict[str, int] = {}
         self.image(0)
         self._flush()
 
@@ -68,6 +69,16 @@ class NameNodeFiles:
         self.first, self._open = self.last + 1, HEADER
         self._flush()
 
+    def crash(self) -> None:
+        """Killed and started again: the segment gets its final name with the padding that it has."""
+        if self.last < self.first:
+            return
+        name = f"edits_{self.first:019d}-{self.last:019d}"
+        self._padding[name] = self.segment.stat().st_size - len(self._open)
+        self.segment.rename(self.current / name)
+        self.first, self._open = self.last + 1, HEADER
+        self._flush()
+
     def image(self, transaction: int | None = None, size: int = 400) -> None:
         """An image of everything up to a transaction (default: the last)."""
         at = self.last if transaction is None else transaction
@@ -91,8 +102,10 @@ class NameNodeFiles:
                 path.unlink()
 
     def content(self) -> dict[str, bytes]:
-        """Every file that matters, the open segment without its padding."""
+        """Every file that matters, segments without their padding."""
         found = {path.name: path.read_bytes() for path in self.current.glob("*_*")}
+        for name in self._padding.keys() & found.keys():
+            found[name] = found[name][: -self._padding[name]]
         if self.last >= self.first:
             found[self.segment.name] = self._open
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +17,18 @@ from fawkes.config.settings import load_settings
 from fawkes.config.site import Site
 from fawkes.core.adopted import KeptCluster
 from fawkes.core.effects import Deploy, Goal, Member, StartJob
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, JobId, JobLife, JobSpec, NodeId, NodeLife, Role
+from fawkes.core.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterSpec,
+    JobId,
+    JobLife,
+    JobSpec,
+    NodeId,
+    NodeLife,
+    Role,
+    Standby,
+)
 from fawkes.core.record import from_plain, loads
 from fawkes.core.ruling import Standing
 from fawkes.core.state import State
@@ -132,6 +143,19 @@ def test_nodes_may_take_as_long_as_the_site_says(lost: Lost, wait: str, silent: 
     with lost.adoption() as adoption:
         (slow,) = [n for n in adoption.examine("ann").adopted.nodes if n.node == NAMES[1]]
     assert (slow.unknown == f"it does not answer (no answer within {wait[:-1]} s)") == silent
+
+
+def test_a_second_name_node_is_shown_with_its_journal(lost: Lost) -> None:
+    with lost.adoption() as adoption:
+        findings = adoption.examine("ann")
+    found = findings.outcome
+    journal = tuple(map(NodeId, NAMES[:3]))
+    standby = Standby(journal=journal, node=journal[1])
+    kept = replace(found.clusters[A], standby=standby)
+    members = {name: replace(member, cluster=kept) for name, member in found.members.items()}
+    findings = replace(findings, outcome=replace(found, clusters={A: kept}, members=members))
+    said = list(lines(findings, {A: "its masters see 2 NodeManagers"}))
+    assert said[1] == "  its journal is on node[01-03], its second NameNode on node02"
 
 
 def test_what_is_found_and_what_is_not_known_is_said(lost: Lost) -> None:

@@ -35,7 +35,7 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Reason, Role
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
 from fawkes.errors import ConfigError, ElsewhereError, RefusedError
 from fawkes.live.access import Access, Gate
 from fawkes.live.control import MOST_BODY_BYTES, ControlServer
@@ -169,6 +169,15 @@ ME = getpass.getuser()
             ),
         ),
         (
+            "request",
+            {"spec": {"id": "c-1", "min_nodes": 3, "masters": "standby"}},
+            Requested(
+                at_us=1_000_000,
+                by=ME,
+                spec=ClusterSpec(id=ClusterId("c-1"), min_nodes=3, masters=Promise.STANDBY),
+            ),
+        ),
+        (
             "submit",
             {"spec": JOB},
             Submitted(
@@ -260,6 +269,8 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
         ("request", {"spec": CLUSTER | {"min_nodes": "2"}}, "/request: spec.min_nodes", "integer"),
         ("request", {"spec": CLUSTER | {"min_nodes": 0}}, "/request: spec", "min_nodes is 0"),
         ("request", {"spec": CLUSTER | {"max_nodes": 1}}, "/request: spec", "max_nodes is 1"),
+        ("request", {"spec": CLUSTER | {"masters": "standby"}}, "/request: spec", "min_nodes is 2"),
+        ("request", {"spec": CLUSTER | {"masters": "doubled"}}, "/request: spec.masters", "'kept'"),
         ("request", {"spec": CLUSTER | {"id": "../../etc"}}, "/request: spec", "cannot be a name"),
         ("request", {"spec": CLUSTER | {"growth": "core-ish"}}, "/request: spec.growth", "'transient'"),
         ("request", b'{"spec":{"id":"c","min_nodes":1,"details":{"x":NaN}}}', "/request: spec", "not finite"),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fawkes.core.model import NodeId
 from fawkes.errors import HostError
+from fawkes.live.copying import Copier
 from fawkes.live.edit_log import needed
+from fawkes.live.ground import Ground
 from fawkes.live.kept_copy import CopyFolder, KeepError
-from tests.live.kept_site import MASTER, KeptSite, content, kept_site, state
-from tests.live.namenode_files import NameNodeFiles, operation, version
+from fawkes.playbook import Facts, Script
+from tests.live.kept_site import CLUSTER, MASTER, KeptSite, content, kept_site, state
+from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version
 
 
 @pytest.fixture
@@ -51,6 +56,7 @@ STEPS: dict[str, Callable[[NameNodeFiles], None]] = {
     "write": lambda nn: nn.write(b"x" * 100),
     "much": lambda nn: nn.write(*[b"y" * 3000] * 20),
     "roll": NameNodeFiles.roll,
+    "crash": NameNodeFiles.crash,
     "checkpoint": NameNodeFiles.checkpoint,
     "purge": NameNodeFiles.purge,
 }
@@ -72,6 +78,26 @@ def test_a_copy_follows_whatever_the_namenode_does(
             assert same(site, copy), "taken up again"
 
 
+def test_a_segment_that_a_crash_left_padded_is_copied_to_its_last_operation(site: KeptSite) -> None:
+    """Hadoop only renames it. The copy may have a part of it, all of it, or nothing yet."""
+    copy = site.copy()
+    site.nn.write(b"a")
+    site.bring(copy)
+    for write in (True, False):
+        if write:
+            site.nn.write(b"b")
+        site.nn.crash()
+        site.nn.write(b"c")
+        assert site.bring(copy).changed
+        assert same(site, copy)
+        assert not site.bring(copy).changed
+    site.nn.write(b"d")
+    site.nn.crash()
+    copy.set_aside()
+    site.bring(copy)
+    assert same(site, copy)
+
+
 @pytest.mark.parametrize("part", [operation(3)[:9], operation(3)[:-1], b"\x09\x00\x00"])
 def test_an_operation_that_is_being_written_is_waited_for_and_never_copied(site: KeptSite, part: bytes) -> None:
     copy = site.copy()
@@ -91,6 +117,31 @@ def test_a_long_operation_is_copied(site: KeptSite) -> None:
     copy = site.copy()
     site.bring(copy)
     assert same(site, copy)
+
+
+class Counting(Ground):
+    """The ground of a site, with the number of scripts that were played."""
+
+    played = 0
+
+    def run(self, node: NodeId, script: Script, doing: str, **more: Any) -> Facts:
+        self.played += 1
+        return super().run(node, script, doing, **more)
+
+
+def test_a_steady_stream_of_writes_needs_one_look_in_each_round(site: KeptSite) -> None:
+    """Each look starts processes on the masters' node: they are what a copy costs."""
+    ground = Counting(site.ground.nodes.values(), site.ground.identity, site.fleet, command_s=60, threads=4)
+    copy, copier = site.copy(), Copier(ground, site.fleet, site.mailbox.clock.now_us)
+    played = []
+    for _ in range(4):
+        site.nn.write(*[b"x" * 100] * 400)
+        before = ground.played
+        copier.bring(copy, CLUSTER, MASTER, compare=False)
+        played.append(ground.played - before)
+        assert copy.last(min(copy.segments())) == site.nn.last
+    assert played[0] > 1
+    assert played[2:] == [1, 1]
 
 
 def test_what_a_crash_left_of_an_operation_is_cut_off(site: KeptSite) -> None:
@@ -203,3 +254,50 @@ def test_a_full_disk_is_said_and_the_copy_stays_usable(site: KeptSite) -> None:
     with pytest.raises(KeepError, match="no room"):
         site.bring(full)
     assert site.copy().copy() == before
+
+
+class Journal:
+    """What the JournalNode beside the NameNode has: closed segments, as another NameNode has written them."""
+
+    def __init__(self, site: KeptSite) -> None:
+        self.current = Path(site.folders(MASTER).journal) / "c-1" / "current"
+        self.current.mkdir(parents=True)
+
+    def closed(self, first: int, last: int, content: bytes = b"x" * 20) -> bytes:
+        data = HEADER + b"".join(operation(number, content) for number in range(first, last + 1))
+        (self.current / f"edits_{first:019d}-{last:019d}").write_bytes(data)
+        return data
+
+
+def test_what_another_namenode_has_written_comes_from_the_journal(site: KeptSite) -> None:
+    """After a takeover the folder of the new NameNode begins with its own first segment."""
+    written = Journal(site).closed(1, 4)
+    site.nn.segment.unlink()
+    site.nn.first, site.nn.last = 5, 4
+    site.nn.write(b"a", b"b")
+    copy = site.copy()
+    site.bring(copy)
+    kept = copy.copy()
+    assert kept is not None
+    assert kept.transaction == 6
+    assert content(copy.path)[f"edits_{1:019d}-{4:019d}"] == written
+    assert not site.bring(copy, compare=True).changed
+
+
+def test_where_both_have_a_segment_the_journal_counts(site: KeptSite) -> None:
+    """A NameNode that was shut out may have closed more than was acknowledged, and have an open end from then."""
+    journal = Journal(site)
+    site.nn.write(*[b"not acknowledged"] * 5)
+    site.nn.roll()
+    site.nn.write(b"nor this")
+    stale = site.nn.segment
+    written = journal.closed(1, 4), journal.closed(5, 9)
+    (journal.current / f"edits_inprogress_{10:019d}").write_bytes(HEADER)
+    copy = site.copy()
+    site.bring(copy)
+    kept = copy.copy()
+    assert kept is not None
+    assert kept.transaction == 9
+    found = content(copy.path)
+    assert (found[f"edits_{1:019d}-{4:019d}"], found[f"edits_{5:019d}-{9:019d}"]) == written
+    assert stale.name not in found

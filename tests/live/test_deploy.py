@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,17 +14,18 @@ import pytest
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Host, Member, Retire
 from fawkes.core.events import Event
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
 from fawkes.live.clusters import Clusters
 from fawkes.live.deploy import Deployer
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts
 from fawkes.live.mailbox import Mailbox
+from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
 from fawkes.live.world import Hands, LiveWorld
-from fawkes.playbook import Facts, Script
+from fawkes.playbook import Facts, Folders, Script
 from tests.lab.support import wait_for
 
 A = ClusterId("a")
@@ -32,6 +35,9 @@ DEPLOY = Deploy(
     A, 1, ClusterSpec(id=A, min_nodes=2, replication=1, details=ClusterDetails().plain()), MEMBERS, NODES[0]
 )
 STEPS = ("spreading", "taking the node", "making folders", "configuring", "writing the members", "starting daemons")
+
+
+EDITS = "qjournal://node01:8485;node02:8485;node03:8485/a"
 
 
 class FakeGround:
@@ -68,6 +74,9 @@ class FakeSetup:
     def __init__(self, ground: FakeGround) -> None:
         self._ground = ground
 
+    def check(self, cluster: object, nodes: object) -> None:
+        pass
+
     def make_sound(self, cluster: object, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
         self._ground.run(next(iter(nodes)), Script(""), "spreading")
         return {}
@@ -77,6 +86,12 @@ class FakeSetup:
 
     def daemons(self, *words: object) -> list[Any]:
         return []
+
+    def masters(self, cluster: object) -> MasterAddresses:
+        return MasterAddresses(resource_manager="http://127.0.0.1:1", namenode="http://127.0.0.1:1", user="root")
+
+    def settings(self, cluster: object) -> dict[str, dict[str, str]]:
+        return {"hdfs-site": {"dfs.namenode.shared.edits.dir": EDITS}}
 
     def format_argv(self, cluster: object) -> list[str]:
         return ["java", "-format"]
@@ -155,3 +170,64 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
     assert "making folders" not in ground.done
     assert [type(event).__name__ for event in heard] == ["NodeObserved", "Done"]
     assert heard[1].version == 2  # type: ignore[union-attr]
+
+
+class WithJournal(FakeGround):
+    """Nodes of which the first one has, or lacks, the data of a NameNode."""
+
+    nodes = {NodeId(f"node0{n}"): SimpleNamespace(work_dir="/srv/fawkes") for n in (1, 2, 3)}
+
+    def __init__(self, *, formatted: bool, edits: str = "") -> None:
+        super().__init__()
+        self.formatted = formatted
+        self.edits = edits
+
+    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
+        return Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster)
+
+    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+        super().run(node, script, f"{doing} on {node}" if "journal" in doing or "members" in doing else doing)
+        if doing == "looking for an earlier journal":
+            return Facts([("edits", self.edits)] if self.edits and node != NodeId("node03") else [])
+        if doing == "setting a NameNode's folder aside":
+            self.formatted = False
+        return Facts([("nn", "x")] if self.formatted and doing == "looking for the NameNode's data" else [])
+
+
+def deploy_with_journal(ground: WithJournal) -> None:
+    """A deployment until daemons were started."""
+    nodes = tuple(WithJournal.nodes)
+    members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes}
+    spec = replace(DEPLOY.spec, masters=Promise.STANDBY, min_nodes=3)
+    standby = Standby(journal=nodes, node=nodes[1])
+    effect = replace(DEPLOY, spec=spec, members=members, master=nodes[0], standby=standby)
+    assert deployer(ground, Clusters()).deploy(effect, lambda: "starting daemons" not in ground.done) is None
+
+
+def test_a_try_with_another_journal_begins_anew() -> None:
+    """A node was replaced: the daemons of the try before know the other three, and would never look for this one."""
+    ground = WithJournal(formatted=True, edits="qjournal://node01:8485;node02:8485;node04:8485/a")
+    deploy_with_journal(ground)
+    left = [f"leaving an earlier journal on node0{n}" for n in (1, 2)]
+    assert [doing for doing in ground.done if "leaving" in doing] == left, "node03 is new"
+    assert ground.done.index("setting a NameNode's folder aside") > ground.done.index(left[-1])
+    assert [doing for doing in ground.done if "making way" in doing], "no journal has a NameNode of its own now"
+
+
+def test_a_try_with_the_same_journal_goes_on() -> None:
+    ground = WithJournal(formatted=True, edits=EDITS)
+    deploy_with_journal(ground)
+    assert not [doing for doing in ground.done if "leaving" in doing or "aside" in doing or "making way" in doing]
+
+
+@pytest.mark.parametrize("formatted", [False, True])
+def test_the_journal_of_a_format_that_was_cut_short_is_set_aside_and_no_other(formatted: bool) -> None:
+    """Once the NameNode has its folder, the journal is its own: nobody touches it any more."""
+    nodes = tuple(WithJournal.nodes)
+    ground = WithJournal(formatted=formatted)
+    deploy_with_journal(ground)
+    way = [f"making way for the journal on {node}" for node in nodes]
+    assert [doing for doing in ground.done if "making way" in doing] == ([] if formatted else way)
+    assert "formatting the NameNode" in ground.done, "it says `already` by itself"
+    lists = [doing for doing in ground.done if "members" in doing]
+    assert lists == [f"writing the members on {node}" for node in nodes[:2]], "both NameNodes read them"

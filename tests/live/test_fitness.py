@@ -178,6 +178,24 @@ def test_more_memory_promised_than_there_is() -> None:
     assert only(seen(memory_kb=1_000_000)).check == "memory"
 
 
+def test_memory_for_a_journal_is_asked_for_where_a_second_name_node_is_to_be() -> None:
+    """The node has 8 GB and offers 2 GB of them."""
+    assert not judge([seen()], "pool")[0].problems
+    assert not judge([seen()], "pool", standby_bytes=6 * GB)[0].problems
+    ((problem,),) = [found.problems for found in judge([seen()], "pool", standby_bytes=6 * GB + 1)]
+    assert (problem.check, problem.level) == ("memory", Level.WARNING)
+    assert "6.0 GB of its memory are left" in problem.what
+    transient = seen(of=replace(node("node1"), may_core=False))
+    assert not judge([transient], "pool", standby_bytes=7 * GB)[0].problems
+
+
+def test_ports_of_a_journal_count_where_a_second_name_node_is_to_be() -> None:
+    listening = seen("node1", ("listen", "8480"), ("listen", "8485"))
+    assert not judge([listening], "pool")[0].problems
+    ((problem,),) = [found.problems for found in judge([listening], "pool", standby_bytes=1)]
+    assert "8480 (journal web), 8485 (journal)" in problem.what
+
+
 def test_ports_in_use_count_unless_a_mr_cluster_of_the_pool_runs_there() -> None:
     listening = (("listen", "8088"), ("listen", "9870"))
     assert "8088 (resourcemanager web), 9870 (namenode web)" in only(seen("node1", *listening)).what

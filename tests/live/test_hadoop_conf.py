@@ -24,6 +24,7 @@ from fawkes.live.hadoop_conf import (
     to_xml,
 )
 from fawkes.live.hadoop_conf import settings as settings_of
+from fawkes.live.hadoop_ha import HA_KEYS, Trio, nameservice
 from fawkes.playbook import Folders
 
 CONF = NodeConf(
@@ -61,7 +62,8 @@ def test_the_files_are_those_that_hadoop_reads_and_the_same_for_the_same_values(
 
 def test_no_folder_that_is_configured_can_be_overridden() -> None:
     """A folder that is written here one day must not be forgotten there: no wipe would find the other one."""
-    values = {key: value for site in settings_of(CONF).values() for key, value in site.items()}
+    both = [*settings_of(CONF).values(), *settings_of(STANDBY).values()]
+    values = {key: value for site in both for key, value in site.items()}
     named = {key for key, value in values.items() if ROOT in value}
     assert named - MEMBERSHIP_KEYS <= FOLDERS
     assert named & FOLDERS
@@ -107,7 +109,10 @@ def test_the_ports_that_a_node_needs_grow_with_its_role() -> None:
     ports = Ports()
     transient, core = set(ports.of(Role.TRANSIENT, master=False)), set(ports.of(Role.CORE, master=False))
     master = set(ports.of(Role.CORE, master=True))
-    assert transient < core < master == set(dataclasses.asdict(ports).values())
+    second = set(ports.of(Role.CORE, master=False, journal=True))
+    both = set(ports.of(Role.CORE, master=True, journal=True))
+    assert transient < core < master < both == set(dataclasses.asdict(ports).values())
+    assert core < second < both
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -221,6 +226,58 @@ def test_a_character_that_xml_cannot_hold_is_named() -> None:
         to_xml({"my.key": "a\x01b"})
 
 
+TRIO = Trio(name="alpha", addresses={"n1": "10.0.0.1", "n2": "10.0.0.2", "n3": "10.0.0.3"})
+STANDBY = dataclasses.replace(CONF, trio=TRIO, state_in_hdfs=True)
+
+
+def test_with_a_journal_everybody_has_the_same_three_addresses_and_none_of_the_masters() -> None:
+    of_masters = {"dfs.ha.namenode.id", "yarn.resourcemanager.ha.id"}
+    sites = {at: settings_of(dataclasses.replace(STANDBY, address=f"10.0.0.{at}", master="10.0.0.1")) for at in (1, 4)}
+    moved = settings_of(dataclasses.replace(STANDBY, address="10.0.0.4", master="10.0.0.3"))
+    for site in ("core-site", "hdfs-site"):
+        assert sites[4][site] == moved[site], "no move among the three changes what a worker reads"
+    changed = {key for key, value in sites[4]["yarn-site"].items() if moved["yarn-site"][key] != value}
+    assert changed == {"yarn.log.server.url"}, "the JobHistory server alone is known by its node"
+    found = {key: sites[1][site].get(key) for site in ("hdfs-site", "yarn-site") for key in sites[1][site]}
+    assert {key: found[key] for key in of_masters} == dict.fromkeys(of_masters, "n1")
+    assert not of_masters & {key for site in sites[4].values() for key in site}
+
+
+def test_with_a_journal_hdfs_has_a_name_and_masters_wait_to_be_made_active() -> None:
+    sites = settings_of(STANDBY)
+    hdfs, yarn = sites["hdfs-site"], sites["yarn-site"]
+    assert sites["core-site"]["fs.defaultFS"] == "hdfs://alpha"
+    assert hdfs["dfs.namenode.shared.edits.dir"] == "qjournal://10.0.0.1:8485;10.0.0.2:8485;10.0.0.3:8485/alpha"
+    assert hdfs["dfs.namenode.rpc-address.alpha.n3"] == "10.0.0.3:8020"
+    assert yarn["yarn.resourcemanager.webapp.address.n2"] == "10.0.0.2:8088"
+    assert hdfs["dfs.ha.automatic-failover.enabled"] == yarn["yarn.resourcemanager.ha.automatic-failover.enabled"]
+    assert hdfs["dfs.ha.automatic-failover.enabled"] == "false"
+    assert yarn["yarn.resourcemanager.fs.state-store.uri"] == "hdfs://alpha/yarn-state"
+    assert "dfs.namenode.rpc-address" not in hdfs, "a NameNode would listen there whatever its id is"
+
+
+def test_an_mr_cluster_that_gave_up_its_journal_still_knows_its_applications() -> None:
+    yarn = settings_of(dataclasses.replace(CONF, state_in_hdfs=True))["yarn-site"]
+    assert yarn["yarn.resourcemanager.fs.state-store.uri"] == "hdfs://10.0.0.1:8020/yarn-state"
+    assert "yarn.resourcemanager.ha.enabled" not in yarn
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name"),
+    [("alpha", "alpha"), ("c-1", "c-1"), ("a_b.c", "a-b-c"), ("2026", "mr-2026"), ("x_", "x"), ("7_", "mr-7")],
+)
+def test_the_name_in_hdfs_is_one_that_java_takes_for_a_host(cluster: str, name: str) -> None:
+    assert nameservice(cluster) == name
+
+
+@pytest.mark.parametrize("key", sorted(HA_KEYS))
+def test_nobody_overrides_where_masters_are(key: str) -> None:
+    assert any(key in values for values in settings_of(STANDBY).values())
+    assert key in OWNED
+    with pytest.raises(UserError, match=f"{key} cannot be overridden"):
+        files(dataclasses.replace(CONF, overrides=[{"hdfs-site": {key: "x"}}]))
+
+
 @pytest.mark.parametrize("key", sorted(DOOR_KEYS))
 def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
     assert any(key in values for values in settings_of(CONF).values())
@@ -230,9 +287,9 @@ def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
 
 
 def test_every_daemon_listens_on_the_data_address_alone() -> None:
-    values = [value for site in settings_of(CONF).values() for value in site.values()]
-    assert not any("0.0.0.0" in value for value in values)
-    assert not any(key.endswith("bind-host") for site in settings_of(CONF).values() for key in site)
+    sites = [*settings_of(CONF).values(), *settings_of(STANDBY).values()]
+    assert not any("0.0.0.0" in value for site in sites for value in site.values())
+    assert not any(key.endswith("bind-host") for site in sites for key in site)
 
 
 def test_an_application_master_finds_its_door_keeper_on_any_class_path() -> None:

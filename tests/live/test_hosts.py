@@ -11,7 +11,7 @@ import pytest
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Goal, Host, Member, Membership
 from fawkes.core.events import Condition
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role, Standby
 from fawkes.core.proof import Proof
 from fawkes.core.sight import Blocks, Sight, Stored
 from fawkes.errors import FawkesError, HostError
@@ -22,6 +22,7 @@ from fawkes.live.hosts import Hosts, NoImageError, NotProvenError, Reached
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts
+from playbooks.hadoop import Daemon
 from tests.support.stub import stub_master
 
 NODE = NodeId("node02")
@@ -35,6 +36,9 @@ class FakeSetup:
 
     def __init__(self, url: str) -> None:
         self.url = url
+
+    def check(self, cluster: object, nodes: object) -> None:
+        pass
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root", nodes={"node02": NODE})
@@ -293,3 +297,56 @@ def test_nothing_is_brought_up_while_masters_move() -> None:
     stopping.set()
     assert bringing.reach(stopping, lambda: next(looks, False)) is None
     assert bringing.ground.done == []
+
+
+DAEMONS = ("journalnode", "namenode", "datanode")
+
+
+class OfJournal(Bringing):
+    """A node of the journal; its daemons are those of the second NameNode's node."""
+
+    def __init__(self, facts: list[tuple[str, str]], second: NodeId | None = NODE) -> None:
+        super().__init__(NodeId("node01"), facts)
+        journal = (NodeId("node01"), NODE, NodeId("node03"))
+        self.clusters.arm(C, Standby(journal=journal, node=second))
+        self.started: list[str] = []
+
+    def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
+        setup = FakeSetup("http://127.0.0.1:1")
+        setup.daemons = lambda cluster, node, role: [Daemon(name, ["/bin/true"]) for name in DAEMONS]  # type: ignore[method-assign]
+        bringing = Hosts(cast(Ground, self), self.clusters, cast(Setup, setup), stopping, lambda _: None, nobody_asks)
+        return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
+
+    def run(self, node: NodeId, script: Any, doing: str) -> Facts:
+        if doing == "starting daemons":
+            self.started = [name for name in DAEMONS if f"launch {name} " in script.text]
+        return super().run(node, script, doing)
+
+
+WITH_DATA = [("journal", "x"), ("image", "yes")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "started"),
+    [
+        (WITH_DATA, list(DAEMONS)),
+        (WITH_DATA[:1], ["journalnode", "datanode"]),
+        ([*WITH_DATA[:1], ("image", "no")], ["journalnode", "datanode"]),
+        (WITH_DATA[1:], ["namenode", "datanode"]),
+        ([], ["datanode"]),
+    ],
+)
+def test_what_has_lost_its_data_is_not_started_on_a_node_of_the_journal(
+    facts: list[tuple[str, str]], started: list[str]
+) -> None:
+    """A JournalNode without its promises must not count, and a NameNode without an image is no second one."""
+    bringing = OfJournal(facts)
+    assert bringing.reach(threading.Event(), once()) is None
+    assert bringing.started == started
+
+
+def test_a_former_masters_node_of_the_journal_keeps_its_data() -> None:
+    bringing = OfJournal(WITH_DATA)
+    assert bringing.reach(threading.Event(), once()) is None
+    assert "stopping former masters" in bringing.ground.done
+    assert "setting former masters' data aside" not in bringing.ground.done

@@ -22,6 +22,7 @@ from fawkes.live.hadoop_rpc import kill_application
 from fawkes.live.jobs import Jobs
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.setup import Setup, _streaming
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
@@ -140,7 +141,7 @@ class Bench:
         return SimpleNamespace(argv=["true"], env={}, conf={})
 
     def kill_order(self, cluster: LiveCluster, application: str) -> Any:
-        return "10.98.1.1", 8032, kill_application(application)
+        return AddressedOrder("10.98.1.1", 8032, kill_application(application))
 
     def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
         return ["yarn", "-kill", application]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import NodeId
 from fawkes.errors import FawkesError, HostError, RefusedError
 from fawkes.live.clusters import LiveCluster
@@ -304,7 +305,7 @@ class Made:
 def test_many_edits_are_made_an_image_once_on_the_node_of_the_second_copy(site: KeptSite) -> None:
     made = Made(site)
     site.keeper = Keeper(
-        site.ground, site.clusters, site.fleet, site.mailbox, site.folder / "state", made, checkpoint_bytes=1000
+        site.ground, site.clusters, site.fleet, site.mailbox, site.folder / "state", made, KeepRules(edits_bytes=1000)
     )
     site.run_namenode()
     site.lives()

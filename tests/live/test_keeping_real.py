@@ -16,6 +16,7 @@ import requests
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, Member, Membership
+from fawkes.core.keeping import KeepRules
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.dist import cache
 from fawkes.dist.java import find_java
@@ -37,7 +38,7 @@ from tests.live.sshd import Sshd, write_key
 from tests.live.tiny_hadoop import TinyHadoop, wait_for
 from tests.support.local_nodes import node_of
 
-pytestmark = [pytest.mark.hadoop, pytest.mark.slow]
+pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
 
 OLD, NEW = NodeId("node01"), NodeId("node02")
 RECOVERY = {
@@ -190,7 +191,7 @@ def test_others_start_with_all_that_was_acknowledged(masters: Masters, tmp_path:
     fleet = masters.stack.enter_context(Fleet(hosts, known, connect_s=5))
     ground = Ground([node_of(at, tmp_path) for at in hosts], Identity(pool, 1, "x"), fleet, command_s=60, threads=4)
     clusters, mailbox = Clusters(), Mailbox(Clock())
-    keeper = Keeper(ground, clusters, fleet, mailbox, tmp_path / "kept", masters, checkpoint_bytes=20_000)
+    keeper = Keeper(ground, clusters, fleet, mailbox, tmp_path / "kept", masters, KeepRules(edits_bytes=20_000))
     masters.stack.callback(keeper.close)
     site = Site(masters, cluster, ground, clusters, mailbox, keeper)
     members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in (OLD, NEW)}

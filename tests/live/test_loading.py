@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from fawkes.errors import FawkesError, UserError
-from fawkes.live import loading
-from fawkes.live.loading import Load, Loaded, StoppedError, lay_out, mark_active, skew_of
+from fawkes.live.loading import Load, Loaded, StoppedError, lay_out, let_in, mark_active
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.webhdfs import HdfsFailedError, read_mark
@@ -244,11 +243,10 @@ def test_replicas_that_are_still_on_their_way_are_waited_for(server: FakeHdfs, f
     assert sum(found.node_bytes.values()) == 2 * found.size
 
 
-def test_blocks_that_stay_thin_are_counted(server: FakeHdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_REPLICAS_S", 0.0)
+def test_blocks_that_stay_thin_are_counted(server: FakeHdfs, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(3 * BLOCK))
     server.thin = 10**9
-    assert run(server, tmp_path, replication=2).thin == 3
+    assert run(server, tmp_path, replication=2, replicas_us=0).thin == 3
 
 
 def test_from_another_hdfs(server: FakeHdfs) -> None:
@@ -258,20 +256,6 @@ def test_from_another_hdfs(server: FakeHdfs) -> None:
         found = load(server).run(source_of(f"webhdfs://127.0.0.1:{other.server_port}/sets/one", "hadoop"))
         assert server.files("/input/set") == other.files("/sets/one")
         assert found.files == 2
-
-
-@pytest.mark.parametrize(
-    ("held", "skew"),
-    [
-        ({"node1": 10, "node2": 10, "node3": 10}, 1.0),
-        ({"node1": 30}, 3.0),
-        ({"node1": 20, "node2": 10, "node3": 0}, 2.0),
-        ({}, 1.0),
-        ({"node1": 10, "node2": 10, "node3": 10, "stranger": 99}, 1.0),
-    ],
-)
-def test_skew_is_the_fullest_over_the_mean(held: dict[str, int], skew: float) -> None:
-    assert skew_of(held, CORE) == skew
 
 
 def test_an_uneven_spread_is_told_and_a_block_more_or_less_is_none(server: FakeHdfs, tmp_path: Path) -> None:
@@ -291,6 +275,17 @@ def test_everything_stays_on_core_nodes_but_the_outputs(server: FakeHdfs) -> Non
         "/": "COLD",
         "/out/a": "HOT",
         "/out/b": "HOT",
+    }
+
+
+def test_users_have_homes_and_can_write_where_jobs_and_outputs_go(server: FakeHdfs) -> None:
+    let_in(server.masters(), ["alice", "bob"], ["/out"])
+    shared = {path for path, entry in server.tree.items() if entry.permission == "1777"}
+    assert shared == {"/staging", "/tmp", "/out"}
+    assert server.tree["/history"].permission == "755"
+    assert {path: entry.owner for path, entry in server.tree.items() if entry.owner != "hadoop"} == {
+        "/user/alice": "alice",
+        "/user/bob": "bob",
     }
 
 

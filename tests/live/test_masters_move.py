@@ -19,21 +19,36 @@ from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Deploy, Goal, LookAtMasters, Member, MoveMasters
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Role
 from fawkes.errors import HostError
-from fawkes.live import edit_log
+from fawkes.live import edit_log, stamps
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE
-from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.moving import MastersMover
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.setup import Setup
-from fawkes.live.succession import StayError
+from fawkes.live.succession import StayError, UntouchedError
 from fawkes.playbook import Lease
 from playbooks import hadoop, moving, node
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
-from tests.live.masters_server import APPS, HISTORY, INFO, JMX, NODE_LIST, Server, beans, clear, running, says, text
+from tests.live.masters_server import (
+    APPS,
+    HISTORY,
+    INFO,
+    JMX,
+    NODE_LIST,
+    Answer,
+    Server,
+    beans,
+    clear,
+    missing,
+    running,
+    says,
+    text,
+)
 from tests.support.local_nodes import LocalFleet, node_of
 
 C = ClusterId("c-1")
@@ -55,8 +70,8 @@ ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
 class FakeSetup:
     """Daemons are sleepers, and all masters answer at the one server."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, orders: Path) -> None:
+        self.server, self.orders = server, orders
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         # Masters that are gone answer nobody: the server is that of the others.
@@ -84,17 +99,20 @@ class FakeSetup:
     def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
         return {}
 
-    def order(self, cluster: LiveCluster, which: str) -> Any:
-        return cluster.master, 8020, ENTER_SAFE_MODE
+    def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
+        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
 
-    def kill_order(self, cluster: LiveCluster, application: str) -> Any:
-        return cluster.master, 8032, ENTER_SAFE_MODE
+    def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
+        return AddressedOrder(cluster.master, 8032, ENTER_SAFE_MODE)
+
+    def session(self, cluster: LiveCluster) -> None:
+        return None
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        return ["/bin/true", which]
+        return ["/bin/touch", str(self.orders / which)]
 
     kill_argv = refresh_argv
 
@@ -106,6 +124,7 @@ class FolderCopies:
         self.site = site
         self.kept: KeptCopy | None = None
         self.fails = False
+        self.damaged = False
 
     def take(self, *, copied_us: int = 7) -> KeptCopy:
         folder = self.site.folder / "kept"
@@ -125,6 +144,8 @@ class FolderCopies:
 
     def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
         assert not self.site.masters_on(old), "masters that are not stopped go on writing"
+        if self.damaged:
+            raise MastersDataError("its edits are damaged", where=old)
         return self.take()
 
     def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
@@ -150,7 +171,7 @@ class Site:
         spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain())
         self.clusters.deploying(Deploy(C, 1, spec, members, OLD))
         self.clusters.mark(C, ready=True)
-        self.setup = FakeSetup(server)
+        self.setup = FakeSetup(server, folder)
         setup = cast(Setup, self.setup)
         self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
         self.copies = FolderCopies(self)
@@ -192,20 +213,23 @@ class Site:
 
     # --- what the masters say
 
-    def serves(self, *at: NodeId, applications: tuple[dict[str, Any], ...] = (), files: str = "") -> None:
+    def serves(
+        self, *at: NodeId, applications: tuple[dict[str, Any], ...] = (), files: str = "", safe: str = ""
+    ) -> None:
         live = {f"{n}:9866": {"xferaddr": f"{n}:9866", "adminState": "In Service", "lastBlockReport": 0} for n in at}
         info = {"name": "NameNodeInfo", "LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
         self.server.answers |= {
             INFO: says({"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}),
             NODE_LIST: says({"nodes": {"node": [{"nodeHostName": n, "state": "RUNNING"} for n in at]}}),
             APPS: says({"apps": {"app": list(applications)}}),
-            JMX: beans(NameNodeInfo={"beans": [{**info, "Safemode": ""}]}),
+            JMX: beans(NameNodeInfo={"beans": [{**info, "Safemode": safe}]}),
             "/fsck": text(files + (WHOLE if not files else WHOLE.replace("HEALTHY", "CORRUPT"))),
             "/ws/v1/history/info": says({"historyInfo": {}}),
         }
 
-    def move(self, *, planned: bool = False, version: int = 5, to: NodeId = TO) -> Facts:
-        facts = self.mover.reach(MoveMasters(C, version, OLD, to, planned), lambda: True)
+    def move(self, *, planned: bool = False, version: int = 5, from_copy: bool = False) -> Facts:
+        effect = MoveMasters(C, version, OLD, TO, planned, from_copy=from_copy)
+        facts = self.mover.reach(effect, lambda: True)
         assert facts is not None
         return facts
 
@@ -326,6 +350,51 @@ def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None
     assert site.setup.doors_list(cluster) == "node02\nnode03\n"
 
 
+def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
+    """A block that the copy does not know lies on node02; a task had written it, and the old NameNode's log is lost."""
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take(copied_us=23)
+    stamp = stamps.after(stamps.stamps_of((DATA / "fsimage-3.5.0").read_bytes()), EDITS[8:]).generation
+    finalized = site.root(TO) / "dn" / "current" / ORIGIN.block_pool / "current" / "finalized"
+    finalized.mkdir(parents=True)
+    for number, its in ((11, stamp), (12, stamp + 1)):
+        (finalized / f"blk_{number}").write_bytes(b"12345")
+        (finalized / f"blk_{number}_{its}.meta").write_bytes(b"")
+    task = APPLICATION.replace("application", "DFSClient_attempt")
+    (site.root(TO) / "logs" / "datanode.log").write_text(
+        f"src: /node03:9, dest: /node02:9866, bytes: 5, op: HDFS_WRITE, cliID: {task}_m_000000_0_1_1, offset: 0, "
+        f"blockid: {ORIGIN.block_pool}:blk_12_{stamp + 1}, duration(ns): 5\n"
+    )
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD, applications=({"id": APPLICATION, "state": "FINISHED", "name": "sort", "user": "ann"},))
+    facts = site.move()
+    assert (facts["lost_blocks"], facts["lost_bytes"], facts["lost_unlisted"]) == (1, 5, [OLD])
+    (writer,) = cast(list[dict[str, Any]], facts["lost_writers"])
+    assert (writer["application"], writer["name"], writer["user"], writer["blocks"]) == (APPLICATION, "sort", "ann", 1)
+    # A try that goes on after a crash knows as much.
+    site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
+    assert site.move()["lost_writers"] == facts["lost_writers"]
+
+
+def test_safe_mode_ends_before_yarn_and_the_history_are_waited_for(site: Site) -> None:
+    """Blocks are missing, so that HDFS does not leave it by itself, and others wait for HDFS when they start."""
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD, files=MISSING)
+    free = dict(site.server.answers)
+    site.serves(TO, THIRD, safe="on")
+    for path in (JMX, NODE_LIST, "/ws/v1/history/info"):
+        locked = site.server.answers[path] if path == JMX else missing
+        site.server.answers[path] = _once(site.folder / "hdfs-open", free[path], locked)
+    assert site.move()["reached"] == [TO, THIRD]
+
+
+def _once(file: Path, then: Answer, before: Answer) -> Answer:
+    """An answer that changes once a file is there."""
+    return lambda handler, query: (then if file.exists() else before)(handler, query)
+
+
 def test_a_lost_disk_is_replaced_by_the_copy(site: Site) -> None:
     site.setup.server_off = frozenset({OLD})
     site.copies.take()
@@ -359,8 +428,39 @@ def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None
     site.move(version=5)
     site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
     site.copies.fails = True
-    with pytest.raises(HostError, match="its disk is full"):
+    with pytest.raises(UntouchedError, match="its disk is full"):
         site.move(version=8)
+
+
+def test_a_move_that_fails_before_its_point_of_no_return_says_so(site: Site) -> None:
+    """The core may then look at the old masters again, and take the copy for as young as it was."""
+    site.setup.server_off = frozenset({OLD})
+    site.serves(*NODES)
+    site.copies.fails = True
+    with pytest.raises(UntouchedError, match="its disk is full") as full:
+        site.move()
+    site.copies.damaged = True
+    with pytest.raises(UntouchedError, match="node01: its edits are damaged") as damaged:
+        site.move()
+    assert (full.value.unreadable, damaged.value.unreadable) == (False, True)
+    assert not (site.root(TO) / "nn").exists()
+    # Then the copy is taken, although the image of the old masters is there.
+    site.copies.fails = False
+    facts = site.move(from_copy=True)
+    assert (facts["copied_us"], site.master()) == (7, TO)
+    assert (site.root(OLD) / "nn.before-1" / "current" / SEGMENT).read_bytes() == EDITS
+
+
+def test_a_move_that_fails_later_does_not_say_that_nothing_was_begun(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD)
+    site.move()
+    site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
+    site.fleet.off = {OLD, TO}
+    with pytest.raises(HostError, match="node02: it does not answer"):
+        site.move()
 
 
 def test_a_planned_move_that_fails_leaves_the_masters_at_work(site: Site) -> None:
@@ -383,8 +483,11 @@ def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
     site.setup.server_off = frozenset({OLD})
     site.fleet.off = {OLD}
     site.copies.take()
-    with pytest.raises(StayError, match="node01: it does not answer, so its masters cannot be moved without loss"):
+    with pytest.raises(
+        StayError, match="node01: it does not answer, so its masters cannot be moved without loss"
+    ) as error:
         site.move(planned=True)
+    assert error.value.facts == {"alive": True, "silent": True}
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
 
 

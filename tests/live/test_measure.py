@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from fawkes.core.model import NodeId, Reading
-from fawkes.live import measure
 from fawkes.live.masters import ComputeNode
 from fawkes.live.measure import Memory, Tasks, mapreduce_tasks, slots
 from tests.live.masters_server import (
@@ -167,15 +166,12 @@ def test_a_silent_applicationmaster_leaves_the_resourcemanagers_figures(server: 
 
 
 @pytest.mark.parametrize("answer", [hangs, drips({})])
-def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(
-    server: Server, answer: Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measure, "_MASTER_S", 0.1)
+def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(server: Server, answer: Answer) -> None:
     server.answers[APPS] = live(app(), app("application_2_0002"))
     server.answers[f"{APPS}/{ONE}"] = says(recorded("app_pending.json"))
     server.answers[am(ONE)] = answer
     server.answers[am("application_2_0002")] = said((5, 1, 0))
-    memory = Memory()
+    memory = Memory(master_s=0.1)
     found = read(server, memory)
     assert (found.error, found.tasks_waiting, found.tasks_running) == ("", 4 + 4, 6 + 1)
     assert memory.silent == {ONE}
@@ -187,16 +183,13 @@ def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(
 
 
 @pytest.mark.slow
-def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measure, "_MASTER_S", 0.5)
+def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(server: Server) -> None:
     names = [f"application_1_{n:04d}" for n in range(8)]
     server.answers[APPS] = live(*(app(name) for name in names))
     for name in names:
         server.answers[am(name)] = hangs
         server.answers[f"{APPS}/{name}"] = says(recorded("app_pending.json"))
-    found = read(server, seconds=3.0)
+    found = read(server, Memory(master_s=0.5), seconds=3.0)
     assert (found.error, found.jobs_running, found.tasks_waiting) == ("", 8, 32)
 
 

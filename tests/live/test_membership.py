@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import pytest
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.effects import Goal, Member, Membership
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role, Standby
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.hadoop_rpc import Order
 from fawkes.live.membership import MembershipKeeper
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts, Script
 
@@ -24,6 +26,33 @@ C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
 WRITING = "writing whose connections are taken"
 KEEPING = "keeping a copy of the MR-cluster"
+
+
+class Answering:
+    """A connection to masters that do what they are told."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._left = b"\x00\x00\x00\x05\x04\x08\x00\x10\x00"
+
+    def sendall(self, data: bytes) -> None:
+        for which in ("hdfs-policy", "yarn-policy", "hdfs", "yarn"):
+            if which.encode() in data:
+                self._note(which)
+                break
+
+    def recv(self, count: int) -> bytes:
+        piece, self._left = self._left[:count], self._left[count:]
+        return piece
+
+    def settimeout(self, timeout: float | None) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Place:
@@ -40,6 +69,8 @@ class Place:
         self.away: set[NodeId] = set()
         self.slow_s: dict[NodeId, float] = {}
         self._lock = threading.Lock()
+        self.answers = False
+        self.ordered: list[tuple[NodeId, str]] = []
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
         return Ground.lease(cast(Ground, self), node, cluster, generation)
@@ -66,12 +97,14 @@ class Place:
 
     def through(self, node: NodeId) -> Any:
         def connect(*place: object) -> Any:
+            if self.answers:
+                return Answering(lambda method: self.ordered.append((node, method)))
             raise ConnectionError("forwarding is prohibited")
 
         return connect
 
     def order(self, cluster: LiveCluster, which: str) -> Any:
-        return "10.0.0.1", 8020, SimpleNamespace(method=which)
+        return AddressedOrder("10.0.0.1", 8020, Order("p", which))
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         return ["client", which]
@@ -161,3 +194,39 @@ def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_th
     place.away = {WORKER}
     keep.equip()
     assert place.did == [("configuring", MASTER)]
+
+
+def with_second(place: Place) -> tuple[MembershipKeeper, Membership]:
+    """A keeper of an MR-cluster whose second NameNode is on `WORKER`, and its next list."""
+    keep = keeper(place)
+    standby = Standby(journal=(MASTER, WORKER, NEW), node=WORKER)
+    return keep, replace(effect(2, MASTER, WORKER, NEW), standby=standby)
+
+
+def test_the_second_namenode_reads_the_same_lists_before_a_new_datanode_asks_it() -> None:
+    place = Place()
+    place.answers = True
+    keep, change = with_second(place)
+    keep.apply(change)
+    second = [at for at, (doing, node) in enumerate(place.did) if (doing, node) == ("writing the members", WORKER)]
+    first = [at for at, (doing, node) in enumerate(place.did) if (doing, node) == ("writing the members", MASTER)]
+    assert second < first
+    assert [order for order in place.ordered if order[0] == WORKER] == [(WORKER, "hdfs-policy"), (WORKER, "hdfs")]
+    assert place.workers() == [WORKER, NEW], "it has its list with its configuration, and only once"
+
+
+def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_later() -> None:
+    place = Place()
+    place.answers = True
+    keep, change = with_second(place)
+    place.slow_s = {WORKER: 11.0}
+    assert keep.apply(change) == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
+    assert ("writing the members", MASTER) in place.did
+    keep.catch_up()
+    assert WORKER not in {node for _, node in place.did}
+    place.slow_s = {}
+    keep.catch_up()
+    assert ("writing the members", WORKER) in place.did
+    place.did.clear()
+    keep.catch_up()
+    assert place.did == [], "once is enough"

@@ -88,6 +88,7 @@ def test_after_an_upgrade_releases_are_fetched_once_each() -> None:
 
 HADOOP = pin("3.5.0")
 DEADLINE_S = 30.0
+WAIT_US = 1000
 
 
 def make(wanted: Wanted) -> None:
@@ -110,7 +111,10 @@ class Site:
         self.said: list[str] = []
         self.fetched: list[str] = []
         self.fails = False
-        self.releases = Releases(self.fetch, self.said.append)
+        self.now_us = 0
+        self.releases = Releases(
+            self.fetch, self.said.append, wait_us=lambda tries: tries * WAIT_US, now_us=lambda: self.now_us
+        )
 
     def fetch(self, wanted: Wanted) -> None:
         self.fetched.append(wanted.title)
@@ -152,13 +156,13 @@ def test_a_release_that_was_lost_is_fetched_once_and_nobody_waits_who_does_not_w
     assert len(site.said) == 1
 
 
-def test_a_release_that_cannot_be_fetched_is_the_administrators_move_until_it_is_there(site: Site) -> None:
+def test_of_a_release_that_cannot_be_fetched_everybody_hears_why_until_it_is_there(site: Site) -> None:
     site.fails = True
     site.may_end.set()
     for ask in (site.releases.wait_for, site.releases.need, site.releases.wait_for):
         with pytest.raises(MissingReleaseError, match="no network") as missing:
             ask(HADOOP)
-        assert "Run `fawkes dist get 3.5.0`" in missing.value.hint
+        assert "run `fawkes dist get 3.5.0`" in missing.value.hint
     assert site.fetched == ["Hadoop 3.5.0"]
     assert "`fawkes dist get 3.5.0`" in site.said[1]
     make(HADOOP)
@@ -168,6 +172,26 @@ def test_a_release_that_cannot_be_fetched_is_the_administrators_move_until_it_is
     with pytest.raises(MissingReleaseError, match="no network"):
         site.releases.wait_for(HADOOP)
     assert len(site.fetched) == 2
+
+
+def test_a_release_that_could_not_be_fetched_is_fetched_again_after_ever_longer_waits(site: Site) -> None:
+    site.fails = True
+    site.may_end.set()
+    for failures, wait_us in enumerate([0, WAIT_US, 2 * WAIT_US], 1):
+        site.now_us += max(0, wait_us - 1)
+        if wait_us:
+            with pytest.raises(MissingReleaseError, match="no network"):
+                site.releases.wait_for(HADOOP)
+            assert len(site.fetched) == failures - 1
+            site.now_us += 1
+        with pytest.raises(MissingReleaseError, match="no network"):
+            site.releases.wait_for(HADOOP)
+        assert len(site.fetched) == failures
+    assert len(site.said) == 2, "the administrator hears of it once"
+    site.fails = False
+    site.now_us += 3 * WAIT_US
+    site.releases.wait_for(HADOOP)
+    assert is_there(HADOOP)
 
 
 def test_a_controller_that_ends_keeps_nobody_waiting(site: Site) -> None:

@@ -22,6 +22,7 @@ from fawkes.live.image_xml import ImageError
 from fawkes.live.restoring import Restorer, origin_of
 from fawkes.live.ssh import Result
 from fawkes.playbook import Script
+from playbooks import hadoop as hadoop_book
 from playbooks import lease as lease_book
 from playbooks import node as node_book
 from tests.live.test_image_xml import block, image, inode
@@ -136,6 +137,7 @@ class Lost:
             lease = self.ground.lease(name, C, 1)
             self.ground.run(name, lease_book.take(lease), "taking")
             self.ground.run(name, node_book.prepare(lease), "preparing")
+            self.ground.run(name, hadoop_book.configure(lease, {"hdfs-site.xml": "<configuration/>\n"}), "configuring")
 
     def keep(self, version: str = VERSION) -> None:
         files = self.folder / "kept" / "nn"

@@ -21,7 +21,7 @@ from fawkes.live.clusters import LiveCluster
 from tests.live.test_restoring import OTHER, TO, C, KeptCopy, Lost, fates
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
 
 ODD = "amp&<angle>"
 #: writes without an end: a client that holds a file open

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails, Sites, SleepTasks
+from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails, Sites, SleepTasks
 from fawkes.config.kept import MAPS, QUEUE, REDUCES, SLOW_START
+from fawkes.config.kerberos import KerberosSite
 from fawkes.core.effects import Goal, Member, StartJob
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Promise, Role, Standby
 from fawkes.dist.pig import PIG_PINS, pig_release
 from fawkes.dist.release import Release
 from fawkes.errors import UserError
+from fawkes.live import hadoop_conf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.kerberos import Kerberos
 from fawkes.live.setup import Command, Setup
 from fawkes.live.upload import Upload
 from fawkes.playbook import Folders, Lease
@@ -38,18 +41,24 @@ def effect(details: JobDetails, granted: int = 0) -> StartJob:
 
 
 def command(
-    details: JobDetails, granted: int = 0, version: str = RELEASE.version, hadoop: Sites | None = None
+    details: JobDetails,
+    granted: int = 0,
+    version: str = RELEASE.version,
+    hadoop: Sites | None = None,
+    kerberos: Kerberos | None = None,
 ) -> Command:
     ground = SimpleNamespace(
         nodes={MASTER: node("node1")},
         folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
         addresses=lambda nodes: [],
     )
-    setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
+    nothing: Any = None
+    setup = Setup(cast(Ground, ground), nothing, nothing, nothing, kerberos=kerberos)
     setup._releases[MASTER, version] = replace(RELEASE, version=version)
     setup._javas[MASTER, version] = "/jvm"
     setup._pigs[C, MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
-    of_cluster = ClusterDetails(hadoop_version=version, hadoop=hadoop or {})
+    security = "" if kerberos is None else KERBEROS
+    of_cluster = ClusterDetails(hadoop_version=version, hadoop=hadoop or {}, security=security)
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
     cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
     return setup.job_command(cluster, effect(details, granted), details)
@@ -183,3 +192,79 @@ def test_without_such_a_queue_only_jobs_with_one_mr_job_can_be_granted_cpus(vers
 def test_the_usual_queue_has_a_weight_where_there_are_others(version: str, capacity: str) -> None:
     made = command(KINDS["jar"], 0, version)
     assert setting(made, "yarn.scheduler.capacity.root.default.capacity", "capacity-scheduler") == capacity
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_kerberos_each_kind_of_job_logs_in_on_the_node(kind: str) -> None:
+    site = KerberosSite("fawkes.toml", "EXAMPLE.ORG", Path("/etc/krb5.conf"), Path("/keytabs"))
+    plain, made = command(KINDS[kind]), command(KINDS[kind], kerberos=Kerberos(site))
+    conf = "/srv/fawkes/clusters/c/conf"
+    realm = f"-Djava.security.krb5.conf={conf}/krb5.conf"
+    assert {key: made.env[key] for key in set(made.env) - set(plain.env)} == {
+        "KRB5PRINCIPAL": "hadoop/c@EXAMPLE.ORG",
+        "KRB5KEYTAB": f"{conf}/fawkes.keytab",
+        "HADOOP_OPTS": realm,
+    }
+    # A script starts its JVMs by Hadoop's own commands, which read the environment.
+    assert [word for word in made.argv if word not in plain.argv] == ([realm] if made.argv[0] != "/bin/sh" else [])
+    assert setting(made, "hadoop.security.authentication", "core-site") == "kerberos"
+
+
+CORE = [NodeId(f"node{number}") for number in (1, 2, 3, 4)]
+WITH_JOURNAL = Standby(journal=tuple(CORE[:3]), node=CORE[1])
+
+
+def pair(standby: Standby | None, master: NodeId = MASTER) -> tuple[Setup, LiveCluster]:
+    """An MR-cluster of four core nodes that asked for a second NameNode, with the journal that it has."""
+    ground = SimpleNamespace(
+        nodes={at: replace(node(at), data_address=f"10.0.0.{at[-1]}") for at in CORE},
+        folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
+        addresses=lambda nodes: [],
+    )
+    setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
+    for at in CORE:
+        setup._releases[at, RELEASE.version] = RELEASE
+        setup._javas[at, RELEASE.version] = "/jvm"
+    details = ClusterDetails(hadoop_version=RELEASE.version)
+    spec = ClusterSpec(id=C, min_nodes=3, replication=2, masters=Promise.STANDBY, details=details.plain())
+    members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in CORE}
+    return setup, LiveCluster(spec, details, master, members, standby=standby)
+
+
+def names(setup: Setup, cluster: LiveCluster) -> dict[NodeId, list[str]]:
+    return {at: [each.name for each in setup.daemons(cluster, at, Role.CORE)][:-2] for at in CORE}
+
+
+def test_each_node_runs_its_part_of_the_masters_and_of_the_journal() -> None:
+    masters = ["namenode", "resourcemanager", "historyserver"]
+    first, second, third, other = CORE
+    assert names(*pair(WITH_JOURNAL)) == {
+        first: ["journalnode", *masters], second: ["journalnode", "namenode"], third: ["journalnode"], other: []
+    }  # fmt: skip
+    assert names(*pair(replace(WITH_JOURNAL, node=None), second))[first] == ["journalnode"]
+    assert names(*pair(None)) == {first: masters, second: [], third: [], other: []}
+
+
+def test_no_worker_is_started_again_when_masters_move_within_the_journal() -> None:
+    def followed(standby: Standby | None, master: NodeId) -> set[str]:
+        setup, cluster = pair(standby, master)
+        return {each.follows for each in setup.daemons(cluster, CORE[3], Role.CORE)}
+
+    assert followed(WITH_JOURNAL, CORE[0]) == followed(replace(WITH_JOURNAL, node=CORE[0]), CORE[1]) == {"hdfs://c"}
+    assert followed(None, CORE[0]) == {"10.0.0.1"}
+
+
+def test_orders_on_the_command_line_go_to_the_active_namenode_alone() -> None:
+    """By the name of HDFS all three addresses would be asked, and those without a NameNode would be an error."""
+    setup, cluster = pair(WITH_JOURNAL)
+    argv = setup.refresh_argv(cluster, "hdfs")
+    assert argv[argv.index("-fs") + 1] == "hdfs://10.0.0.1:8020"
+    assert "-fs" not in setup.refresh_argv(cluster, "yarn")
+    assert "-fs" not in pair(None)[0].refresh_argv(pair(None)[1], "hdfs")
+
+
+def test_the_masters_rpc_is_closed_on_both_nodes_with_a_namenode() -> None:
+    setup, cluster = pair(WITH_JOURNAL)
+    confs = {at: hadoop_conf.settings(setup._conf(cluster, at, Role.CORE))["hadoop-policy"] for at in CORE}
+    closed = {at for at, policy in confs.items() if "security.ha.service.protocol.hosts" in policy}
+    assert closed == {CORE[0], CORE[1]}

@@ -11,11 +11,12 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails, Output
+from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails, Output
 from fawkes.core.effects import Goal, Member
 from fawkes.core.effects import Save as SaveGoal
 from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.settings import Settings
 from fawkes.errors import ElsewhereError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
@@ -23,12 +24,14 @@ from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
 from fawkes.live.loading import StoppedError
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.names import NAMES
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Clock
 from fawkes.live.world import LiveWorld
 from tests.live.fake_hdfs import FakeHdfs, rpc, running
+from tests.live.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master
 
 MASTER = NodeId("node1")
@@ -48,10 +51,11 @@ class FakeSetup:
         self.server, self.port, self.yarn = server, port, yarn
 
     def masters(self, cluster: object) -> Any:
-        return replace(self.server.masters(), resource_manager=self.yarn.url)
+        key: Any = Ticket("") if self.server.secure else ""
+        return replace(self.server.masters(), resource_manager=self.yarn.url, key=key)
 
     def order(self, cluster: object, which: str) -> Any:
-        return "127.0.0.1", self.port, ORDERS[which]
+        return AddressedOrder("127.0.0.1", self.port, ORDERS[which])
 
     def refresh_argv(self, cluster: object, which: str) -> list[str]:
         return ["dfsadmin", which]
@@ -123,10 +127,21 @@ class Site:
         clusters = Clusters()
         members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
         spec = ClusterSpec(id=C, min_nodes=1)
-        clusters._put(LiveCluster(spec, ClusterDetails(outputs=outputs), MASTER, members))
-        found = Stages(cast(Any, self.ground), clusters, cast(Any, self.setup), cast(Any, None), self.stopping)
+        clusters._put(LiveCluster(spec, self.details(outputs), MASTER, members))
+        found = Stages(
+            cast(Any, self.ground),
+            clusters,
+            cast(Any, self.setup),
+            cast(Any, None),
+            self.stopping,
+            settings=Settings(),
+            now_us=Clock().now_us,
+        )
         found._copies = cast(Any, self.copies)
         return found
+
+    def details(self, outputs: tuple[Output, ...]) -> ClusterDetails:
+        return ClusterDetails(outputs=outputs, security=KERBEROS if self.server.secure else "")
 
     def save(
         self, current: Callable[[], bool] = lambda: True, *, all_declared: bool = True, applications: bool = False
@@ -165,6 +180,17 @@ def test_outputs_are_saved_and_hdfs_takes_no_writes_any_more(site: Site) -> None
     }
     assert site.saved() == ALL
     assert site.server.orders == ["freeze"]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_with_kerberos_its_token_is_made_while_hdfs_takes_writes(site: Site, killed: bool) -> None:
+    """An earlier controller that was killed may have left HDFS without writes."""
+    site.server.secure = True
+    site.server.safe_mode = killed
+    site.server.on_order = lambda order: site.server.put("/out/a/late", b"late") if order == "freeze" else None
+    site.save()
+    assert site.saved() == ALL | {"a/late": b"late"}
+    assert site.server.orders == ["thaw", "freeze"]
 
 
 def test_what_is_written_up_to_the_last_moment_is_saved(site: Site) -> None:

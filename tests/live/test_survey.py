@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.live.loading import LOADED
+from fawkes.live.loading import LOADED, Load
 from fawkes.live.rest import Deadline, close_session
 from fawkes.live.saved import files_below
 from fawkes.live.sources import fingerprint
@@ -161,6 +161,16 @@ def test_a_folder_that_only_hadoop_could_resolve_hides_nothing() -> None:
     assert found == [("staging", "*", ".staging"), ("history", "new")]
 
 
+@pytest.mark.parametrize(
+    ("uri", "hidden"),
+    [("hdfs://alpha/yarn-state", [("yarn-state",)]), ("hdfs://10.0.0.1:8020/yarn-state", [("yarn-state",)])],
+)
+def test_what_yarn_recovers_from_is_nobodys(uri: str, hidden: list[tuple[str, ...]]) -> None:
+    state = "yarn.resourcemanager.fs.state-store.uri"
+    assert bookkeeping({"mapred-site": {}, "yarn-site": {state: uri}}) == hidden
+    assert bookkeeping({"mapred-site": {}, "yarn-site": {state: "file:///srv/fawkes/clusters/a/rm-state"}}) == []
+
+
 def test_a_declared_name_is_no_pattern(site: Site) -> None:
     site.details = ClusterDetails(outputs=(Output(path="/out/*", save_to="/nowhere"),))
     site.server.put("/out/b", b"1")
@@ -192,6 +202,18 @@ def test_an_input_that_is_not_as_it_was_loaded(site: Site, change: str) -> None:
         case "note":
             site.server.tree["/in/set"].xattrs.clear()
     assert site.undeclared().keys() == {"/in/set"}
+
+
+def test_a_copy_that_is_not_whole_yet_is_nobodys(site: Site) -> None:
+    """Nobody could release an MR-cluster while it loads, if half of its input counted as somebody's data."""
+    site.server.put("/in/set/half", b"in")
+    site.server.put("/in/other", b"mine")
+    assert site.undeclared() == {"/in": (4, 1), "/in/set": (2, 1)}
+    Load(masters=site.server.masters(), core=(), target="/in/set", block_bytes=1, replication=1).begin()
+    assert site.undeclared() == {"/in": (4, 1)}
+    site.load()
+    site.server.put("/in/set/later", b"mine")
+    assert site.undeclared().keys() == {"/in", "/in/set"}
 
 
 def test_applications_that_are_not_ours(site: Site) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fawkes.config.site import Site
-from fawkes.core.model import NodeId
+from fawkes.core.model import ClusterId, NodeId
 from fawkes.errors import ConfigError, DeadlineError
 from fawkes.offline.late import refuse_late
-from fawkes.offline.notes import Copies, copies_note
+from fawkes.offline.notes import Copies, copies_note, nobody_note, struck_nobody
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
 from fawkes.offline.scenario import Scenario, simulate
@@ -112,6 +112,44 @@ def test_a_job_of_the_scenario_itself_that_cannot_end_is_refused(tmp_path: Path)
         read_plan(Site(tmp_path), CATALOG, str(path))
 
 
+@pytest.mark.parametrize(
+    ("asked", "job", "more", "says"),
+    [
+        (
+            'at = "3000d"',
+            "",
+            "",
+            "1 of 1 requests for MR-clusters comes after the limit of the run, 7 d: the first is 'c', 3,000 d after",
+        ),
+        ("", 'delay = "3000d"', "", "1 of 1 jobs comes after the limit of the run, 7 d: the first is the job 'j'"),
+        (
+            "",
+            "",
+            '[[fault]]\nnode = "node01"\nat = "8d"',
+            r"1 of 1 faults comes after .*: the first is fault\[#1\], 8 d",
+        ),
+        (
+            "",
+            "",
+            '[[load]]\ncluster = "c"\napps = ["WC"]\njobs = { "1GB" = 10 }\narrivals = "average"\nper_hour = 1e-6',
+            "10 of 11 jobs come after the limit of the run, 7 d: the first is the job 'c-0001'",
+        ),
+    ],
+)
+def test_what_comes_after_the_limit_is_named_before_the_run(
+    tmp_path: Path, asked: str, job: str, more: str, says: str
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        f'[pool]\nnodes = 4\n[[cluster]]\nid = "c"\nmin_nodes = 3\n{asked}\n[[job]]\nid = "j"\ncluster = "c"\n'
+        f'kind = "sleep"\nmaps = 1\nmap_time = "20s"\n{job}\n{more}\n'
+    )
+    with pytest.raises(ConfigError, match=says) as raised:
+        read_plan(Site(tmp_path), CATALOG, str(path))
+    assert str(path) in str(raised.value)
+    assert "longer `limit`" in raised.value.hint
+
+
 def losing(*names: str, back_s: int | None = None, replication: int = 2) -> Scenario:
     mine = demand("a", 3, come=jobs("a", 4))
     mine = replace(mine, spec=replace(mine.spec, replication=replication))
@@ -147,6 +185,16 @@ def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None
     simulate(scenario, watch=copies)
     assert copies.lost == lost
     assert ("a (2 nodes)" in copies_note(copies.lost)) is bool(lost)
+
+
+@pytest.mark.parametrize(("at_s", "missed"), [(0, ["a at 0 s"]), (100, []), (10**6, ["a at 1e+06 s"])])
+def test_a_loss_of_masters_that_were_not_there_is_said(at_s: int, missed: list[str]) -> None:
+    """Before the MR-cluster is deployed, while it runs, and after its end."""
+    scenario = losing()
+    store = simulate(scenario)
+    loss = Loss(NodeId(""), at_s * SECOND_US, masters_of=ClusterId("a"))
+    assert struck_nobody(store, [loss]) == missed
+    assert ("a at" in nobody_note(missed)) is bool(missed)
 
 
 def test_rigid_jobs_that_the_pool_cannot_hold_are_refused(tmp_path: Path) -> None:

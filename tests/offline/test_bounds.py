@@ -126,6 +126,15 @@ def test_a_run_ends_with_file_line_tick_and_window() -> None:
     assert "--set bounds.policy_time=60s" in said
 
 
+def test_a_run_with_an_endless_policy_ends_with_file_line_tick_and_window() -> None:
+    with pytest.raises(ConfigError) as raised:
+        simulate(replace(ready(two()), policy=policy("while True: pass")))
+    said = str(raised.value)
+    assert said.startswith("policies/x.py: line 5: the policy X gave no usable answer at tick 1, 20s after the start")
+    assert "for the window that begins at 0s (a: TimeoutError: more than 200000 steps" in said
+    assert "policy_time" not in said
+
+
 def test_files_of_the_working_folder_do_not_stand_for_those_of_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId
+from fawkes.core.model import ClusterId, NodeId, Promise
 from fawkes.errors import DeadlineError
-from fawkes.offline.failover import MASTERS, MastersLost
+from fawkes.offline.failover import IDLE_CORES, JOURNALNODE_S, MASTERS, NAMENODE_S, NO_LOSS
 from fawkes.offline.outcome import Outcome, outcome_of
 from fawkes.offline.scenario import simulate
 from fawkes.sim.model import TaskEvent
@@ -21,10 +22,13 @@ PATIENT = {"preset": "paper", "period": "20s", "idle_time": "never"}
 LOST_S = 75
 
 
-def outcome(*losses: Loss, lost_after: str = "20s", min_nodes: int = 3) -> tuple[Outcome, list[TaskEvent]]:
+def outcome(
+    *losses: Loss, lost_after: str = "20s", min_nodes: int = 3, masters: Promise = Promise.KEPT
+) -> tuple[Outcome, list[TaskEvent]]:
     """Two MR-clusters with jobs, of which one may lose its masters."""
-    settings = {**PATIENT, "patience": {"masters_lost": lost_after}}
-    both = (demand("a", min_nodes, come=jobs("a", 6)), demand("b", 2, come=jobs("b", 2)))
+    settings = {**PATIENT, "patience": {"masters_lost": lost_after, "journal": "10m"}}
+    a = demand("a", min_nodes, come=jobs("a", 6))
+    both = (replace(a, spec=replace(a.spec, masters=masters)), demand("b", 2, come=jobs("b", 2)))
     scenario = ready(plan(*both, settings=settings, losses=losses))
     tasks: list[TaskEvent] = []
     return outcome_of(simulate(scenario, tasks=tasks), tasks, with_losses=bool(losses)), tasks
@@ -51,9 +55,43 @@ def test_masters_that_move_cost_the_silence_the_patience_and_the_move() -> None:
     assert (a.masters_moves, a.masters_lacks_s) == (1, 1.0)
     assert a.jobs_again > 0
     assert a.work_again_s == pytest.approx(run_before(tasks, "a"))
-    assert b == MastersLost(masters_away_s=0, masters_moves=0, masters_lacks_s=0, jobs_again=0, work_again_s=0)
+    assert b == NO_LOSS
     assert found.masters == a
     assert found.failed_jobs == 0
+
+
+def test_a_second_name_node_costs_the_silence_and_the_takeover_but_no_job() -> None:
+    found, _ = outcome(lost(), masters=Promise.STANDBY)
+    a, b = (row.masters for row in found.clusters)
+    assert a is not None
+    assert a.masters_away_s == pytest.approx(30 + 0.75 + 5)
+    assert (a.masters_moves, a.masters_lacks_s, a.jobs_again, a.work_again_s) == (1, 0, 0, 0)
+    assert b == NO_LOSS
+    assert found.failed_jobs == 0
+
+
+def test_what_a_second_name_node_takes_of_the_processors_is_told() -> None:
+    """Four daemons once, one more after the takeover, and a little all the time."""
+    found, _ = outcome(lost(), masters=Promise.STANDBY)
+    assert found.masters is not None
+    starts_s = 2 * NAMENODE_S + 3 * JOURNALNODE_S
+    assert starts_s < found.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * found.makespan_s
+    assert found.makespan_s - 60 < found.masters.standby_s < found.makespan_s + 60
+    kept, _ = outcome(lost())
+    assert kept.masters is not None
+    assert (kept.masters.standby_s, kept.masters.standby_cpu_s) == (0, 0)
+
+
+def test_a_new_journal_costs_its_daemons_and_the_program_that_begins_it() -> None:
+    """Two of three nodes are lost: the masters come back without a journal, and get one once all are there again."""
+    others = [NodeId("node02"), NodeId("node03")]
+    losses = [Loss(node, (LOST_S + n) * SECOND_US, (LOST_S + 40) * SECOND_US) for n, node in enumerate(others)]
+    found, _ = outcome(*losses, masters=Promise.STANDBY)
+    assert found.masters is not None
+    assert found.masters.masters_moves == 1
+    # Deployed with a second NameNode; the program, the NameNode and the journal again; then a second one again.
+    starts_s = 4 * NAMENODE_S + 6 * JOURNALNODE_S
+    assert starts_s < found.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * found.makespan_s
 
 
 def test_masters_whose_node_is_back_in_time_cost_no_job() -> None:

@@ -11,7 +11,7 @@ import pytest
 from fawkes.config.model import ModelTable
 from fawkes.config.scenarios import TraceFormat
 from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, Node, NodeId
+from fawkes.core.model import ClusterId, Node, NodeId, Promise
 from fawkes.errors import ConfigError
 from fawkes.offline.plan import Plan
 from fawkes.offline.read import read_plan
@@ -95,6 +95,21 @@ emptied = true
     assert read(tmp_path, text) == plan
     other = read(tmp_path, text, seed=8)
     assert (other.seed, other.demands[1].jobs != plan.demands[1].jobs) == (8, True)
+
+
+def test_a_scenario_asks_for_a_second_name_node(tmp_path: Path) -> None:
+    model = '[model]\ntakeover = "7s"\narm = "9s"\nstandby_cores = 0.02\n'
+    plan = read(tmp_path, model + HEAD.replace("min_nodes = 4", 'min_nodes = 4\nmasters = "standby"', 1))
+    assert [demand.spec.masters for demand in plan.demands] == [Promise.STANDBY, Promise.KEPT]
+    assert (plan.delays.takeover_us, plan.delays.arm_us) == (7 * SECOND_US, 9 * SECOND_US)
+    assert plan.constants.standby_cores == 0.02
+
+
+def test_the_promise_of_an_mr_cluster_can_be_set(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(HEAD)
+    plan = read_plan(Site(tmp_path), CATALOG, str(path), changes={"cluster.c-2.masters": "standby"})
+    assert [demand.spec.masters for demand in plan.demands] == [Promise.KEPT, Promise.STANDBY]
 
 
 def test_the_name_of_a_file_changes_no_job(tmp_path: Path) -> None:
@@ -183,6 +198,7 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 
 def test_the_model_has_every_constant() -> None:
     delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us", "masters_us", "copy_us"}
+    delays |= {"takeover_us", "arm_us"}
     assert delays < {one.name for one in fields(Delays)}
     of_tasks = {"source", "task_start_us", "task_start_cpu_us"}
     assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays | of_tasks
@@ -248,6 +264,12 @@ APPS = LOAD + 'apps = ["WC"]\njobs = { small = 3 }\n'
     ),
     unknown_masters=Bad(
         HEAD + '[[fault]]\nmasters_of = "c-9"\nat = "1s"', "fault[#1].masters_of", "no MR-cluster 'c-9'", "Did you mean"
+    ),
+    too_few_for_a_journal=Bad(
+        HEAD.replace("min_nodes = 4", 'min_nodes = 2\nreplication = 2\nmasters = "standby"', 1),
+        "cluster[c-1].masters",
+        "needs 3 core nodes",
+        "min_nodes = 3",
     ),
     negative_factor=Bad(APPS + "time_factor = -1", "load[#1].time_factor", "-1", ""),
     unknown_constant=Bad(HEAD + "[model]\ndisks = 3", "model.disks", "unknown key 'disks'", "disk"),

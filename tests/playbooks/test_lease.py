@@ -325,3 +325,18 @@ def test_a_work_folder_that_cannot_be_made_is_named(lease_of: LeaseOf) -> None:
 def test_names_that_are_no_names_are_refused(lease_of: LeaseOf, name: str) -> None:
     with pytest.raises(UserError):
         lease_of(pool=name)
+
+
+def test_the_lease_says_whether_its_mr_cluster_has_a_control_group(lease_of: LeaseOf) -> None:
+    lease = lease_of("alpha")
+    assert "group" not in ok(leases.show(lease.work_dir))
+    ok(leases.take(lease))
+    assert ok(leases.show(lease.work_dir))["group"] == "no"
+    record = Path(lease.folders.group_file)
+    record.parent.mkdir()
+    for text, has in (("folder /sys/fs/cgroup/x", "yes"), ("unit", "yes"), ("none", "no")):
+        record.write_text(f"{text}\n")
+        assert ok(leases.show(lease.work_dir))["group"] == has
+    refused = sh(leases.release(lease))
+    assert refused.exit == Exit.CLEAN_FAILED
+    assert "it was not shown that the control group of alpha is empty" in refused.stderr

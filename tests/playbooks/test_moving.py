@@ -116,7 +116,7 @@ def test_data_of_former_masters_is_set_aside_and_never_removed(lease: Lease) -> 
 def test_edits_are_appended_once_however_often_that_is_asked_for(lease: Lease) -> None:
     current = image_of(lease)
     name = "edits_inprogress_0000000000000000001"
-    script = moving.arrived(lease, {"from": "node02", "txid": 5}, b"more\0", name=name, size=8)
+    script = moving.arrived(lease, {"from": "node02", "txid": 5}, [moving.ends_with(name, 8, 8, b"more\0")])
     for _ in range(2):
         assert ok(script)["moved"] == "yes"
         assert (current / name).read_bytes() == b"12345678more\0"
@@ -127,8 +127,21 @@ def test_edits_are_appended_once_however_often_that_is_asked_for(lease: Lease) -
 
 def test_a_segment_of_edits_is_made_where_there_is_none(lease: Lease) -> None:
     current = image_of(lease)
-    ok(moving.arrived(lease, {"from": "node02"}, b"head", name="edits_inprogress_0000000000000000006", size=0))
-    assert (current / "edits_inprogress_0000000000000000006").read_bytes() == b"head"
+    name = "edits_inprogress_0000000000000000006"
+    ok(moving.arrived(lease, {"from": "node02"}, [moving.ends_with(name, 0, 0, b"head")]))
+    assert (current / name).read_bytes() == b"head"
+
+
+def test_an_image_ends_otherwise_and_has_its_checksum(lease: Lease) -> None:
+    current = image_of(lease)
+    name = "fsimage_0000000000000000000"
+    (current / name).write_bytes(b"HDFSIMG1 the old end")
+    script = moving.arrived(lease, {"from": "node02"}, [moving.ends_with(name, 20, 8, b" another end\0")])
+    for _ in range(2):
+        ok(script)
+        assert (current / name).read_bytes() == b"HDFSIMG1 another end\0"
+        checksum = hashlib.md5(b"HDFSIMG1 another end\0", usedforsecurity=False).hexdigest()
+        assert (current / f"{name}.md5").read_text() == f"{checksum} *{name}\n"
 
 
 def test_nothing_is_noted_below_masters_that_run(lease: Lease) -> None:
@@ -173,3 +186,26 @@ def test_containers_of_a_dead_node_manager_end_before_it_works_for_other_masters
 def test_only_daemons_that_run_are_noted_as_following(lease: Lease) -> None:
     ok(hadoop.start(lease, [runs("datanode", "10.0.0.1")]))
     assert ok(moving.following(lease, ["datanode", "nodemanager"], "10.0.0.2")).all("following") == ("datanode",)
+
+
+def test_a_former_masters_node_of_the_journal_stops_its_masters_and_keeps_what_they_wrote(lease: Lease) -> None:
+    current = image_of(lease)
+    ok(hadoop.start(lease, [runs(name) for name in ("journalnode", "namenode", "resourcemanager")]))
+    assert ok(moving.demote(lease, second=True, grace_s=0.2))["stopped"] == "1"
+    running = ok(hadoop.status(lease.folders, ["journalnode", "namenode", "resourcemanager"])).under("daemon")
+    assert running == {"journalnode": "running", "namenode": "running", "resourcemanager": "absent"}
+    assert ok(moving.demote(lease, second=False, grace_s=0.2))["stopped"] == "1"
+    running = ok(hadoop.status(lease.folders, ["journalnode", "namenode"])).under("daemon")
+    assert running == {"journalnode": "running", "namenode": "absent"}
+    assert current.exists()
+
+
+def test_a_node_outside_of_the_journal_keeps_no_part_of_it_at_work(lease: Lease) -> None:
+    written = Path(lease.folders.journal) / "c" / "current"
+    written.mkdir(parents=True)
+    (written / "VERSION").write_text("x")
+    ok(hadoop.start(lease, [runs("journalnode")]))
+    facts = ok(moving.retire(lease, grace_s=0.2))
+    assert facts["stopped"] == "1"
+    assert str(Path(f"{lease.folders.journal}.before-1")) in facts.all("aside")
+    assert Path(f"{lease.folders.journal}.before-1", "c", "current", "VERSION").read_text() == "x"

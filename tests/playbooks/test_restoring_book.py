@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
+import os
 import subprocess
 import tarfile
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -14,12 +17,23 @@ from fawkes.core.model import NodeId
 from fawkes.core.salvage import Block, Replicas
 from fawkes.errors import HostError
 from fawkes.live.found_blocks import BlockList
+from fawkes.live.hadoop_conf import to_xml
 from fawkes.playbook import Folders, Lease, Script
+from playbooks import hadoop, node, restoring
 from playbooks import lease as lease_book
-from playbooks import node, restoring
 from tests.playbooks.conftest import LeaseOf, ok, sh
 
 POOL = "BP-7-10.0.0.1-1795398889496"
+
+
+#: what stays of a configuration without its journal, and what does not
+KEPT = {"dfs.blocksize": "1048576", "dfs.ha.tail-edits.period": "1s", "dfs.namenode.name.dir": "file:///nn"}
+JOURNAL = {
+    "dfs.ha.namenode.id": "node01",
+    "dfs.nameservices": "alpha",
+    "dfs.namenode.shared.edits.dir": "qjournal://a:8485;b:8485;c:8485/alpha",
+}
+SITE = to_xml({**KEPT, **JOURNAL})
 
 
 @pytest.fixture
@@ -27,6 +41,7 @@ def lease(lease_of: LeaseOf) -> Lease:
     made = lease_of()
     ok(lease_book.take(made))
     ok(node.prepare(made))
+    ok(hadoop.configure(made, {"hdfs-site.xml": SITE, "core-site.xml": "<configuration/>\n"}))
     return made
 
 
@@ -88,6 +103,59 @@ def test_a_folder_that_cannot_be_read_makes_no_list(lease: Lease, tmp_path: Path
         listed(script)
 
 
+_WRITE = (
+    "2026-11-22 15:58:16,540 INFO org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace: src: /10.98.1.1:54044, "
+    "dest: /10.98.1.2:9866, volume: /srv/dn, bytes: 902848, op: HDFS_WRITE, "
+    "cliID: DFSClient_attempt_17_0003_m_000000_0_16_1, offset: 0, srvID: 06b7, blockid: BP-7:blk_{}, duration(ns): 1\n"
+)
+_GIVEN = (
+    "2026-11-22 16:00:53,933 INFO org.apache.hadoop.hdfs.StateChange: BLOCK* allocate blk_{}, "
+    "replicas=10.98.1.2:9866, 10.98.1.1:9866 for {}\n"
+)
+
+
+def newer_lines(lease: Lease, limit: int = 100) -> tuple[set[str], str]:
+    facts = ok(restoring.newer(lease.folders, POOL, after=1005, until=5000, limit=limit))
+    return set(gzip.decompress(base64.b64decode(facts["rows"])).decode().split("\n")) - {""}, facts["more"]
+
+
+def test_replicas_that_a_copy_does_not_know_are_listed_with_what_logs_say_of_them(lease: Lease) -> None:
+    disk, archive = volume(lease.folders), volume(lease.folders, "dn-input")
+    replica(disk / "finalized/subdir0/subdir1", 11, 1005, 5)
+    replica(disk / "finalized/subdir0/subdir1", 12, 1006, 6)
+    replica(archive / "rbw", -32, 5000, 7)
+    replica(disk / "finalized", 13, 5001, 8)
+    replica(volume(lease.folders, pool="BP-other") / "finalized", 14, 1007, 9)
+    for path in (disk / "finalized/subdir0/subdir1/blk_12", archive / "rbw/blk_-32"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    logs = Path(lease.folders.logs)
+    (logs / "datanode.log.1").write_text(_WRITE.format("12_1006"))
+    (logs / "datanode.log").write_text("\n" + _WRITE.format("11_1005") + _WRITE.format("-32_5000"))
+    (logs / "namenode.log").write_text(_GIVEN.format("11_1005", "/old") + _GIVEN.format("12_1006", "/a b"))
+    client = "DFSClient_attempt_17_0003_m_000000_0_16_1 /10.98.1.1:54044 /10.98.1.2:9866"
+    expected = {"R 12 6 1700000000", "R -32 7 1700000000", f"W 12 {client}", f"W -32 {client}", "A 12 /a b"}
+    assert newer_lines(lease) == (expected, "no")
+    lines, more = newer_lines(lease, limit=1)
+    assert (len([line for line in lines if line.startswith("R")]), more) == (1, "yes")
+
+
+def test_a_node_without_newer_replicas_says_so(lease: Lease) -> None:
+    assert newer_lines(lease) == (set(), "no")
+    replica(volume(lease.folders) / "finalized", 11, 1005, 5)
+    assert newer_lines(lease) == (set(), "no")
+
+
+def test_a_disk_with_errors_gives_no_list_of_newer_replicas(lease: Lease, tmp_path: Path) -> None:
+    replica(volume(lease.folders) / "finalized", 12, 1006, 5)
+    broken = tmp_path / "bin"
+    broken.mkdir()
+    (broken / "find").write_text("#!/bin/sh\nexit 1\n")
+    (broken / "find").chmod(0o755)
+    script = restoring.newer(lease.folders, POOL, after=1, until=5000, limit=9)
+    done = sh(Script.of("PATH={bin}:$PATH\n", bin=str(broken)) + script)
+    assert (done.exit, "cannot be read" in done.stderr) == (1, True)
+
+
 def tar_of(**files: bytes) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
@@ -140,6 +208,16 @@ def test_an_image_is_made_of_the_copy_and_its_name_told(lease: Lease) -> None:
     told = (Path(place) / "told").read_text()
     folders = " ".join(f"-Ddfs.namenode.{kind}.dir=file://{place}/nn" for kind in ("name", "edits"))
     assert told == f"y {folders} -recover\n"
+
+
+def test_the_namenode_that_reads_a_copy_knows_no_journal(lease: Lease) -> None:
+    """It would ask the journal of a living MR-cluster for its edits, and repair what it finds there."""
+    assert with_input(restoring.receive(lease), tar_of(VERSION=b"")).returncode == 0
+    ok(restoring.merge(lease, ["sh", "-c", _NAMENODE, "namenode"], {"MODE": "well"}))
+    text = Path(restoring.conf(lease.folders), "hdfs-site.xml").read_text()
+    assert {row.findtext("name"): row.findtext("value") for row in ET.fromstring(text)} == KEPT
+    assert Path(restoring.conf(lease.folders), "core-site.xml").exists()
+    assert Path(lease.folders.conf, "hdfs-site.xml").read_text() == SITE
 
 
 def test_a_copy_that_no_namenode_can_read_says_why(lease: Lease) -> None:

@@ -116,11 +116,28 @@ def test_the_probe_finds_bad_answers_before_anything_runs(answer: str, what: str
         "return sum(1 for _ in range(10**9))",
     ],
 )
-def test_an_endless_loop_is_stopped(loop: str) -> None:
-    ask = compiled(written(loop))
+def test_an_endless_loop_is_stopped_and_its_line_is_named(loop: str) -> None:
+    text = written(loop)
+    ask = compiled(text)
+    first = 1 + text[: text.index(loop.partition("\n")[0])].count("\n")
     for _ in range(2):
-        with pytest.raises(TimeoutError, match="steps for one answer"):
+        with pytest.raises(TimeoutError, match="steps for one answer") as stopped:
             ask(WINDOW, None)
+        [note] = stopped.value.__notes__
+        assert note in [f"line {first + more}" for more in range(1 + loop.count("\n"))]
+
+
+def test_a_loop_in_another_function_of_the_file_is_named_by_its_own_line() -> None:
+    text = 'NAME = "MINE"\n\n\ndef deep():\n    while True:\n        pass\n\n\ndef measure(w):\n    return deep()\n'
+    with pytest.raises(TimeoutError) as stopped:
+        compiled(text)(WINDOW, None)
+    assert stopped.value.__notes__ == ["line 5"] or stopped.value.__notes__ == ["line 6"]
+
+
+def test_a_file_that_loops_while_it_is_loaded_is_refused_with_its_line() -> None:
+    with pytest.raises(ConfigError) as refused:
+        compiled('NAME = "MINE"\n\nwhile True: pass\n')
+    assert refused.value.key == "line 3"
 
 
 def test_globals_do_not_survive_an_answer() -> None:

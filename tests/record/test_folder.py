@@ -13,7 +13,7 @@ import pytest
 from fawkes.catalog import Catalog
 from fawkes.config.clusters import NEVER_US
 from fawkes.config.site import Site
-from fawkes.core.model import JobState
+from fawkes.core.model import JobState, Promise
 from fawkes.errors import ConfigError, FawkesError, RefusedError, UserError
 from fawkes.offline.demands import Known, read_demands
 from fawkes.offline.plan import asked
@@ -91,6 +91,15 @@ def test_deadlines_come_back(tmp_path: Path) -> None:
     plan = read_plan(Site(made.folder), Catalog(site=made.folder), str(made.scenario))
     again = {one.spec.id: one.spec.deadline_us for each in plan.demands for one in each.all_jobs}
     assert again == {job.id: job.deadline_us for job in jobs}
+
+
+def test_the_promise_about_masters_comes_back(made: Record, tmp_path: Path) -> None:
+    one = demand("a", [sleep_job("a-1", "a")])
+    store = run([replace(one, spec=replace(one.spec, min_nodes=3, masters=Promise.STANDBY))])
+    again = recorded(store, tmp_path)
+    plan = read_plan(Site(again.folder), Catalog(site=again.folder), str(again.scenario))
+    assert [each.spec.masters for each in plan.demands] == [Promise.STANDBY]
+    assert "\nmasters =" not in made.scenario.read_text()
 
 
 def test_an_admission_policy_comes_back_with_its_parameters_and_the_jobs_it_ended(tmp_path: Path) -> None:

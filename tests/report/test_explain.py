@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fawkes.core.decision import Decision
-from fawkes.core.events import Started, Woke
+from fawkes.core.events import Progress, Started, Woke
 from fawkes.core.model import Reason
 from fawkes.core.state import NO_TICK
 from fawkes.errors import UserError
@@ -23,6 +23,7 @@ from fawkes.report.explain import (
 )
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
+from tests.support.masters import look, lost, moved, run, up
 
 
 def _texts(explanation: Explanation) -> list[str]:
@@ -151,12 +152,33 @@ def test_a_cluster(played: Reader) -> None:
         "c-2 has been running since 2023-11-14T22:14:19.750Z; it was requested at 2023-11-14T22:14:01.000Z",
         "It waited for nodes for 2.8s, was deployed in 12s, loaded its data in 4s",
     ]
+    assert texts[2].startswith("Its masters are on node")
+    assert texts[2].endswith("; promise: kept")
     assert "At the latest tick, 16 (2023-11-14T22:18:40.000Z):" in texts
     assert texts[-1].startswith("The policy TD measures 0 everywhere")
     gone = _texts(explain_cluster(played, "c-1"))
     assert gone[0].startswith("c-1 has been gone since ")
     assert gone[1] == "It waited for nodes for 0s, was deployed in 12s, loaded its data in 4s, saved its outputs in 2s"
     assert gone[-1] == "c-1 is gone"
+
+
+def test_jobs_that_ended_after_the_copy_are_named() -> None:
+    """One ended before the copy was made, one after it, one of another MR-cluster; a move without loss names none."""
+    desk = up()
+    for number in (1, 2):
+        desk.submit("a", number)
+        run(desk, f"a-{number}")
+    desk.job("a-1", Progress.SUCCEEDED)
+    desk.now_s += 10
+    copied_us = desk.now_us
+    desk.now_s += 1
+    desk.job("a-2", Progress.SUCCEEDED)
+    since_us = lost(desk)
+    look(desk, copied_us=copied_us)
+    moved(desk, copied_us=copied_us)
+    assert since_us > copied_us
+    found = [text for text in _texts(explain_cluster(desk.store, "a")) if "may lack its end" in text]
+    assert found == ["Jobs that had succeeded after that copy, whose output may lack its end: a-2"]
 
 
 def test_what_is_not_there(played: Reader) -> None:

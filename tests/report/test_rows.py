@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from fawkes.cli.status import headlines
 from fawkes.core.alerts import Kind
+from fawkes.core.decision import Decision, PutCluster
 from fawkes.core.events import (
     EVENTS,
     AttemptSeen,
@@ -34,6 +36,7 @@ from fawkes.core.events import (
     ResumeAsked,
     RetryAsked,
     Sampled,
+    StandbySeen,
     Submitted,
     UndrainAsked,
     Woke,
@@ -45,19 +48,24 @@ from fawkes.core.model import (
     ClusterState,
     JobId,
     JobSpec,
+    MastersMove,
+    MoveCause,
     Node,
     NodeId,
     NodeLife,
     NodeState,
+    Promise,
     Reading,
     Role,
     Sample,
+    Standby,
 )
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
 from fawkes.core.state import NO_TICK
 from fawkes.report.event_words import event_in_words
 from fawkes.report.node_rows import node_row
-from fawkes.report.rows import cluster_row, cluster_rows, in_service, pool_row, step_row
+from fawkes.report.promises import masters_in_words
+from fawkes.report.rows import cluster_row, cluster_rows, in_service, pool_row, standby_rows, step_row
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.units import SECOND_US
@@ -148,7 +156,7 @@ def test_capacity_in_service() -> None:
 
 def test_a_node_that_is_kept_out() -> None:
     out = replace(CORE, life=NodeLife.OUT, owner=None, role=None, keep_out="new disk", back_us=0)
-    row = node_row(out, master=False)
+    row = node_row(out, None)
     assert (row["cluster"], row["role"], row["keep_out"]) == (None, None, "new disk")
     assert row["back"] == "+00:00:00.000"
 
@@ -199,6 +207,11 @@ WORDS: list[tuple[Event, str]] = [
     (MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
     (CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
     (CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
+    (StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=True), "the second NameNode of a can take over"),
+    (
+        StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=False, error="silent"),
+        "the second NameNode of a cannot take over: silent",
+    ),
     (MoveMastersAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
     (MoveMastersAsked(at_us=1, cluster=A, to=NodeId("n2"), by="ann"), "a to n2 (by ann)"),
     (RestoreAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
@@ -276,3 +289,86 @@ def test_a_row_says_where_the_masters_and_the_copies_of_their_data_are() -> None
     assert (alone["promise"], alone["second_copy"]) == ("kept", None)
     waiting = cluster_row(replace(RUNNING, master=None), core, None, None, 3000)
     assert (waiting["masters_on"], waiting["promise"], waiting["second_copy"]) == (None, None, None)
+
+
+def test_a_row_says_what_a_second_name_node_would_save() -> None:
+    journal = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
+    spec = replace(RUNNING.spec, min_nodes=3, masters=Promise.STANDBY)
+    state = replace(RUNNING, spec=spec, master=journal[0], standby=Standby(journal=journal, node=journal[1]))
+    row = cluster_row(state, [], None, None, 3000)
+    shown = (row["promise"], row["second_namenode"], row["takes_over"], row["journal"])
+    assert shown == ("standby", "node02", False, ["node01", "node02", "node03"])
+    ready = replace(state, standby=Standby(journal=journal, node=journal[1], ready=True))
+    assert cluster_row(ready, [], None, None, 3000)["takes_over"] is True
+    lost = cluster_row(replace(state, standby=Standby(journal=journal)), [], None, None, 3000)
+    assert (lost["promise"], lost["second_namenode"], lost["takes_over"]) == ("standby", None, False)
+    given_up = cluster_row(replace(state, standby=None), [], None, None, 3000)
+    assert (given_up["promise"], given_up["takes_over"]) == ("kept (standby was given up)", None)
+    assert (given_up["second_namenode"], given_up["journal"]) == (None, None)
+    assert (given_up["health"], given_up["why"][:51]) == (
+        "yellow",
+        "it has no second NameNode until it has a new journa",
+    )
+    assert cluster_row(replace(state, master=None, standby=None), [], None, None, 3000)["promise"] is None
+
+
+@pytest.mark.parametrize(
+    ("node", "ready", "says"),
+    [
+        ("node02", True, "the second NameNode on node02 can take over"),
+        ("node02", False, "the second NameNode on node02 cannot take over now"),
+        (None, False, "no node has the second NameNode"),
+    ],
+)
+def test_an_explanation_says_where_the_second_name_node_is(node: str | None, ready: bool, says: str) -> None:
+    journal = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
+    standby = Standby(journal=journal, node=None if node is None else NodeId(node), ready=ready)
+    spec = replace(RUNNING.spec, masters=Promise.STANDBY)
+    state = replace(RUNNING, spec=spec, master=journal[0], standby=standby)
+    assert masters_in_words(state) == [
+        "Its masters are on node01; promise: standby", f"Its journal is on node[01-03]; {says}",
+    ]  # fmt: skip
+    assert masters_in_words(replace(state, life=ClusterLife.GONE)) == []
+    moving = MastersMove(cause=MoveCause.JOURNAL, since_us=1, old=NodeId("node01"))
+    again = replace(state, standby=None, moving=moving)
+    assert masters_in_words(again)[-1] == (
+        "Its NameNode starts again with a new journal, when no job and no application of a user runs. "
+        "No job begins before that"
+    )
+    started = replace(again, moving=replace(moving, begun=True))
+    assert masters_in_words(started)[-1] == "Its NameNode starts again with a new journal"
+    assert [
+        row["masters_moving"] for row in (cluster_row(each, [], None, None, 3000) for each in (again, started))
+    ] == [False] * 2
+
+
+def test_a_node_shows_its_part_of_the_journal_and_the_second_name_node() -> None:
+    journal = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
+    state = replace(RUNNING, master=journal[0], standby=Standby(journal=journal, node=journal[1]))
+    nodes = [replace(CORE, node=replace(CORE.node, id=NodeId(f"node0{n}"))) for n in (1, 2, 3, 4)]
+    rows = [node_row(node, state) for node in nodes]
+    assert [row["master"] for row in rows] == [True, False, False, False]
+    assert [row["standby"] for row in rows] == ["journal", "journal, second NameNode", "journal", ""]
+    assert [node_row(nodes[1], other)["standby"] for other in (None, RUNNING)] == ["", ""]
+
+
+def test_since_when_a_second_name_node_can_take_over() -> None:
+    """The error may change while it can take over; what was seen elsewhere, or before the request, does not count."""
+    journal = tuple(NodeId(f"n{n}") for n in (1, 2, 3))
+    store = MemoryStore()
+
+    def put(at_us: int, *, node: int = 1, since_us: int = 0, **seen: Any) -> list[dict[str, Any]]:
+        state = replace(RUNNING, requested_us=since_us, standby=Standby(journal=journal, node=journal[1]))
+        event = StandbySeen(at_us=at_us * SECOND_US, cluster=A, node=journal[node], **seen)
+        store.append(event, Decision((PutCluster(state),)))
+        return standby_rows(store)
+
+    assert standby_rows(store) == []
+    away = put(10, ready=False, error="it does not answer")
+    assert away == [{"cluster": A, "takes_over": False, "since": "+00:00:10.000", "error": "it does not answer"}]
+    assert put(20, ready=True)[0]["since"] == "+00:00:20.000"
+    (row,) = put(30, ready=True, error="n3 is away")
+    assert (row["since"], row["error"]) == ("+00:00:20.000", "n3 is away")
+    assert put(40, ready=False)[0]["since"] == "+00:00:40.000"
+    assert put(50, node=2, ready=True) == []
+    assert put(60, since_us=70 * SECOND_US, ready=True) == []

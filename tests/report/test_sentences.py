@@ -390,7 +390,7 @@ SAID = [
     ),
     (
         Reason("called-off", {"cluster": "c", "life": "loading", "took_us": 4_000_000}),
-        "Loading the data of c was cancelled after 4s; no job had run, so there is nothing to save",
+        "Loading the data of c was cancelled after 4s",
     ),
     (Reason("gone", {"cluster": "c", "failed": "no disk"}), "c is gone: no disk"),
     (Reason("gave-up", {"cluster": "c", "error": "no disk"}), "c has failed for good: no disk"),
@@ -419,7 +419,11 @@ SAID = [
         Reason("time-limit", {"job": "j", "limit_us": 60_000_000}),
         "Job j has exceeded its time limit of 1m00s and is stopped",
     ),
-    (Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}), "There is already an MR-cluster c"),
+    (
+        Reason("cluster-exists", {"cluster": "c", "minimum": 1, "able": 2}),
+        "There is already an MR-cluster c, and nothing of it is changed. What its file says now counts for the next "
+        "one: release this one first (`fawkes release c`)",
+    ),
     (Reason("no-minimum", {"cluster": "c", "minimum": 0, "able": 2}), "c needs at least one node, not 0"),
     (
         Reason("minimum-above-pool", {"cluster": "c", "minimum": 9, "able": 8}),

@@ -40,6 +40,8 @@ CONSTANTS: dict[str, Constants] = {
     "daemons": replace(DAS4, map_slots=0, slots=2, shared_cores=True, idle_cores=0.7, join_cpu_us=3_000_000),
     "kept": replace(DAS4, map_slots=2, reduce_slots=1, cores=2.0, keep_cores=0.3),
     "kept-on-one-machine": replace(DAS4, map_slots=0, slots=2, shared_cores=True, cores=3.0, keep_cores=0.2),
+    "standby": replace(DAS4, map_slots=2, reduce_slots=1, cores=1.0, keep_cores=0.2, standby_cores=0.3),
+    "standby-on-one-machine": replace(DAS4, map_slots=0, slots=2, shared_cores=True, cores=2.0, standby_cores=0.6),
     "equal": replace(DAS4, map_slots=2, reduce_slots=1, spread=0.0, slow_start=0.0, network_bytes_s=50.0 * MB),
     "no-limits": replace(DAS4, map_slots=2, reduce_slots=1, disk_bytes_s=inf, cores=inf, site_bytes_s=20.0 * MB),
     "time-alone": replace(PLAIN, map_slots=2, reduce_slots=1, slow_start=1.0),
@@ -107,7 +109,10 @@ class Run:
         self.sites = sites
         self.told: list[Any] = []
         self.granted: dict[JobAttempt, int] = {}
-        self.clusters = [self.model.cluster(ClusterId(name), replication=2, data_bytes=300 * MB) for name in ("a", "b")]
+        self.clusters = [
+            self.model.cluster(ClusterId(name), replication=2, data_bytes=300 * MB, standby=standby)
+            for name, standby in (("a", True), ("b", False))
+        ]
         for cluster in self.clusters:
             # A core node stays: without any, what maps read is nowhere.
             cluster.join(NodeId(f"{cluster.id}-0"), Role.CORE, SITES[0])

@@ -1,4 +1,4 @@
-"""What copies of the masters' data take of the cores: nothing unless asked for, else for each MR-cluster."""
+"""What copies and second NameNodes take of the cores: nothing unless asked for, else for each MR-cluster."""
 
 from __future__ import annotations
 
@@ -26,3 +26,9 @@ def test_tasks_always_get_a_twentieth() -> None:
     greedy = replace(DAS4, keep_cores=100.0)
     assert own_cores_of(greedy, 2) == 0.8
     assert cores_of(greedy, 2, 2) == 0.4
+
+
+def test_only_mr_clusters_with_a_second_name_node_pay_for_it() -> None:
+    both = replace(DAS4, keep_cores=0.5, standby_cores=0.25)
+    assert [own_cores_of(both, 2, standby=standby) for standby in (False, True)] == [15.5, 15.25]
+    assert [cores_of(both, 10, 3, standbys) for standbys in (0, 1, 3)] == [6.5, 6.25, 5.75]

@@ -173,10 +173,11 @@ class Desk:
         )
 
     def _held(self, node: str, why: str) -> Decision:
-        """HDFS says for so long why a node's blocks are not safe that it is held."""
+        """HDFS says for so long why a node's blocks are not safe that it is held; nothing, while masters are silent."""
         self.look(node, Compute.LEFT, Stored.LEAVING, why=why)
-        if not self.node(node).alert:
-            self.now_s = self.state.pending[f"doubt:{node}"].deadline_us / SECOND_US
+        doubt = self.state.pending.get(f"doubt:{node}")
+        if not self.node(node).alert and doubt is not None:
+            self.now_s = doubt.deadline_us / SECOND_US
             self.tell(Woke(at_us=self.now_us))
         return self.last
 

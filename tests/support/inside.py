@@ -6,15 +6,21 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from fawkes.live.rest import key_headers
 from fawkes.live.webhdfs import Hdfs
 
 _ANSWER_S = 30
+#: how long a probe waits for a host that may be dead
+_PROBE_S = 2
 _PIECE = 1 << 20
 
 
@@ -40,11 +46,24 @@ def digests(url: str, user: str, folder: str, *, key: str) -> object:
     found = {}
     for file in hdfs.below(folder):
         if not file.folder:
-            sha = hashlib.sha256()
-            for piece in hdfs.read(file.path):
-                sha.update(piece)
-            found[file.path] = [hdfs.checksum(file.path)["bytes"], sha.hexdigest()]
+            found[file.path] = [hdfs.checksum(file.path)["bytes"], _sha(hdfs, file.path)]
     return found
+
+
+def readable(url: str, user: str, folder: str, *, key: str) -> object:
+    """Of each file below a folder: the SHA-256 of its bytes, null where a block is on no node."""
+    hdfs = Hdfs(url, user, key=key)
+    if hdfs.status(folder) is None:
+        return {}
+    files = [file.path for file in hdfs.below(folder) if not file.folder]
+    return {path: _sha(hdfs, path) if all(block.hosts for block in hdfs.blocks(path)) else None for path in files}
+
+
+def _sha(hdfs: Hdfs, path: str) -> str:
+    sha = hashlib.sha256()
+    for piece in hdfs.read(path):
+        sha.update(piece)
+    return sha.hexdigest()
 
 
 def places(url: str, user: str, folder: str, *, key: str) -> object:
@@ -90,15 +109,102 @@ def read(url: str, user: str, folder: str, *, key: str) -> object:
     return {file.path: b"".join(hdfs.read(file.path)).decode() for file in hdfs.below(folder) if not file.folder}
 
 
+def keep_writing(urls: str, user: str, folder: str, ended: str, *, key: str) -> object:
+    """Make a folder below a folder again and again until the file ``ended`` is there, at whichever NameNode takes it.
+
+    When (s since 1970) each was acknowledged, by name.
+    """
+    return _again_and_again(
+        urls.split(","), ended, lambda url, number: _folder(url, user, f"{folder}/{number:06d}", key)
+    )
+
+
+def keep_probing(addresses: str, user: str, folder: str, ended: str, *, key: str) -> object:
+    """Use HDFS and YARN until the file ``ended`` is there, at whichever of the hosts serves them.
+
+    When (s since 1970) each was done, by name: ``folders`` and ``files`` made below a folder, ``yarn`` asked while it
+    has a node. The content of a file is its path.
+    """
+    hosts, pause_s = addresses.split(","), 0.2
+    name_nodes = [f"http://{host}:9870" for host in hosts]
+    managers = [f"http://{host}:8088" for host in hosts]
+    with ThreadPoolExecutor() as threads:
+        probes = {
+            "folders": threads.submit(
+                _again_and_again,
+                name_nodes,
+                ended,
+                lambda url, number: _folder(url, user, f"{folder}/folders/{number:06d}", key),
+                pause_s,
+            ),
+            "files": threads.submit(
+                _again_and_again,
+                name_nodes,
+                ended,
+                lambda url, number: _file(url, user, f"{folder}/files/{number:06d}", key),
+                pause_s,
+            ),
+            "yarn": threads.submit(
+                _again_and_again, managers, ended, lambda url, number: _yarn(url, number, key), pause_s
+            ),
+        }
+        return {name: probe.result() for name, probe in probes.items()}
+
+
+def _again_and_again(
+    urls: list[str], ended: str, do: Callable[[str, int], str], pause_s: float = 0.0
+) -> dict[str, float]:
+    """When each deed was done, by the name that it returns; one that fails is tried at the next of the servers."""
+    done: dict[str, float] = {}
+    at = 0
+    while not Path(ended).exists():
+        try:
+            name = do(urls[at], len(done))
+            done[name] = time.time()
+            time.sleep(pause_s)
+        except (OSError, http.client.HTTPException, ValueError, LookupError):
+            at = (at + 1) % len(urls)
+    return done
+
+
+def _folder(url: str, user: str, path: str, key: str) -> str:
+    asked = _asked(f"{url}/webhdfs/v1{path}?op=MKDIRS&user.name={user}", key)
+    asked.method = "PUT"
+    with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
+        if json.load(answer) != {"boolean": True}:
+            raise ValueError(path)
+    return path
+
+
+def _file(url: str, user: str, path: str, key: str) -> str:
+    asked = _asked(f"{url}/webhdfs/v1{path}?op=CREATE&noredirect=true&overwrite=true&user.name={user}", key)
+    asked.method = "PUT"
+    with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
+        place = _asked(json.load(answer)["Location"], key)
+    place.method, place.data = "PUT", path.encode()
+    with urllib.request.urlopen(place, timeout=_ANSWER_S):
+        return path
+
+
+def _yarn(url: str, number: int, key: str) -> str:
+    with urllib.request.urlopen(_asked(f"{url}/ws/v1/cluster/metrics", key), timeout=_PROBE_S) as answer:
+        if not json.load(answer)["clusterMetrics"]["activeNodes"]:
+            raise ValueError("YARN has no node")
+    return str(number)
+
+
 COMMANDS: dict[str, Callable[..., object]] = {
     "get": get,
     "text": text,
     "digests": digests,
+    "readable": readable,
     "places": places,
     "sizes": sizes,
     "write": write,
     "remove": remove,
     "read": read,
+    "keep_writing": keep_writing,
+    "keep_probing": keep_probing,
 }
 
 if __name__ == "__main__":

@@ -30,13 +30,13 @@ OLD, NEW, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
 
 
 def how(**changes: object) -> Settings:
-    return settings(
-        silent_us=SILENT_S * SECOND_US,
-        masters_lost_us=PATIENCE_S * SECOND_US,
-        copy_gap_us=GAP_S * SECOND_US,
-        copy_us=60 * SECOND_US,
-        **changes,
-    )
+    usual: dict[str, object] = {
+        "silent_us": SILENT_S * SECOND_US,
+        "masters_lost_us": PATIENCE_S * SECOND_US,
+        "copy_gap_us": GAP_S * SECOND_US,
+        "copy_us": 60 * SECOND_US,
+    }
+    return settings(**(usual | changes))
 
 
 def up(minimum: int = 3, count: int = 6, **changes: object) -> Desk:

@@ -367,7 +367,8 @@ class RealSite:
 
     def hdfs(self, cluster: str, command: str, *words: str) -> Any:
         """The answer of a command of `tests.support.inside` about the HDFS of an MR-cluster."""
-        return self.inside(cluster, command, f"http://{self.master(cluster)}:9870", "root", *words)
+        user = str(self.ledger.clusters[cluster].spec.details.get("run_as") or "root")
+        return self.inside(cluster, command, f"http://{self.master(cluster)}:9870", user, *words)
 
     def on(self, host: str, script: str) -> str:
         """What a script prints on a host where it must succeed."""
@@ -414,10 +415,19 @@ def _on_node(text: str) -> OnNode:
 
 @contextmanager
 def real_site(
-    folder: Path, hosts: int, settings: str, *, memory_mb: int = 1500, users: tuple[str, ...] = ()
+    folder: Path,
+    hosts: int,
+    settings: str,
+    *,
+    memory_mb: int = 1500,
+    users: tuple[str, ...] = (),
+    control_groups: bool = False,
 ) -> Iterator[RealSite]:
     """A lab with a site folder; both end with the block."""
-    spec = LabSpec(hosts=hosts, site=folder, nodemanager_memory_bytes=memory_mb * 1_000_000, users=users)
+    memory = memory_mb * 1_000_000
+    spec = LabSpec(
+        hosts=hosts, site=folder, nodemanager_memory_bytes=memory, users=users, control_groups=control_groups
+    )
     with up(spec) as lab, RealSite(lab) as site:
         site.write("fawkes.toml", settings)
         yield site

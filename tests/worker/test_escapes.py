@@ -192,7 +192,7 @@ next(g)["open"]({str(target)!r}, "w")
 def measure(window):
     return 1
 """
-    with pytest.raises(ConfigError, match=r"out.py: the policy cannot be loaded: PermissionError"):
+    with pytest.raises(ConfigError, match=r"out.py: line \d+: the policy cannot be loaded: PermissionError"):
         load_weighting(policy_text("OUT", "out.py", text), Settings())
     assert not target.exists()
 

@@ -55,8 +55,18 @@ class CompiledCluster:
 
     POOLS = layout.POOLS
 
-    def __init__(self, model: CompiledModel, serial: int, name: ClusterId, replication: int, data_bytes: int) -> None:
+    def __init__(
+        self,
+        model: CompiledModel,
+        serial: int,
+        name: ClusterId,
+        replication: int,
+        data_bytes: int,
+        *,
+        standby: bool = False,
+    ) -> None:
         self.id = name
+        self._standby = standby
         self.loaded = False
         self.ended: dict[JobAttempt, End] = {}
         self.running: dict[JobAttempt, tuple[int, int]] = {}
@@ -188,13 +198,16 @@ class CompiledCluster:
         self._by_role[role] += count
         nodes = sum(self._by_role)
         self._model.nodes += count
-        self._model.active += bool(nodes) - bool(nodes - count)
-        memory.floats[HEADER.CORES_WANTED] = cores_of(of, self._model.nodes, self._model.active)
+        came = bool(nodes) - bool(nodes - count)
+        self._model.active += came
+        self._model.standbys += self._standby * came
+        wanted = cores_of(of, self._model.nodes, self._model.active, self._model.standbys)
+        memory.floats[HEADER.CORES_WANTED] = wanted
         memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES] = self._by_role
         # In the order of the pools: a slice costs as much as a word.
         memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME] = (
             *(capacity_of(one, of.disk_bytes_s / SECOND_US) for one in self._by_role),
-            own_cores_of(of, nodes),
+            own_cores_of(of, nodes, standby=self._standby),
             capacity_of(nodes, network_of(of, nodes)),
             of.multiplier * nodes * of.block_bytes / of.heartbeat_us,
         )

@@ -15,6 +15,10 @@ from fawkes.sim.compiled.layout import ENTRY, HEADER, LEG, LEGS, NONE, OWNER, PO
 from fawkes.sim.flows import MILLI
 
 _NEAR = 1e-6
+#: a thousandth with a margin, larger than the rounding errors of a few operations
+_WIDE = (1.0 + 1e-9) / MILLI
+#: entries below each entry of a heap: with four the way from top to bottom is half as long as with two
+_WAYS = 4
 #: no flow ends after so many microseconds: later times do not fit into a word
 _NEVER_US = 4e18
 
@@ -31,13 +35,18 @@ def compiled(function: Function) -> Function:
 @compiled
 def rate(w: Array, f: Array, p: int) -> float:
     """What each stream of a pool gets now."""
-    if w[p + POOL.STREAMS] == 0 or f[p + POOL.CAPACITY] == 0.0:
+    thousandths, capacity = w[p + POOL.STREAMS], f[p + POOL.CAPACITY]
+    if thousandths == 0 or capacity == 0.0:
         return 0.0
-    streams = w[p + POOL.STREAMS] / MILLI
-    share: float = f[p + POOL.CAPACITY] / streams
-    if f[p + POOL.SEEK] > 0.0 and streams > w[p + POOL.UNITS]:
-        share /= 1.0 + f[p + POOL.SEEK] * (1.0 - w[p + POOL.UNITS] / streams)
     cap: float = f[p + POOL.CAP]
+    seeks = f[p + POOL.SEEK] > 0.0 and thousandths > w[p + POOL.UNITS] * MILLI
+    if not seeks and capacity > cap * thousandths * _WIDE:
+        # So far above the cap that rounding cannot matter: the divisions below would give the cap as well.
+        return cap
+    streams = thousandths / MILLI
+    share: float = capacity / streams
+    if seeks:
+        share /= 1.0 + f[p + POOL.SEEK] * (1.0 - w[p + POOL.UNITS] / streams)
     return share if share < cap else cap
 
 
@@ -67,18 +76,18 @@ def begin_flow(w: Array, f: Array, o: int, p: int, work: float, width: int) -> N
     leg = w[o + OWNER.USED]
     at = o + OWNER.LEG + leg * LEG.SIZE
     w[HEADER.ORDER] += 1
-    order, ends_at = w[HEADER.ORDER], f[p + POOL.CLOCK] + work
-    f[at + LEG.ENDS_AT] = ends_at
+    order = w[HEADER.ORDER]
+    f[at + LEG.ENDS_AT] = f[p + POOL.CLOCK] + work
     w[at + LEG.ORDER] = order
     w[at + LEG.POOL] = p
     w[at + LEG.WIDTH] = width
     w[o + OWNER.USED] += 1
     w[o + OWNER.LEFT] += 1
     if w[p + POOL.COUNT] == w[p + POOL.ROOM]:
-        _tidy(w, f, p)
+        _tidy(w, p)
     w[p + POOL.COUNT] += 1
     w[p + POOL.STREAMS] += width
-    _up(w, f, w[p + POOL.HEAP], w[p + POOL.COUNT] - 1, ends_at, order, o * LEGS + leg)
+    _up(w, w[p + POOL.HEAP], w[p + POOL.COUNT] - 1, w[at + LEG.ENDS_AT], order, o * LEGS + leg)
     changed(w, f, p)
 
 
@@ -89,6 +98,7 @@ def drop_leg(w: Array, f: Array, at: int) -> None:
     if w[at + LEG.ORDER] > 0:
         pass_until_now(w, f, p)
         w[p + POOL.STREAMS] -= w[at + LEG.WIDTH]
+        w[p + POOL.DROPPED] += 1
         changed(w, f, p)
     w[at + LEG.ORDER] = 0
     w[at + LEG.POOL] = NONE
@@ -156,8 +166,9 @@ def next_us(w: Array, f: Array) -> int:
             _not_due(w, p)
             continue
         heap = w[p + POOL.HEAP]
-        while not _lives(w, heap):
-            _pop(w, f, p)
+        while w[p + POOL.DROPPED] and not _lives(w, heap):
+            w[p + POOL.DROPPED] -= 1
+            _pop(w, p)
         away_us = (f[heap + ENTRY.ENDS_AT] - f[p + POOL.CLOCK] - _NEAR) / speed
         w[p + POOL.DUE_US] = w[p + POOL.AT_US]
         if away_us > 0.0:
@@ -181,20 +192,26 @@ def take_ended(w: Array, f: Array) -> None:
     at_once = f[p + POOL.RATE] == inf
     pass_until_now(w, f, p)
     heap, until, to = w[p + POOL.HEAP], f[p + POOL.CLOCK] + _NEAR, w[HEADER.BATCH]
-    while w[p + POOL.STREAMS] and (at_once or f[heap + ENTRY.ENDS_AT] <= until or not _lives(w, heap)):
-        if _lives(w, heap):
-            flow = w[heap + ENTRY.FLOW]
-            order = w[heap + ENTRY.ORDER]
+    while w[p + POOL.STREAMS]:
+        if w[p + POOL.DROPPED] and not _lives(w, heap):
+            w[p + POOL.DROPPED] -= 1
+        elif at_once or f[heap + ENTRY.ENDS_AT] <= until:
+            flow, order = w[heap + ENTRY.FLOW], w[heap + ENTRY.ORDER]
+            at = leg_of(flow)
             w[to], w[to + 1] = flow, order
-            w[leg_of(flow) + LEG.ORDER] = -order
-            w[p + POOL.STREAMS] -= w[leg_of(flow) + LEG.WIDTH]
+            w[at + LEG.ORDER] = -order
+            w[p + POOL.STREAMS] -= w[at + LEG.WIDTH]
             to += 2
-        _pop(w, f, p)
+        else:
+            break
+        _pop(w, p)
     w[HEADER.BATCH_COUNT], w[HEADER.BATCH_AT] = to, w[HEADER.BATCH]
     changed(w, f, p)
 
 
-# --- the heap of a pool, by (end, order)
+# --- the heap of a pool, by (end, order), with `_WAYS` entries below each
+#
+# Ends are never below 0. So their words, read as integers, have the same order as the numbers.
 
 
 @compiled
@@ -211,71 +228,87 @@ def _lives(w: Array, at: int) -> bool:
 
 
 @compiled
-def _put(w: Array, f: Array, at: int, ends_at: float, order: int, flow: int) -> None:
-    f[at + ENTRY.ENDS_AT] = ends_at
+def _put(w: Array, at: int, end: int, order: int, flow: int) -> None:
+    w[at + ENTRY.ENDS_AT] = end
     w[at + ENTRY.ORDER] = order
     w[at + ENTRY.FLOW] = flow
 
 
 @compiled
-def _up(w: Array, f: Array, heap: int, place: int, ends_at: float, order: int, flow: int) -> None:
+def _copy(w: Array, to: int, at: int) -> None:
+    _put(w, to, w[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
+
+
+@compiled
+def _is_before(w: Array, at: int, end: int, order: int) -> int:
+    """1 when an entry comes first, else 0. There is no branch, because the processor would often guess it wrongly."""
+    other: int = w[at + ENTRY.ENDS_AT]
+    return (other < end) | ((other == end) & (w[at + ENTRY.ORDER] < order))  # type: ignore[no-any-return]
+
+
+@compiled
+def _first(w: Array, heap: int, one: int, other: int) -> int:
+    """Of two places the one whose entry comes first."""
+    at = heap + one * ENTRY.SIZE
+    comes = _is_before(w, heap + other * ENTRY.SIZE, w[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER])
+    return one + (other - one) * comes
+
+
+@compiled
+def _up(w: Array, heap: int, place: int, end: int, order: int, flow: int) -> None:
     """Put an entry in from a place upwards."""
     while place > 0:
-        above = (place - 1) >> 1
-        other = heap + above * ENTRY.SIZE
-        end = f[other + ENTRY.ENDS_AT]
-        if end < ends_at or (end == ends_at and w[other + ENTRY.ORDER] < order):
+        above = (place - 1) // _WAYS
+        if _is_before(w, heap + above * ENTRY.SIZE, end, order):
             break
-        _put(w, f, heap + place * ENTRY.SIZE, end, w[other + ENTRY.ORDER], w[other + ENTRY.FLOW])
+        _copy(w, heap + place * ENTRY.SIZE, heap + above * ENTRY.SIZE)
         place = above
-    _put(w, f, heap + place * ENTRY.SIZE, ends_at, order, flow)
+    _put(w, heap + place * ENTRY.SIZE, end, order, flow)
 
 
 @compiled
-def _down(w: Array, f: Array, heap: int, count: int, place: int, ends_at: float, order: int, flow: int) -> None:
+def _down(w: Array, heap: int, count: int, place: int, end: int, order: int, flow: int) -> None:
     """Put an entry in from a place downwards."""
     while True:
-        below = 2 * place + 1
+        below = _WAYS * place + 1
         if below >= count:
             break
-        one = heap + below * ENTRY.SIZE
-        end = f[one + ENTRY.ENDS_AT]
-        if below + 1 < count:
-            other = one + ENTRY.SIZE
-            second = f[other + ENTRY.ENDS_AT]
-            if second < end or (second == end and w[other + ENTRY.ORDER] < w[one + ENTRY.ORDER]):
-                one, end = other, second
-                below += 1
-        if ends_at < end or (ends_at == end and order < w[one + ENTRY.ORDER]):
+        if below + _WAYS <= count:
+            one = _first(w, heap, _first(w, heap, below, below + 1), _first(w, heap, below + 2, below + 3))
+        else:
+            one = below
+            for other in range(below + 1, count):
+                one = _first(w, heap, one, other)
+        if not _is_before(w, heap + one * ENTRY.SIZE, end, order):
             break
-        _put(w, f, heap + place * ENTRY.SIZE, end, w[one + ENTRY.ORDER], w[one + ENTRY.FLOW])
-        place = below
-    _put(w, f, heap + place * ENTRY.SIZE, ends_at, order, flow)
+        _copy(w, heap + place * ENTRY.SIZE, heap + one * ENTRY.SIZE)
+        place = one
+    _put(w, heap + place * ENTRY.SIZE, end, order, flow)
 
 
 @compiled
-def _pop(w: Array, f: Array, p: int) -> None:
+def _pop(w: Array, p: int) -> None:
     """Take the first entry out: the last one goes there, then down."""
     w[p + POOL.COUNT] -= 1
     heap, count = w[p + POOL.HEAP], w[p + POOL.COUNT]
     last = heap + count * ENTRY.SIZE
     if count:
-        _down(w, f, heap, count, 0, f[last + ENTRY.ENDS_AT], w[last + ENTRY.ORDER], w[last + ENTRY.FLOW])
+        _down(w, heap, count, 0, w[last + ENTRY.ENDS_AT], w[last + ENTRY.ORDER], w[last + ENTRY.FLOW])
 
 
 @compiled
-def _tidy(w: Array, f: Array, p: int) -> None:
+def _tidy(w: Array, p: int) -> None:
     """Take out what has been dropped, so that a heap never overflows."""
     heap, count = w[p + POOL.HEAP], 0
     for n in range(w[p + POOL.COUNT]):
         at = heap + n * ENTRY.SIZE
         if _lives(w, at):
-            _put(w, f, heap + count * ENTRY.SIZE, f[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
+            _copy(w, heap + count * ENTRY.SIZE, at)
             count += 1
-    w[p + POOL.COUNT] = count
-    for n in range(count // 2 - 1, -1, -1):
+    w[p + POOL.COUNT], w[p + POOL.DROPPED] = count, 0
+    for n in range((count - 2) // _WAYS, -1, -1):
         at = heap + n * ENTRY.SIZE
-        _down(w, f, heap, count, n, f[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
+        _down(w, heap, count, n, w[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER], w[at + ENTRY.FLOW])
 
 
 # --- pools in which something will end, a heap by (time, order) from place 1 on; pools know their places

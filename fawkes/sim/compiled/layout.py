@@ -53,10 +53,11 @@ HEADER = _record(
     " MASTER_SHARE SLOTS"
     " REMOTE_READ OUTPUT_PASSES SERIAL TOGETHER LONGEST",
 )
-#: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use, some of flows that have been dropped; ``STREAMS`` are not.
+#: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use; ``DROPPED`` of them are of flows not among ``STREAMS``.
 #: ``RATE`` is that of the last look for the next end: it holds until the pool changes
 POOL = _record(
-    "pool", "CLOCK AT_US RATE STREAMS CAPACITY CAP SEEK UNITS HEAP COUNT ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY"
+    "pool",
+    "CLOCK AT_US RATE STREAMS CAPACITY CAP SEEK UNITS HEAP COUNT DROPPED ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY",
 )
 #: an entry of a heap; a flow is its owner's address times `LEGS` and the number of its leg
 ENTRY = _record("entry", "ENDS_AT ORDER FLOW")

@@ -33,7 +33,7 @@ class CompiledModel:
         self._keep_events = keep_events
         self.sites: dict[str, int] = {}
         self.site_room = 1
-        self.slots = self.kept_maps = self.nodes = self.active = self._reserved = 0
+        self.slots = self.kept_maps = self.nodes = self.active = self.standbys = self._reserved = 0
         self.copies: dict[int, CompiledCopy] = {}
         self.jobs: dict[int, tuple[CompiledCluster, JobAttempt]] = {}
         self.node_names: list[NodeId] = []
@@ -91,9 +91,11 @@ class CompiledModel:
         """How many attempts have started and ended so far, each counted."""
         return int(self.memory.words[HEADER.EVENTS])
 
-    def cluster(self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0) -> CompiledCluster:
+    def cluster(
+        self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0, standby: bool = False
+    ) -> CompiledCluster:
         """A new MR-cluster without nodes."""
-        made = CompiledCluster(self, len(self._clusters), name, replication, data_bytes)
+        made = CompiledCluster(self, len(self._clusters), name, replication, data_bytes, standby=standby)
         self._clusters.append(made)
         return made
 

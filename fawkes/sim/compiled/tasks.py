@@ -112,7 +112,7 @@ def assign(w: Array, f: Array, c: int) -> None:
     maps, reduces = c + CLUSTER.MAP_SLOTS, _ring(w, c, REDUCE)
     while True:
         j = w[c + CLUSTER.HEAD + MAPS] if free_slots(w, maps) else NONE
-        heir = w[c + CLUSTER.HEAD + MASTERS] if free_slots(w, maps) and _may_master(w, f, c) else NONE
+        heir = _heir(w, f, c)
         if j == NONE or (heir != NONE and w[heir + JOB.SEQ] < w[j + JOB.SEQ]):
             j = heir
         other = w[c + CLUSTER.HEAD + REDUCES] if free_slots(w, reduces) else NONE
@@ -135,6 +135,13 @@ def assign(w: Array, f: Array, c: int) -> None:
         if w[HEADER.SHARED_SLOTS] or w[j + JOB.GRANTED]:
             _make_way(w, f, j)
         reconsider(w, f, j)
+
+
+@compiled
+def _heir(w: Array, f: Array, c: int) -> int:
+    """The first job that waits for its ApplicationMaster and may have a slot; none in most cases, so that is first."""
+    j: int = w[c + CLUSTER.HEAD + MASTERS]
+    return j if j != NONE and free_slots(w, c + CLUSTER.MAP_SLOTS) and _may_master(w, f, c) else NONE
 
 
 @compiled

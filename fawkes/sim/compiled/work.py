@@ -112,14 +112,15 @@ def _stored(w: Array, f: Array, o: int) -> float:
 def _send(w: Array, f: Array, o: int) -> None:
     """The replicas on other nodes than the writer's, each a stream."""
     c, role, factor = w[o + OWNER.CLUSTER], w[w[o + OWNER.NODE] + NODE.ROLE], f[o + OWNER.FACTOR]
-    first, written = w[c + CLUSTER.FIRST_POOL], w[w[o + OWNER.JOB] + JOB.OUTPUT]
-    passed = written * f[HEADER.OUTPUT_PASSES]
     core = w[c + CLUSTER.NODES + CORE]
     storing = core + w[c + CLUSTER.NODES + TRANSIENT_CORE]
     sent = (max(1, min(w[c + CLUSTER.OUTPUT_REPLICAS], storing)) - int(role != TRANSIENT)) * MILLI
-    on_core = sent * core // max(1, storing)
-    if sent:
-        add_leg(w, f, o, first + NETWORK * POOL.SIZE, written * factor, sent)
+    if not sent:
+        return
+    first, written = w[c + CLUSTER.FIRST_POOL], w[w[o + OWNER.JOB] + JOB.OUTPUT]
+    passed = written * f[HEADER.OUTPUT_PASSES]
+    on_core = sent if core == storing else sent * core // max(1, storing)
+    add_leg(w, f, o, first + NETWORK * POOL.SIZE, written * factor, sent)
     if on_core:
         add_leg(w, f, o, first, passed * factor, on_core)
     if sent - on_core:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -56,6 +56,7 @@ def test_masters_move_when_they_are_asked_to_and_nothing_is_lost(site: RealSite)
     assert differences(site) == []
 
 
+@pytest.mark.drill
 def test_masters_leave_a_node_that_goes_out_of_service(site: RealSite) -> None:
     old, before = master_of(site, "beta"), digests(site, "beta")
     assert "out of service" in site.fawkes("drain", old, "--reason", "new fans", "--wait")
@@ -78,7 +79,10 @@ def test_masters_whose_disk_is_lost_come_back_elsewhere_with_their_data(site: Re
     site.lab.kill(old)
     site.lab.start(old)
     (moved,) = site.until("other masters", lambda: site.ledger.reasons("masters-moved", after=began))
-    assert (moved.facts["instead_of"], moved.facts["missing_files"]) == (old, 0)
+    assert moved.facts["instead_of"] == old
+    # Of a log that a node was about to write there may be a block that no DataNode has got.
+    missing = cast(list[str], moved.facts["missing"])
+    assert [path for path in missing if not path.startswith("/logs/")] == []
     assert digests(site, "alpha") == before
     (job,) = site.until_ended("survives-masters")
     assert (job.life, job.attempt, job.displaced) == (JobLife.SUCCEEDED, 2, 1), job.why

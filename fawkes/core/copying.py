@@ -1,0 +1,38 @@
+"""Whether the data of masters is copied off their node, and the alert when that has not worked for too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core import alerts
+from fawkes.core.alerts import Kind
+from fawkes.core.draft import Draft
+from fawkes.core.events import CopySeen
+from fawkes.core.keys import Key
+from fawkes.core.lifecycle import WITH_MASTERS
+from fawkes.core.model import ClusterState
+
+
+def seen(draft: Draft, event: CopySeen) -> None:
+    """Copying the masters' data works, or not since; an alert when that lasts."""
+    cluster = draft.cluster(event.cluster)
+    if cluster is None or cluster.life not in WITH_MASTERS:
+        return
+    key = Key.COPY.of(cluster.id)
+    if not event.error:
+        draft.settle(key)
+        if alerts.about(cluster, Kind.COPY):
+            draft.put_cluster(replace(cluster, alert=""))
+            draft.say("copied-again", cluster=cluster.id)
+    elif alerts.about(cluster, Kind.COPY):
+        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.COPY, event.error)))
+    elif draft.settings.copy_us and draft.pending(key) is None:
+        draft.expect(key, draft.settings.copy_us)
+
+
+def late(draft: Draft, cluster: ClusterState) -> None:
+    """Their data has not been copied for too long."""
+    draft.say("not-copied", cluster=cluster.id, within_us=draft.settings.copy_us)
+    if not cluster.alert:
+        why = f"since {draft.settings.copy_us // 1_000_000} s and more; the controller's log says why"
+        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.COPY, why)))

@@ -1,0 +1,176 @@
+"""The shell functions that the scripts of playbooks begin with: facts, processes, leases, users, control groups."""
+
+from __future__ import annotations
+
+# `alive FILE`: the process of a pid file runs; it is the same one only while pid, start time and boot agree.
+# `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
+# task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
+# would pass for a newer epoch.
+# `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
+# one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
+# wipe knows it even when nobody else does any more.
+# `as_user COMMAND...`: run a command as that user, with an environment in which nothing of anybody is left.
+# `run TEXT`: run a text as that user, or here without one. It is read whole before it begins.
+# `of_uid UID`: pids of all processes that have this user id in any role. One whose first thread has ended looks dead,
+# although its other threads go on.
+# `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
+# that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
+# `group_mounts`: where control groups (cgroup v2) can be seen on this node.
+# `groups_of POOL NODE CLUSTER`: the folders of the control groups of an MR-cluster. They are found by name, because a
+# job of the user for SSH can change every file that would say where they are.
+# `group_left POOL NODE CLUSTER`: pids of the processes in them. If these cannot be read, the folder itself, which is no
+# pid: a group of which nothing is known is not empty.
+# `make_group FOLDER`: enter this control group, and make it first if it is not there.
+# `scope_of UNIT`: `scope` is the words before a command that start it in a systemd scope of its own.
+# `find_group NAME`: `group` is how this node gives a lease a control group, `folder PATH` or `unit`, tried with a
+# process; empty, with the reason in `why`, if it does not.
+# `join_group`: what runs from here on is in the control group of the lease, if it has one.
+PRELUDE = r"""
+scope=
+fact() { printf '@%s=%s\n' "$1" "$2"; }
+boot_id() { read -r boot </proc/sys/kernel/random/boot_id; }
+started() {
+    started=; state=
+    [ -r "/proc/$1/stat" ] && read -r stat_line 2>/dev/null <"/proc/$1/stat" || return 1
+    set -- ${stat_line##*) }
+    state=$1; shift 19; started=$1
+}
+alive() {
+    pid=; since=; born=
+    [ -r "$1" ] && read -r pid since born <"$1" || return 1
+    boot_id
+    [ -n "$born" ] && [ "$born" = "$boot" ] && started "$pid" && [ "$started" = "$since" ] && [ "$state" != Z ]
+}
+is_name() { case $1 in '' | [!A-Za-z0-9]* | *[!A-Za-z0-9_.-]*) return 1 ;; esac; }
+is_number() { case $1 in '' | *[!0-9]* | ????????????????*) return 1 ;; esac; }
+read_lease() {
+    node=; pool=; cluster=; generation=; epoch=; controller=; closed=; damage=; leased=no
+    [ -e "$1/lease" ] || [ -L "$1/lease" ] || return 0
+    leased=yes
+    if [ ! -f "$1/lease" ] || [ -L "$1/lease" ]; then damage="it is not a plain file"; return 0; fi
+    lease_size=$(wc -c <"$1/lease") 2>/dev/null || { damage="it cannot be read"; return 0; }
+    [ "$lease_size" -gt 0 ] || { damage="it is empty"; return 0; }
+    [ "$lease_size" -le 4096 ] || { damage="it has $lease_size bytes, too many for a lease"; return 0; }
+    cluster=-; generation=-
+    while IFS='=' read -r key value; do
+        case $key in
+            node) node=$value ;; pool) pool=$value ;; cluster) cluster=$value ;; generation) generation=$value ;;
+            epoch) epoch=$value ;; controller) controller=$value ;; closed) closed=$value ;;
+            *) damage="it has a line that does not belong in a lease"; return 0 ;;
+        esac
+    done <"$1/lease"
+    # What stands behind the last line feed was read into `key` all the same: a file that was cut off.
+    if [ -n "$key" ] || ! is_name "$node" || ! is_name "$pool" || ! is_name "$controller" ||
+        ! is_number "$epoch" || ! is_number "$closed" ||
+        { [ -n "$cluster$generation" ] && { ! is_name "$cluster" || ! is_number "$generation"; }; }; then
+        damage="it is cut off, or has a value that Fawkes does not write"
+    fi
+}
+lease_facts() {
+    [ $leased = yes ] || return 0
+    if [ -n "$damage" ]; then fact lease.damage "$damage"; return 0; fi
+    fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
+    fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"
+    fact lease.closed "$closed"
+}
+own_user() {
+    user=; uid=; home=; remains=
+    [ -f "$1/users/$2" ] || return 0
+    read -r user uid remains <"$1/users/$2"
+    home=$(getent passwd "$user" | cut -d: -f6)
+}
+as_user() {
+    cd /
+    set -- env -i PATH=/usr/local/bin:/usr/bin:/bin "HOME=$home" "USER=$user" "LOGNAME=$user" LANG=C.UTF-8 "$@"
+    if [ "$(id -u)" = 0 ]; then
+        $scope setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups --inh-caps=-all -- "$@"
+    else
+        $scope sudo -n -u "$user" -- "$@"
+    fi
+}
+run() {
+    if [ -z "$user$scope" ]; then ( eval "$1" ); return; fi
+    if [ -n "$user" ]; then mask=077; else mask=$(umask); fi
+    printf '%s\n' "$lib" "umask $mask" '{' "$1" '} </dev/null' |
+        if [ -n "$user" ]; then as_user /bin/sh -s; else $scope /bin/sh -s; fi
+}
+of_uid() {
+    of_it="^Uid:([[:space:]]+[0-9]+)*[[:space:]]+$1([[:space:]]|\$)"
+    for status in $(grep -lE "$of_it" /proc/[0-9]*/status 2>/dev/null); do
+        pid=${status#/proc/}; pid=${pid%/status}
+        started "$pid" || continue
+        [ "$state" != Z ] || [ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || continue
+        echo "$pid"
+    done
+}
+marked() {
+    {
+        grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
+        find /proc/[0-9]*/cwd -maxdepth 0 -lname "$3/clusters/$2/nm-local/*"
+    } 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' | sort -un
+}
+group_mounts() {
+    for mount in $(awk '$3 == "cgroup2" { print $2 }' /proc/self/mounts | sort -u); do
+        [ ! -e "$mount/cgroup.procs" ] || echo "$mount"
+    done
+}
+groups_of() {
+    for mount in $(group_mounts); do
+        find "$mount" -type d \( -name "fawkes:$1:$2:$3" -o -name "fawkes:$1:$2:$3:*" \) -prune -print 2>/dev/null
+    done
+}
+group_left() {
+    for folder in $(groups_of "$@"); do
+        ! grep -qx 'populated 0' "$folder/cgroup.events" 2>/dev/null && [ -d "$folder" ] || continue
+        inside=$(find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0)
+        echo "${inside:-$folder}"
+    done
+}
+make_group() { { [ -d "$1" ] || mkdir "$1"; } && echo 0 >"$1/cgroup.procs"; }
+scope_of() {
+    scope="systemd-run --scope --quiet --collect --unit=$1:$(date +%s%N).scope -p Delegate=yes -p TasksMax=infinity"
+    [ "$(id -u)" = 0 ] || scope="env XDG_RUNTIME_DIR=/run/user/$(id -u) $scope --user"
+    scope="$scope --"
+}
+find_group() {
+    group=; why="control groups (cgroup v2) are not mounted there"
+    if [ -d /run/systemd/system ]; then
+        if [ "$(id -u)" != 0 ] && [ ! -e "/var/lib/systemd/linger/$(id -un)" ]; then
+            why="systemd ends services of $(id -un) at logout; as root there: loginctl enable-linger $(id -un)"
+            return
+        fi
+        scope_of "$1"
+        seen=$(timeout 10 $scope cat /proc/self/cgroup 2>&1)
+        scope=
+        case $seen in
+            *"0::"*"/$1:"*) group=unit ;;
+            *) why="systemd-run does not start a scope there: $(printf '%s\n' "$seen" | tail -n 1 | cut -c 1-200)" ;;
+        esac
+        return
+    fi
+    own=$(sed -n 's,^0::,,p' /proc/self/cgroup)
+    # A mount may show a part of all groups: `top` is where that begins.
+    while read -r _ _ _ top mount more; do
+        case "${own%/}/" in "${top%/}/"*) ;; *) continue ;; esac
+        below=${own#"${top%/}"}
+        place=$mount${below%/}/$1
+        if ( make_group "$place" && grep -q "^0::.*/$1\$" /proc/self/cgroup ) 2>/dev/null; then
+            group="folder $place"
+            return
+        fi
+        rmdir "$place" 2>/dev/null
+        why="$(id -un) cannot make and enter a control group below $mount${below%/}"
+    done <<MOUNTS
+$(grep ' - cgroup2 ' /proc/self/mountinfo)
+MOUNTS
+}
+join_group() {
+    kind=; place=
+    [ ! -f "$work/groups/$my_cluster" ] || read -r kind place <"$work/groups/$my_cluster"
+    case $kind in
+        unit) scope_of "fawkes:$my_pool:$my_node:$my_cluster" ;;
+        folder) make_group "$place" 2>/dev/null ||
+            { fact group no; fact group.why "the control group $place cannot be entered"; } ;;
+    esac
+}
+"""

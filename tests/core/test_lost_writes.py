@@ -1,0 +1,125 @@
+"""What a kept copy lacked: blocks by their writers, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.core.events import Progress, RetryAsked
+from fawkes.core.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
+from fawkes.core.model import JobId
+from fawkes.core.tags import job_of, tag_of
+from tests.support.desk import Desk
+from tests.support.masters import A, cluster, ever, look, lost, moved, run, up
+
+TASK = "DFSClient_attempt_17_0003_m_000000_0_-622612107_1"
+OTHER = "DFSClient_NONMAPREDUCE_1910653381_17"
+
+
+def test_blocks_of_tasks_are_those_of_their_application_and_each_counts_once() -> None:
+    found = lost_writes(
+        [NewReplica(1, 5, 10, "n1"), NewReplica(1, 5, 12, "n2"), NewReplica(2, 7, 11, "n2")],
+        [Trace(1, TASK, "n1", "n1"), Trace(1, TASK, "n1", "n2"), Trace(2, TASK.replace("0000_", "0001_"), "n2", "n2")],
+        [Allocation(1, "/a"), Allocation(2, "/a")],
+    )
+    assert (found.blocks, found.size, found.files) == (2, 12, ("/a",))
+    assert found.writers == (Writer("application_17_0003", "", 2, 12, 12),)
+
+
+def test_other_clients_are_told_by_their_host() -> None:
+    """DataNodes pass a block on: what the second one logs as its source is the first one."""
+    outside = [Trace(1, OTHER, "10.0.0.9", "n1"), Trace(1, OTHER, "n1", "n2")]
+    own = [Trace(2, OTHER, "n2", "n2"), Trace(2, OTHER, "n2", "n1")]
+    half = [Trace(3, OTHER, "n1", "n2"), Trace(3, OTHER, "n4", "n3")]
+    found = lost_writes([NewReplica(n, 1, 0, "n1") for n in (1, 2, 3, 4)], outside + own + half, [])
+    assert {(one.host, one.blocks) for one in found.writers} == {("10.0.0.9", 1), ("n2", 1), ("", 2)}
+
+
+def test_cells_of_a_group_are_one_block() -> None:
+    cells = [NewReplica(-(1 << 63) + 16 + n, 5, 0, f"n{n}") for n in range(3)]
+    found = lost_writes(cells, [], [])
+    assert (found.blocks, found.size) == (1, 15)
+
+
+replicas = st.builds(
+    NewReplica, st.integers(-40, 40), st.integers(0, 9), st.integers(0, 9), st.sampled_from(("n1", "n2"))
+)
+traces = st.builds(
+    Trace, st.integers(-40, 40), st.sampled_from((TASK, OTHER, "")), *[st.sampled_from(("n1", "n2", "x"))] * 2
+)
+
+
+@given(st.lists(replicas), st.lists(traces))
+def test_each_block_has_one_writer_and_no_byte_counts_twice(found: list[NewReplica], said: list[Trace]) -> None:
+    lost_ = lost_writes(found, said, [])
+    assert sum(one.size for one in lost_.writers) == lost_.size
+    assert lost_.size == sum(max(r.size for r in found if r.block == block) for block in {r.block for r in found})
+    assert lost_.blocks <= sum(one.blocks for one in lost_.writers)
+    assert len({(one.application, one.host) for one in lost_.writers}) == len(lost_.writers)
+
+
+@given(st.from_regex(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,20}", fullmatch=True), st.integers(1, 99))
+def test_a_job_is_known_by_its_tags(job: str, attempt: int) -> None:
+    known = "" if job.lower().startswith("copy.") else job.lower()
+    assert job_of(["x", tag_of(JobId(job), attempt)]) == known
+
+
+def test_tags_that_are_of_no_job() -> None:
+    assert job_of(["mine", "fawkes", "fawkes-x", "fawkes-copy.in-1", "fawkes--1"]) == ""
+
+
+# How it is told.
+
+LOST = lost_writes(
+    [NewReplica(n, 1 << 20, 5, "n2") for n in range(7)],
+    [Trace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(7)],
+    [],
+)
+
+
+def fails_over(desk: Desk, facts: Mapping[str, object]) -> None:
+    since_us = lost(desk)
+    look(desk)
+    moved(desk, copied_us=since_us - 1, **facts)
+
+
+def test_what_was_lost_is_said_and_an_alert_until_an_operator_has_read_it() -> None:
+    desk = up()
+    fails_over(desk, rows(LOST, ["n3"]))
+    (said,) = desk.said("writes-lost")
+    assert (said["blocks"], said["total_bytes"], said["unlisted"]) == (7, 7 << 20, ["n3"])
+    assert (len(said["writers"]), said["writers_count"]) == (5, 7)  # type: ignore[arg-type]
+    assert cluster(desk).alert.startswith("writes of its last seconds are lost: 7 blocks (7")
+    assert "fawkes explain --cluster a" in cluster(desk).alert
+    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
+    assert (desk.refusal(), cluster(desk).alert) == ("", "")
+
+
+def test_nothing_lost_is_nothing_said() -> None:
+    desk = up()
+    fails_over(desk, rows(lost_writes([], [], []), []))
+    assert (ever(desk, "writes-lost"), cluster(desk).alert) == ([], "")
+
+
+def test_nodes_that_were_not_listed_are_said_without_an_alert() -> None:
+    desk = up()
+    fails_over(desk, rows(lost_writes([], [], []), ["n3"]))
+    assert [facts["unlisted"] for facts in ever(desk, "writes-lost")] == [["n3"]]
+    assert cluster(desk).alert == ""
+
+
+def test_a_job_that_had_ended_although_the_copy_has_it_at_work() -> None:
+    """What it wrote last is not in the copy. A job that begins again is told as such, and one of users has no job."""
+    desk = up()
+    for number in (1, 2):
+        desk.submit("a", number)
+        run(desk, f"a-{number}")
+    desk.job("a-1", Progress.SUCCEEDED)
+    ended = [{"id": f"application_{n}", "tags": [tag_of(JobId(f"a-{n}"), 1)]} for n in (1, 2)]
+    fails_over(desk, {"ended": [*ended, {"id": "application_3"}, "application_4"]})
+    (said,) = desk.said("writes-lost")
+    assert (said["jobs"], said["blocks"]) == (["a-1"], None)
+    assert "the end of job a-1" in cluster(desk).alert
+    assert cluster(desk).id == A

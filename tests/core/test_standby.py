@@ -1,0 +1,507 @@
+"""The second NameNode of an MR-cluster: when it takes over, what goes on, and how it is armed again."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.core.effects import ArmStandby, Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.events import Condition, Failed, ReleaseAsked, UndrainAsked
+from fawkes.core.model import JobId, JobLife, NodeAlert, NodeId, NodeLife, Promise, Standby
+from fawkes.core.tags import tag_of
+from tests.support.desk import Desk
+from tests.support.masters import (
+    NEW,
+    OLD,
+    PATIENCE_S,
+    SILENT_S,
+    THIRD,
+    A,
+    all_of,
+    ask,
+    at,
+    begun,
+    cluster,
+    ever,
+    how,
+    look,
+    moved,
+    refused,
+    restore,
+    run,
+    silence,
+)
+from tests.support.standby import JOURNAL, STANDBY_S, armed, arms, moves, not_armed, see, standby, up
+
+FOURTH, FIFTH = NodeId("node04"), NodeId("node05")
+#: the look at a second NameNode that can take over
+FOLLOWS = {"standby": "standby", "journal": [NEW, THIRD]}
+
+
+def lost(desk: Desk) -> None:
+    """Its masters have been silent for as long as masters may be, and no longer."""
+    silence(desk)
+    at(desk, SILENT_S)
+
+
+def took_over() -> Desk:
+    """The second NameNode has taken over, and another one is being brought up on the third node."""
+    desk = up()
+    lost(desk)
+    look(desk, **FOLLOWS)
+    moved(desk, known=[])
+    return desk
+
+
+# Where it is.
+
+
+def test_an_mr_cluster_of_two_promises_gets_a_journal_only_with_the_second() -> None:
+    desk = Desk(6, how=how())
+    desk.request("a", 3, masters=Promise.STANDBY)
+    desk.request("b", 3)
+    first, second = (effect for effect in desk.world.effects if isinstance(effect, Deploy))
+    assert first.standby == Standby(journal=JOURNAL, node=NEW)
+    assert (first.master, second.standby) == (OLD, None)
+
+
+def test_a_node_that_refuses_to_be_deployed_on_is_not_part_of_the_journal() -> None:
+    desk = Desk(6, how=how())
+    desk.request("a", 3, masters=Promise.STANDBY)
+    version = desk.state.pending["cluster:a"].version
+    refusal = Failed(at_us=desk.now_us, effect="cluster:a", version=version, error="damaged", facts={"refused": NEW})
+    desk.tell(refusal)
+    assert standby(desk) == Standby(journal=(OLD, THIRD, FOURTH), node=FOURTH)
+    (effect,) = (effect for effect in desk.last.effects if isinstance(effect, Deploy))
+    assert effect.standby == standby(desk)
+
+
+def test_every_list_of_members_names_the_second_namenode() -> None:
+    desk = up()
+    documents = [effect for effect in desk.world.effects if isinstance(effect, Membership)]
+    assert documents[-1].standby is not None
+    assert documents[-1].standby.journal == JOURNAL
+
+
+# Taking over.
+
+
+def test_it_takes_over_as_soon_as_masters_are_lost() -> None:
+    desk = up()
+    lost(desk)
+    (effect,) = all_of(desk, LookAtMasters)
+    assert isinstance(effect, LookAtMasters)
+    assert (effect.old, effect.to) == (OLD, NEW)
+    look(desk, **FOLLOWS, copied_us=None, reached=[])
+    assert moves(desk) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False, standby=True)]
+    moved(desk, known=[])
+    assert (cluster(desk).master, cluster(desk).moving) == (NEW, None)
+    (said,) = desk.said("masters-moved")
+    assert said["lacks_us"] == 0
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"standby": None, "journal": [NEW, THIRD]},
+        {"standby": "initializing", "journal": [NEW, THIRD]},
+        {"standby": "standby", "journal": [NEW]},
+        {"standby": "standby", "journal": [NEW, FOURTH]},
+        {"standby": "standby", "journal": None},
+        {"standby": "standby", "journal": "node02"},
+    ],
+)
+def test_without_proof_it_does_not_take_over(facts: dict[str, object]) -> None:
+    desk = up()
+    lost(desk)
+    look(desk, **facts, copied_us=None)
+    assert not begun(desk)
+    assert cluster(desk).alert.startswith("its masters are lost")
+
+
+def test_masters_that_answer_after_all_stay() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, **FOLLOWS, old="answers")
+    assert not begun(desk)
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+
+
+def test_masters_that_answer_when_it_is_to_take_over_stay() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, **FOLLOWS)
+    refused(desk, alive=True)
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+    assert standby(desk).node == NEW
+
+
+def test_masters_that_died_in_a_planned_move_are_brought_up_again() -> None:
+    """They were stopped for the new ones, whose node is lost: what was told of them meanwhile was not heard."""
+    desk = up()
+    ask(desk)
+    look(desk, **FOLLOWS, old="answers")
+    silence(desk)
+    refused(desk, alive=True, silent=True)
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+    at(desk, SILENT_S)
+    assert desk.node(OLD).life is NodeLife.LOST
+    host = all_of(desk, Host)[-1]
+    assert isinstance(host, Host)
+    assert host.node == OLD
+
+
+def test_masters_that_answer_after_a_planned_move_was_called_off_are_not_lost() -> None:
+    desk = up()
+    ask(desk)
+    look(desk, **FOLLOWS, old="answers")
+    refused(desk, alive=True)
+    at(desk, SILENT_S)
+    assert desk.node(OLD).life is NodeLife.SERVING
+
+
+def test_one_that_was_not_ready_is_looked_at_after_the_usual_patience() -> None:
+    desk = up(ready=False)
+    lost(desk)
+    assert not all_of(desk, LookAtMasters)
+    at(desk, PATIENCE_S)
+    look(desk, **FOLLOWS)
+    assert moves(desk)[-1].standby
+
+
+def test_it_takes_over_even_where_lost_masters_are_waited_for_for_ever() -> None:
+    desk = up(masters_lost_us=0)
+    lost(desk)
+    look(desk, **FOLLOWS)
+    assert moves(desk)[-1].standby
+
+
+def test_where_it_cannot_take_over_a_young_copy_does_and_the_journal_ends() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, standby=None, journal=[THIRD])
+    assert not begun(desk)
+    assert cluster(desk).alert == "its masters are lost: its second NameNode cannot take over yet"
+    at(desk, PATIENCE_S)
+    look(desk, standby=None, journal=[THIRD])
+    assert [effect.standby for effect in moves(desk)] == [False]
+    assert cluster(desk).standby is None
+    assert ever(desk, "standby-given-up")
+    moved(desk, copied_us=desk.now_us)
+    assert not arms(desk)
+
+
+def test_a_node_that_does_not_answer_either_is_not_tried_for_ever() -> None:
+    desk = up()
+    lost(desk)
+    refused(desk)
+    at(desk, 3)
+    effect = desk.state.pending["masters:a"].effect
+    assert isinstance(effect, LookAtMasters)
+    assert effect.to == THIRD
+
+
+def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, standby=None, journal=[], copied_us=0)
+    restore(desk)
+    look(desk, **FOLLOWS, copied_us=0)
+    assert [effect.standby for effect in moves(desk)] == [False]
+    assert cluster(desk).standby is None
+
+
+def test_where_the_new_masters_do_not_come_up_a_copy_is_as_old_as_it_is() -> None:
+    desk = up(deploy_attempts=1)
+    lost(desk)
+    look(desk, **FOLLOWS)
+    at(desk, 300)
+    refused(desk)
+    assert (standby(desk).node, desk.node(NEW).life) == (None, NodeLife.LOST)
+    at(desk, PATIENCE_S)
+    look(desk, copied_us=0)
+    assert len(moves(desk)) == 1
+    assert "fawkes restore a" in cluster(desk).alert
+
+
+# Jobs.
+
+
+def test_jobs_that_yarn_knows_go_on() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    lost(desk)
+    look(desk, **FOLLOWS)
+    moved(desk, known=[{"id": "application_a-1", "tags": ["mine", tag_of(JobId("a-1"), 1)]}])
+    job = desk.state.jobs[JobId("a-1")]
+    assert (job.life, job.attempt, job.displaced) == (JobLife.RUNNING, 1, 0)
+    assert [effect.attempt for effect in desk.last.effects if isinstance(effect, StartJob)] == [1]
+
+
+def test_a_job_that_yarn_does_not_know_begins_again_once() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    lost(desk)
+    look(desk, **FOLLOWS)
+    moved(desk, known=[{"id": "application_7", "tags": [tag_of(JobId("a-2"), 1)]}, {"id": "x", "tags": None}, "odd"])
+    job = desk.state.jobs[JobId("a-1")]
+    assert (job.life, job.attempt, job.displaced) == (JobLife.STARTING, 2, 1)
+
+
+# Planned moves.
+
+
+def test_a_planned_move_does_not_wait_for_jobs_that_yarn_knows() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    ask(desk)
+    look(desk, **FOLLOWS, old="answers", applications=[{"id": "application_a-1"}])
+    assert moves(desk) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=True, standby=True)]
+
+
+def test_masters_that_were_asked_to_go_leave_the_second_namenode_behind() -> None:
+    desk = up()
+    ask(desk, THIRD)
+    armed(desk)
+    look(desk, old="answers", standby="standby", journal=JOURNAL)
+    moved(desk, known=[])
+    assert arms(desk)[-1].standby.node == OLD
+
+
+def test_a_planned_move_waits_for_a_job_that_is_no_application_yet() -> None:
+    desk = up()
+    desk.submit("a", 1)
+    ask(desk)
+    assert not all_of(desk, LookAtMasters)
+    run(desk, "a-1")
+    assert all_of(desk, LookAtMasters)
+
+
+def test_a_planned_move_waits_until_it_can_take_over() -> None:
+    desk = up(ready=False)
+    ask(desk)
+    assert not all_of(desk, LookAtMasters)
+    see(desk)
+    look(desk, old="answers", standby="standby", journal=[OLD])
+    assert not begun(desk)
+
+
+def test_masters_that_go_to_the_third_node_are_followed_there_first() -> None:
+    desk = up()
+    ask(desk, THIRD)
+    assert [effect.standby.node for effect in arms(desk)] == [THIRD]
+    assert not all_of(desk, LookAtMasters)
+    armed(desk)
+    look(desk, old="answers", standby="standby", journal=JOURNAL)
+    assert moves(desk)[-1].to == THIRD
+
+
+def test_masters_go_to_no_node_without_a_journal() -> None:
+    desk = up(4)
+    ask(desk, FOURTH)
+    assert desk.last.reasons[-1].code == "no-such-master"
+    assert desk.last.reasons[-1].facts["able"] == [NEW, THIRD]
+
+
+def test_the_masters_leave_a_drained_node_and_then_it_leaves_the_journal() -> None:
+    desk = up(count=6)
+    desk.drain(OLD)
+    look(desk, **FOLLOWS, old="answers")
+    moved(desk, known=[])
+    assert desk.node(OLD).life is NodeLife.SERVING
+    assert arms(desk)[-1].standby == Standby(journal=JOURNAL, node=THIRD)
+    desk.settle("a")
+    armed(desk)
+    assert arms(desk)[-1].standby.journal == (NEW, THIRD, FOURTH)
+    armed(desk)
+    assert desk.node(OLD).life is not NodeLife.SERVING
+
+
+# Arming.
+
+
+def test_after_a_takeover_the_third_node_gets_the_second_namenode() -> None:
+    desk = took_over()
+    assert arms(desk) == [
+        ArmStandby(A, cluster(desk).version - 1, NEW, Standby(journal=JOURNAL, node=THIRD), before=JOURNAL)
+    ]
+    assert not standby(desk).ready
+    armed(desk, NEW, THIRD)
+    assert standby(desk) == Standby(journal=JOURNAL, node=THIRD, ready=True)
+
+
+def test_a_node_that_is_lost_for_long_is_replaced_in_the_journal() -> None:
+    desk = up(4)
+    desk.see(THIRD, Condition.LOST)
+    see(desk, error="node03 does not answer")
+    assert not arms(desk)
+    at(desk, STANDBY_S)
+    assert arms(desk)[-1].standby == Standby(journal=(OLD, NEW, FOURTH), node=NEW, ready=True)
+    assert arms(desk)[-1].before == JOURNAL
+    armed(desk)
+    assert standby(desk).journal == (OLD, NEW, FOURTH)
+
+
+def test_only_one_node_is_replaced_at_a_time_and_only_while_most_serve() -> None:
+    desk = up(5, count=8)
+    for node in (NEW, THIRD):
+        desk.see(node, Condition.LOST)
+    see(desk, ready=False, error="silent")
+    at(desk, STANDBY_S)
+    assert not [effect for effect in arms(desk) if effect.standby.journal != JOURNAL]
+
+
+def test_nothing_is_begun_while_only_a_lost_node_is_away_and_no_other_can_take_its_part() -> None:
+    desk = up(3, count=3)
+    desk.see(THIRD, Condition.LOST)
+    see(desk, error="node03 does not answer")
+    at(desk, 10 * STANDBY_S)
+    assert not arms(desk)
+    assert cluster(desk).alert == "its second NameNode cannot take over: not whole for 20 s"
+    desk.see(THIRD, Condition.SERVING)
+    see(desk)
+    assert cluster(desk).alert == ""
+
+
+def test_what_is_away_for_long_is_brought_up_again_until_it_is_there() -> None:
+    desk = up()
+    see(desk, ready=False, error="it ended")
+    assert not standby(desk).ready
+    at(desk, STANDBY_S)
+    not_armed(desk, "no room")
+    assert cluster(desk).alert == "its second NameNode cannot take over: no room"
+    at(desk, 3)
+    assert len(arms(desk)) == 2
+    armed(desk)
+    assert (standby(desk).ready, cluster(desk).alert) == (True, "")
+
+
+def test_what_comes_back_by_itself_is_left_alone() -> None:
+    desk = up()
+    see(desk, ready=False, error="a pause")
+    at(desk, STANDBY_S - 1)
+    see(desk)
+    at(desk, 10 * STANDBY_S)
+    assert not arms(desk)
+
+
+def test_where_a_part_of_the_journal_did_not_answer_it_is_looked_after_again() -> None:
+    desk = took_over()
+    armed(desk, NEW, THIRD)
+    at(desk, 2 * SILENT_S)
+    desk.see(OLD, Condition.SERVING)
+    count = len(arms(desk))
+    at(desk, 2 * SILENT_S)
+    assert len(arms(desk)) == count + 1
+
+
+def test_what_is_said_of_another_node_is_history() -> None:
+    desk = took_over()
+    see(desk, NEW)
+    assert not standby(desk).ready
+
+
+def test_a_node_of_the_journal_waits_until_it_is_replaced() -> None:
+    desk = up(3, count=3)
+    desk.drain(THIRD)
+    assert (desk.node(THIRD).life, desk.node(THIRD).alert_kind) == (NodeLife.SERVING, NodeAlert.WAITS)
+    assert "journal" in desk.node(THIRD).alert
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    assert desk.node(THIRD).alert == ""
+
+
+def test_masters_that_are_lost_while_it_is_armed_are_looked_at_first() -> None:
+    desk = took_over()
+    silence(desk)
+    at(desk, SILENT_S)
+    at(desk, PATIENCE_S)
+    assert isinstance(desk.state.pending["masters:a"].effect, LookAtMasters)
+    assert desk.state.pending["masters:a"].effect.to == THIRD
+
+
+def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
+    desk = up()
+    see(desk, ready=False, error="it ended")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
+    desk.done("cluster:a")
+    at(desk, 10 * STANDBY_S)
+    assert not arms(desk)
+    assert "standby:a" not in desk.state.pending
+
+
+def test_a_node_that_comes_back_after_a_takeover_is_a_core_node_of_many() -> None:
+    desk = took_over()
+    assert [effect.node for effect in desk.world.effects if isinstance(effect, Host)][-1] == OLD
+
+
+def test_a_run_that_goes_on_has_the_same_goals() -> None:
+    desk = took_over()
+    again = Desk(how=how(), state=desk.state)
+    assert arms(again) == [arms(desk)[-1]]
+
+
+def test_a_node_that_is_getting_its_part_of_the_journal_does_not_leave() -> None:
+    """The drain is taken back meanwhile, so there is a core node too many: it is not this one."""
+    desk = up(3, count=4)
+    desk.drain(THIRD)
+    desk.settle("a")
+    assert arms(desk)[-1].standby.journal == (OLD, NEW, FOURTH)
+    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    assert desk.lives("a") == dict.fromkeys((OLD, NEW, THIRD, FOURTH), "serving")
+    armed(desk)
+    assert desk.node(FOURTH).life is NodeLife.SERVING
+
+
+def test_what_was_being_armed_when_masters_were_lost_is_armed_again_once_they_answer() -> None:
+    desk = up()
+    desk.drain(NEW)
+    assert (standby(desk).node, len(arms(desk))) == (THIRD, 1)
+    silence(desk)
+    at(desk, SILENT_S + PATIENCE_S)
+    desk.masters("a")
+    at(desk, STANDBY_S)
+    assert len(arms(desk)) > 1
+    assert arms(desk)[-1].standby.node == THIRD
+
+
+def test_a_part_of_the_journal_that_ends_while_masters_are_away_is_mended_once_they_answer() -> None:
+    desk = up()
+    silence(desk)
+    see(desk, error="the journal does not answer on node03")
+    at(desk, SILENT_S - 1)
+    desk.masters("a")
+    at(desk, 3 * STANDBY_S)
+    assert [effect.standby.node for effect in arms(desk)] == [NEW]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_what_was_seen_while_masters_moved_counts_when_they_stay(ready: bool) -> None:
+    """It is told once, when it has changed: nobody tells it again."""
+    desk = up(ready=not ready)
+    ask(desk)
+    if not ready:
+        look(desk, **FOLLOWS, old="answers")
+    else:
+        silence(desk)
+        at(desk, SILENT_S + PATIENCE_S)
+        look(desk, **FOLLOWS)
+    assert begun(desk)
+    before = len(arms(desk))
+    see(desk, ready=ready, error="" if ready else "it ended")
+    refused(desk, alive=True)
+    assert (cluster(desk).moving, standby(desk).ready) == (None, ready)
+    at(desk, STANDBY_S)
+    assert len(arms(desk)) - before == (0 if ready else 1)
+
+
+def test_what_was_seen_while_masters_moved_is_no_alert_before_they_serve() -> None:
+    desk = up()
+    lost(desk)
+    look(desk, **FOLLOWS)
+    see(desk, ready=False, error="says that it is active")
+    at(desk, 2 * STANDBY_S)
+    assert (cluster(desk).alert, arms(desk)) == ("", [])
+    moved(desk, known=[])
+    assert len(arms(desk)) == 1

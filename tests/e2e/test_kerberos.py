@@ -1,0 +1,243 @@
+"""An MR-cluster with Kerberos, from request to release, and those who get nothing from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.model import ClusterLife, JobLife, Role
+from fawkes.dist import cache
+from fawkes.dist.java import find_java
+from fawkes.dist.pins import DEFAULT_VERSION, PINS
+from fawkes.dist.release import Release
+from fawkes.errors import ExitStatus
+from fawkes.lab.kdc import REALM, SITE_TABLE, Kdc, serving_realm
+from fawkes.lab.spec import CONTROLLER_ADDRESS
+from tests.dist.helpers import LocalShell
+from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
+
+pytestmark = pytest.mark.hadoop
+
+SETTINGS = """
+preset = "demo"
+period = "10s"
+sample_every = "2s"
+idle_time = "never"
+deploy_attempts = 1
+"""
+CLUSTER = """
+min_nodes = 2
+max_nodes = 3
+replication = 2
+block_size = "1MiB"
+max_running_jobs = 2
+growth = "TR"
+hadoop_version = "{version}"
+security = "kerberos"
+kerberos_users = ["alice"]
+clients = ["{clients}"]
+data = [{{ from = "words", to = "/words" }}]
+outputs = [{{ path = "/output", save_to = "../saved" }}]
+# On a machine with other work an ApplicationMaster may take longer to start than labs usually wait.
+[hadoop.yarn-site]
+"yarn.am.liveness-monitor.expiry-interval-ms" = "120000"
+"""
+JOB = """
+kind = "jar"
+jar = "examples"
+args = ["wordcount", "/words", "/output/counted"]
+[properties]
+"mapreduce.job.reduces" = "2"
+"""
+OLDER = "3.4.2"
+WORDS = 20_000
+PEOPLE = {"alice": "alice", "bob": "bob", "beta": "hadoop/beta"}
+#: what web servers answer without a ticket; and with one that their MR-cluster has no rule for
+NO_TICKET, NO_RULE = 401, 500
+#: Hadoop's clients try again for a quarter of a minute, those of YARN for a quarter of an hour
+IMPATIENT = {
+    "core-site": {
+        "ipc.client.connect.max.retries.on.sasl": "0",
+        "hadoop.security.auth_to_local": "RULE:[1:$1] RULE:[2:$1]",
+    },
+    "yarn-site": {"yarn.resourcemanager.connect.max-wait.ms": "1000"},
+}
+#: asks each URL with a ticket of a principal, and prints the HTTP status of each
+ASK = f"""
+import sys
+from pathlib import Path
+import requests, urllib3
+from fawkes.live.keytab import Principal
+from fawkes.live.tickets import Tickets, use_krb5_conf
+urllib3.disable_warnings()
+conf, name, keytab, *urls = sys.argv[1:]
+use_krb5_conf(Path(conf))
+tickets = Tickets(Principal(name, {REALM!r}), Path(keytab))
+for url in urls:
+    proof = tickets.proof(Principal("HTTP/alpha", {REALM!r})) if name != "nobody" else ""
+    headers = {{"Authorization": f"Negotiate {{proof}}"}} if proof else {{}}
+    print(requests.get(url, headers=headers, verify=False, allow_redirects=False, timeout=20).status_code)
+"""
+
+
+@dataclass
+class Realm:
+    """A site whose MR-cluster ``alpha`` wants tickets, and people with keytabs of their own."""
+
+    site: RealSite
+    kdc: Kdc
+    release: Release
+
+    def keytab(self, who: str) -> Path:
+        return self.site.root / f"{who}.keytab"
+
+    def master(self) -> str:
+        return self.site.hosts[str(self.site.ledger.clusters["alpha"].master)]
+
+    def client(self, who: str, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """One of Hadoop's commands outside of the MR-cluster, with somebody's ticket; ``nobody`` has none."""
+        conf = self._configuration()
+        java = find_java(LocalShell(env=os.environ), "this machine", self.release).home
+        argv = self.release.daemon_argv(
+            program,
+            java_home=java,
+            conf_dir=str(conf),
+            heap_mb=256,
+            extra=["-XX:TieredStopAtLevel=1", f"-Djava.security.krb5.conf={self.kdc.krb5_conf}"],
+        )
+        env = {"PATH": os.environ["PATH"], **self.release.environment(java, str(conf))}
+        if who in PEOPLE:
+            env |= {"KRB5PRINCIPAL": f"{PEOPLE[who]}@{REALM}", "KRB5KEYTAB": str(self.keytab(who))}
+        return self.site.lab.exec([*argv, *words], env=env, timeout_s=LIMIT_S)
+
+    def _configuration(self) -> Path:
+        """What `fawkes env` writes, for clients that map every principal and soon give up."""
+        conf = self.site.root / "believing"
+        if not conf.exists():
+            self.site.fawkes("env", "alpha")
+            shutil.copytree(self.site.root / "state/env/alpha", conf)
+            for name, values in IMPATIENT.items():
+                _override(conf / f"{name}.xml", values)
+        return conf
+
+    def check(self) -> subprocess.CompletedProcess[str]:
+        """`fawkes check` on the controller's machine, whose network the KDC is in."""
+        return self.site.lab.exec([*FAWKES, "--site", str(self.site.root), "check"], cwd=PROJECT, timeout_s=LIMIT_S)
+
+    def ask(self, who: str, *urls: str) -> list[int]:
+        """The HTTP status of each URL for somebody's ticket."""
+        words = [sys.executable, "-c", ASK, str(self.kdc.krb5_conf), PEOPLE.get(who, who), str(self.keytab(who)), *urls]
+        return [int(line) for line in self.site.lab.exec(words, check=True, timeout_s=LIMIT_S).stdout.split()]
+
+
+def _override(file: Path, values: Mapping[str, str]) -> None:
+    """A client that maps all principals to some name: then it is the server that refuses."""
+    tree = ET.parse(file)
+    for key, value in values.items():
+        row = ET.SubElement(tree.getroot(), "property")
+        ET.SubElement(row, "name").text = key
+        ET.SubElement(row, "value").text = value
+    tree.write(file)
+
+
+@pytest.fixture(scope="module", params=[DEFAULT_VERSION, pytest.param(OLDER, marks=pytest.mark.drill)])
+def realm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
+    folder = tmp_path_factory.mktemp("kerberos") / "lab"
+    with real_site(folder, 3, SETTINGS + SITE_TABLE) as site, serving_realm(folder, ["alpha"], site.lab.popen) as kdc:
+        kdc.principals(*PEOPLE.values())
+        made = Realm(site, kdc, cache.get(PINS[request.param]).release)
+        for who, principal in PEOPLE.items():
+            kdc.keytab(made.keytab(who), principal)
+        site.write("clusters/words/part.txt", "word\n" * WORDS)
+        site.write("clusters/alpha.toml", CLUSTER.format(version=request.param, clients=CONTROLLER_ADDRESS))
+        site.run()
+        yield made
+
+
+def test_1_what_is_wrong_is_told_before_any_node_is_touched(realm: Realm) -> None:
+    site, keytab = realm.site, realm.site.root / "keytabs/alpha.keytab"
+    keytab.chmod(0o644)
+    for words in (["request", "alpha"], ["check"]):
+        told = site.command(*words, code=ExitStatus.USAGE).stderr
+        assert f"{keytab}: other users can read this keytab" in told
+    keytab.chmod(0o600)
+    beta = site.write("clusters/beta.toml", (site.root / "clusters/alpha.toml").read_text())
+    told = site.command("request", "beta", code=ExitStatus.USAGE).stderr
+    beta.unlink()
+    assert "beta.keytab" in told
+    assert "kadmin ktadd" in told
+    realm.kdc.admin("modprinc", "-expire", "2020-01-01 00:00:00 UTC", "hadoop/alpha")
+    told = site.command("request", "alpha", code=ExitStatus.FAILED).stderr
+    realm.kdc.admin("modprinc", "-expire", "never", "hadoop/alpha")
+    assert "expired" in told
+    assert "kadmin modprinc -expire" in told
+    assert not site.ledger.clusters
+    assert f"the KDC gives tickets to hadoop/alpha@{REALM}" in realm.check().stderr
+
+
+def test_2_its_own_job_and_that_of_a_user_with_a_ticket_have_reduces(realm: Realm) -> None:
+    site = realm.site
+    site.request("alpha")
+    words = ("wordcount", "/words", "/output/hers")
+    with ThreadPoolExecutor() as threads:
+        hers = threads.submit(realm.client, "alice", "jar", realm.release.examples_jar, *words)
+        site.fawkes("submit", "alpha", site.job("count", JOB))
+        (job,) = site.until_ended("count")
+    assert job.life is JobLife.SUCCEEDED, site.story()
+    assert hers.result().returncode == 0, hers.result().stderr
+
+
+def test_3_nobody_else_gets_anything_over_rpc(realm: Realm) -> None:
+    # A client takes some seconds of a core; what the web servers answer to each of them is in the next test.
+    commands = [
+        ("nobody", "fs", "-ls", "/"),
+        ("beta", "fs", "-ls", "/"),
+        ("beta", "application", "-list"),
+        ("alice", "rmadmin", "-refreshNodes"),
+    ]
+    with ThreadPoolExecutor(2) as threads:
+        for words, refused in zip(commands, threads.map(lambda each: realm.client(*each), commands), strict=True):
+            assert refused.returncode != 0, words
+            assert "words" not in refused.stdout
+            assert "application_" not in refused.stdout
+
+
+def test_4_web_servers_want_a_ticket_of_a_user(realm: Realm) -> None:
+    at = realm.master()
+    urls = [
+        f"https://{at}:9870/webhdfs/v1/words?op=LISTSTATUS",
+        f"https://{at}:9870/jmx",
+        f"https://{at}:9864/jmx",
+        f"http://{at}:8088/ws/v1/cluster/apps",
+        f"http://{at}:8042/ws/v1/node/info",
+        f"http://{at}:19888/ws/v1/history/mapreduce/jobs",
+    ]
+    assert realm.ask("alice", *urls) == [200] * len(urls)
+    assert realm.ask("nobody", *urls) == [NO_TICKET] * len(urls)
+    for who in ("bob", "beta"):
+        assert realm.ask(who, *urls) == [NO_RULE] * len(urls)
+    root = f"https://{at}:9870/webhdfs/v1/?op=LISTSTATUS&user.name=root"
+    assert realm.ask("nobody", root) == [NO_TICKET]
+
+
+def test_5_it_grows_and_is_saved_and_wiped(realm: Realm) -> None:
+    site = realm.site
+    with site.demand("alpha"):
+        (node,) = site.until_serving("alpha", Role.TRANSIENT, 1)
+    site.until_settled()
+    site.fawkes("release", "alpha", "--yes")
+    site.until_life(ClusterLife.GONE, "alpha")
+    saved = "".join(path.read_text() for path in (site.root / "saved/counted").glob("part-r-*"))
+    assert saved == f"word\t{WORDS}\n"
+    assert (site.root / "saved/hers/part-r-00000").read_text() == saved
+    assert site.on_nodes()[node].clean
+    assert "the command line on the master is used" not in site.log.read_text()

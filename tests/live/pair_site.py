@@ -1,0 +1,447 @@
+"""An MR-cluster with a journal on nodes that are folders of this machine: real scripts, and sleepers as daemons.
+
+What the sleepers would say as NameNodes, JournalNodes and ResourceManagers follows from which of them run, and from the
+orders that they were given over RPC.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+from uuid import uuid4
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
+from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Role, Standby
+from fawkes.live import edit_log
+from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.doors import LIST
+from fawkes.live.ground import Ground, Identity
+from fawkes.live.ha import Pair
+from fawkes.live.hadoop_conf import Ports
+from fawkes.live.hadoop_rpc import REFRESH_HDFS, Connection
+from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.membership import MembershipKeeper
+from fawkes.live.moving import MastersMover
+from fawkes.live.orders import AddressedOrder
+from fawkes.live.setup import Setup, masters_on
+from fawkes.live.succession import Copies
+from fawkes.playbook import Lease
+from playbooks import hadoop, node, standby
+from playbooks import lease as leases
+from playbooks.hadoop import Daemon
+from tests.live.masters_server import APPS, INFO, JMX, NODE_LIST, Handler, Query, Server, hangs_up, says, text
+from tests.support.local_nodes import LocalFleet, node_of
+
+C = ClusterId("c-1")
+OLD, TO, THIRD, FOURTH = (NodeId(f"node0{n}") for n in (1, 2, 3, 4))
+NODES = (OLD, TO, THIRD)
+DATA = Path(__file__).with_name("data")
+ACTIVE, STANDBY = "transitionToActive", "transitionToStandby"
+NAME = "c-1"
+_GIVEN = """
+at=${1#-Ddfs.namenode.name.dir=file://}
+mkdir -p "$at/current" && cp %s "$at/current/VERSION"
+"""
+_SHARED = """
+%s
+for at in %s; do
+    [ ! -e "$at/VERSION" ] || exit 1
+    mkdir -p "$at" && echo begun >"$at/VERSION"
+done
+"""
+EDITS = "dfs.namenode.shared.edits.dir"
+
+
+class PairFleet(LocalFleet):
+    """A fleet whose nodes forward to what listens on them; ``orders`` are those that were given, in their order."""
+
+    site: PairSite
+
+    def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
+        if node in self.off:
+            raise TimeoutError(f"{node} does not answer")
+        ports = Ports()
+        names = {ports.namenode: "namenode", ports.admin: "resourcemanager", ports.datanode_ipc: "datanode"}
+        daemon = names[port]
+        if self.site.pid(NodeId(node), daemon) is None:
+            raise ConnectionRefusedError(f"nothing listens on {address}:{port}")
+        return cast(Connection, _Call(self.site, NodeId(node), daemon))
+
+
+class _Call:
+    """One call over Hadoop RPC, answered as Hadoop does."""
+
+    def __init__(self, site: PairSite, at: NodeId, daemon: str) -> None:
+        self.site, self.at, self.daemon = site, at, daemon
+        self.left = b""
+
+    def sendall(self, data: bytes) -> None:
+        methods = [ACTIVE, STANDBY, "rollEdits", "refreshNodes", "refreshNamenodes", "triggerBlockReport"]
+        (method,) = [name for name in methods if name.encode() in data]
+        why = self.site.told(self.at, self.daemon, method).encode()
+        header = b"\x08\x00\x10" + (b"\x01" + bytes([5 << 3 | 2, len(why)]) + why if why else b"\x00")
+        body = bytes([len(header)]) + header
+        self.left = struct.pack(">I", len(body)) + body
+
+    def recv(self, nbytes: int) -> bytes:
+        piece, self.left = self.left[:nbytes], self.left[nbytes:]
+        return piece
+
+    def settimeout(self, timeout: float | None) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        pass
+
+
+class _Apart(Ground):
+    """Daemons are found by their marks: on this one machine those of each node have a pool of their own."""
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
+        right = super().lease(node, cluster, generation)
+        return replace(right, pool=f"{right.pool}-{node}")
+
+
+class PairSetup:
+    """Daemons are sleepers, and each node answers for itself."""
+
+    def __init__(self, site: PairSite) -> None:
+        self.site = site
+
+    def masters(self, cluster: LiveCluster) -> MasterAddresses:
+        url = f"{self.site.server.url}/{cluster.master}"
+        return self.site.server.masters(
+            resource_manager=url, namenode=url, history=url, nodes={name: name for name in NODES}
+        )
+
+    def journal_url(self, cluster: LiveCluster, at: NodeId) -> str:
+        return f"{self.site.server.url}/{at}/journal"
+
+    def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
+        return "/usr"
+
+    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str]:
+        edits = self.settings(cluster)["hdfs-site"].get(EDITS)
+        site = f"<name>{EDITS}</name>\n<value>{edits}</value>\n" if edits else ""
+        journal = " ".join(cluster.journal)
+        return {LIST: self.doors_list(cluster), "journal": journal, "history": cluster.master, "hdfs-site.xml": site}
+
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        return {"hdfs-site": {EDITS: f"qjournal://{';'.join(cluster.journal)}/{NAME}"} if cluster.journal else {}}
+
+    def doors_list(self, cluster: LiveCluster) -> str:
+        return "".join(f"{at}\n" for at in sorted(cluster.members) if at not in cluster.shut_out)
+
+    def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
+        follows = cluster.master if cluster.standby is None else f"hdfs://{NAME}"
+        workers = [Daemon(name, ["/bin/sleep", "60"], follows=follows) for name in ("datanode", "nodemanager")]
+        sleeper = ["/bin/sh", "-c", "exec sleep 60"]
+        return [Daemon(name, sleeper) for name in masters_on(cluster, at)] + workers
+
+    def bootstrap_argv(self, cluster: LiveCluster, at: NodeId) -> list[str]:
+        script = self.site.folder / "bootstrap.sh"
+        script.write_text(_GIVEN % (self.site.root(cluster.master) / "nn" / "current" / "VERSION"))
+        return ["/bin/sh", str(script), "-bootstrapStandby", "-nonInteractive"]
+
+    def share_argv(self, cluster: LiveCluster) -> list[str]:
+        folders = [str(self.site.root(at) / "journal" / NAME / "current") for at in cluster.journal]
+        script = self.site.folder / "share.sh"
+        script.write_text(_SHARED % ("exit 1" if self.site.shares_not else "", " ".join(folders)))
+        return ["/bin/sh", str(script), "-initializeSharedEdits", "-nonInteractive"]
+
+    def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
+        return {}
+
+    def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
+        return AddressedOrder(cluster.master, Ports().namenode, REFRESH_HDFS)
+
+    def session(self, cluster: LiveCluster) -> None:
+        """Without Kerberos there is none."""
+
+    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
+        return ["/bin/true", which]
+
+
+class PairSite:
+    """Three core nodes with a journal: masters on the first, the second NameNode on the second.
+
+    ``orders`` are those that were given, ``refuses`` those that are refused. Daemons on nodes of ``lost`` answer
+    nobody, though they run. ``txid`` is the last transaction; one without its journal may not write.
+    """
+
+    def __init__(self, folder: Path, server: Server, nodes: tuple[NodeId, ...] = NODES) -> None:
+        self.folder, self.server, self.nodes = folder, server, nodes
+        self.fleet = PairFleet([node_of(name, folder) for name in nodes])
+        self.fleet.site = self
+        pool = f"pool-{uuid4().hex[:8]}"
+        self.ground = _Apart(self.fleet.nodes, Identity(pool, 1, "x"), self.fleet, command_s=60, threads=4)
+        self.version = f"namespaceID=1\nclusterID={pool}-{C}\nblockpoolID=BP-1\n"
+        self.clusters = Clusters()
+        self.members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in nodes}
+        spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain(), masters=Promise.STANDBY)
+        self.standby = Standby(journal=NODES, node=TO, ready=True)
+        self.clusters.deploying(Deploy(C, 1, spec, self.members, OLD, self.standby))
+        self.clusters.mark(C, ready=True)
+        setup = cast(Setup, PairSetup(self))
+        self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
+        self.copies = KeptCopies(self)
+        copies = cast(Copies, self.copies)
+        self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, copies, threading.Event())
+        self.pair = Pair(self.ground, setup)
+        self.says: dict[int, str] = {}
+        self.writer: int | None = None
+        self.orders: list[tuple[str, str, str]] = []
+        self.refuses: set[tuple[str, str]] = set()
+        self.lost: set[NodeId] = set()
+        self.shares_not = False
+        self.txid = 7
+        self.applications: list[dict[str, Any]] = []
+        for at in nodes:
+            self.ground.run(at, leases.take(self.lease(at)), "taking")
+            self.ground.run(at, node.prepare(self.lease(at)), "preparing")
+            self.answer(at)
+            if at in NODES:
+                self.give_journal(at)
+        for at in (OLD, TO):
+            self.give_image(at)
+        self.start_all()
+
+    # --- nodes
+
+    def lease(self, at: NodeId) -> Lease:
+        return self.ground.lease(at, C, 1)
+
+    def root(self, at: NodeId) -> Path:
+        return Path(self.ground.folders(at, C).root)
+
+    def give_journal(self, at: NodeId) -> None:
+        current = self.root(at) / "journal" / NAME / "current"
+        current.mkdir(parents=True)
+        for name in standby.JOURNAL_FILES:
+            (current / name).write_text(f"{name} of {at}\n")
+
+    def give_image(self, at: NodeId) -> None:
+        current = self.root(at) / "nn" / "current"
+        current.mkdir(parents=True)
+        (current / "VERSION").write_text(self.version)
+
+    def start_all(self) -> None:
+        """All daemons run; the masters' node has the active ones."""
+        cluster = self.cluster()
+        for at in self.nodes:
+            daemons = cast(PairSetup, self.mover._means.setup).daemons(cluster, at, Role.CORE)
+            self.ground.run(at, hadoop.start(self.lease(at), daemons), "starting")
+        self.told(OLD, "namenode", "transitionToActive")
+        self.told(OLD, "resourcemanager", "transitionToActive")
+        self.orders.clear()
+
+    def stop(self, at: NodeId, *names: str) -> None:
+        self.ground.run(at, hadoop.stop(self.lease(at), list(names), grace_s=1), "stopping")
+
+    def end(self) -> None:
+        self.fleet.off.clear()
+        for at in self.nodes:
+            self.ground.run(at, leases.take(self.lease(at)), "taking")
+            self.ground.run(at, standby.stop(self.lease(at), list(hadoop.DAEMONS), grace_s=1), "stopping")
+
+    def pid(self, at: NodeId, daemon: str) -> int | None:
+        """The process of a daemon that runs on a node; None while the node is off."""
+        if at in self.fleet.off:
+            return None
+        try:
+            pid = int((self.root(at) / "run" / f"{daemon}.pid").read_text().split()[0])
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return None
+        return None if state == "Z" else pid
+
+    def running(self, at: NodeId) -> set[str]:
+        return {name for name in hadoop.DAEMONS if self.pid(at, name) is not None}
+
+    def cluster(self) -> LiveCluster:
+        found = self.clusters.get(C)
+        assert found is not None
+        return found
+
+    # --- what the daemons say and do
+
+    def has_journal(self, at: NodeId) -> bool:
+        there = (self.root(at) / "journal" / NAME / "current" / "VERSION").exists()
+        return there and self.pid(at, "journalnode") is not None and at not in self.lost
+
+    def journal_of(self, at: NodeId) -> list[NodeId]:
+        """The journal that stands in the configuration of a node."""
+        conf = self.root(at) / "conf" / "journal"
+        return [NodeId(name) for name in conf.read_text().split()] if conf.exists() else list(NODES)
+
+    def role(self, at: NodeId, pid: int) -> str:
+        """What a master says that it is; one without a journal need not be told."""
+        return self.says.get(pid, "standby" if self.journal_of(at) else "active")
+
+    def told(self, at: NodeId, daemon: str, method: str) -> str:
+        """Follow an order; why not, if it is refused."""
+        pid = self.pid(at, daemon)
+        assert pid is not None
+        self.orders.append((at, daemon, method))
+        if (at, method) in self.refuses:
+            return "it is told to refuse"
+        journal = self.journal_of(at)
+        most = 2 * sum(map(self.has_journal, journal)) > len(journal)
+        if daemon == "namenode" and method == "transitionToActive":
+            if not most:
+                return "most of the journal does not answer"
+            self.writer = pid
+        if daemon == "namenode" and method == "rollEdits":
+            if self.writer != pid or not most:
+                return "IPC's epoch 1 is less than the last promised epoch 2"
+            self.txid += 2
+        if daemon == "namenode" and method == "transitionToStandby":
+            for part in filter(self.has_journal, journal):
+                (self.root(part) / "journal" / NAME / "current" / f"edits_{1:019d}-{self.txid:019d}").touch()
+        if method.startswith("transitionTo"):
+            self.says[pid] = method.removeprefix("transitionTo").lower()
+        return ""
+
+    def answer(self, at: NodeId) -> None:
+        """Let the daemons of a node answer over HTTP, each while it runs."""
+
+        def of(daemon: str, make: Callable[[int], object]) -> Callable[[Handler, Query], None]:
+            def answered(handler: Handler, query: Query) -> None:
+                pid = self.pid(at, daemon)
+                if pid is None or at in self.lost:
+                    hangs_up(handler, query)
+                else:
+                    says(make(pid))(handler, query)
+
+            return answered
+
+        def namenode(pid: int) -> object:
+            live = {
+                f"{n}:9866": {"xferaddr": f"{n}:9866", "adminState": "In Service"}
+                for n in self.nodes
+                if self.pid(n, "datanode")
+            }
+            info = {"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}", "Safemode": ""}
+            last = json.dumps({"LastAppliedOrWrittenTxId": str(self.txid)})
+            return {
+                "beans": [
+                    {"name": "Hadoop:service=NameNode,name=NameNodeInfo", "JournalTransactionInfo": last, **info},
+                    {"name": "Hadoop:service=NameNode,name=NameNodeStatus", "State": self.role(at, pid)},
+                ]
+            }
+
+        def info(pid: int) -> object:
+            role = self.role(at, pid).upper()
+            return {"clusterInfo": {"state": "STARTED", "haState": role, "startedOn": pid}}
+
+        def computing(pid: int) -> object:
+            up = [n for n in self.nodes if self.pid(n, "nodemanager")]
+            return {"nodes": {"node": [{"nodeHostName": n, "state": "RUNNING"} for n in up]}}
+
+        def journal(pid: int) -> object:
+            known = {NAME: {"Formatted": "true"}} if self.has_journal(at) else {}
+            rows = [
+                {"name": "Hadoop:service=JournalNode,name=JournalNodeInfo", "JournalsStatus": json.dumps(known)},
+                {"name": f"Hadoop:service=JournalNode,name=Journal-{NAME}", "LastWrittenTxId": self.txid},
+            ]
+            return {"beans": rows}
+
+        self.server.answers |= {
+            f"/{at}{JMX}": of("namenode", namenode),
+            f"/{at}{INFO}": of("resourcemanager", info),
+            f"/{at}{NODE_LIST}": of("resourcemanager", computing),
+            f"/{at}{APPS}": of("resourcemanager", lambda pid: {"apps": {"app": self.applications}}),
+            f"/{at}/fsck": text("The filesystem under path '/' is HEALTHY\n"),
+            f"/{at}/ws/v1/history/info": of("historyserver", lambda pid: {"historyInfo": {}}),
+            f"/{at}/journal{JMX}": of("journalnode", journal),
+        }
+
+    # --- goals
+
+    def look(self) -> Facts:
+        facts = self.mover.reach(LookAtMasters(C, 4, OLD, TO), lambda: True)
+        assert facts is not None
+        return facts
+
+    def take_over(self, *, planned: bool = False, version: int = 5) -> Facts:
+        facts = self.mover.reach(MoveMasters(C, version, OLD, TO, planned, standby=True), lambda: True)
+        assert facts is not None
+        return facts
+
+    def give_up(self) -> None:
+        """Its masters work without a journal from now on, on their own node."""
+        self.clusters.arm(C, None)
+        cluster, setup = self.cluster(), self.mover._means.setup
+        for at in self.nodes:
+            right = self.lease(at)
+            self.ground.run(at, standby.stop(right, list(hadoop.DAEMONS), grace_s=1), "stopping")
+            self.ground.run(at, standby.end_journal(right, namenode=at != OLD), "ending the journal")
+            self.ground.run(at, hadoop.configure(right, setup.files(cluster, at, Role.CORE)), "configuring")
+        self.says.clear()
+        for at in self.nodes:
+            daemons = setup.daemons(cluster, at, Role.CORE)
+            self.ground.run(at, hadoop.start(self.lease(at), daemons), "starting")
+        self.orders.clear()
+
+    def begin(self, journal: tuple[NodeId, ...] = NODES, current: Callable[[], bool] = lambda: True) -> Facts | None:
+        """A new journal, beside masters that work without one."""
+        return self.mover.reach(ArmStandby(C, 9, OLD, Standby(journal=journal), ()), current)
+
+    def arm(self, at: NodeId, journal: tuple[NodeId, ...] = NODES) -> Facts:
+        wanted = Standby(journal=journal, node=at)
+        facts = self.mover.reach(ArmStandby(C, 9, OLD, wanted, NODES), lambda: True)
+        assert facts is not None
+        return facts
+
+    def move(self) -> Facts:
+        """By the kept copy, as if nothing had a journal."""
+        facts = self.mover.reach(MoveMasters(C, 6, OLD, TO, planned=False), lambda: True)
+        assert facts is not None
+        return facts
+
+
+class KeptCopies:
+    """The controller's copy, if it was taken: a folder that is copied to nodes."""
+
+    def __init__(self, site: PairSite) -> None:
+        self.site = site
+        self.kept: KeptCopy | None = None
+
+    def take(self) -> None:
+        folder = self.site.folder / "kept"
+        (folder / "nn").mkdir(parents=True)
+        (folder / "nn" / "VERSION").write_text(self.site.version)
+        image = folder / "nn" / edit_log.image_name(0)
+        shutil.copy(DATA / "fsimage-3.5.0", image)
+        image.with_name(f"{image.name}.md5").write_text("of the image\n")
+        shutil.copy(DATA / "edits-blocks-3.5.0", folder / "nn" / edit_log.open_name(1))
+        edits = (DATA / "edits-blocks-3.5.0").read_bytes()
+        last = edit_log.operations(edits[edit_log.HEADER_BYTES :], 0).last
+        origin = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
+        self.kept = KeptCopy(origin=origin, copied_us=7, transaction=last, image=0, size_bytes=0, folder=folder)
+
+    def newest(self, cluster: ClusterId) -> KeptCopy | None:
+        return self.kept
+
+    def second(self, cluster: ClusterId, at: NodeId) -> int | None:
+        return None
+
+    def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
+        assert self.site.pid(at, "namenode") is None, "a NameNode would go on with its own files"
+        shutil.copytree(copy.files, self.site.root(at) / "nn" / "current")
+
+    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
+        return nullcontext()

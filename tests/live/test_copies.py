@@ -1,0 +1,193 @@
+"""Copies between two HDFS: begun once, followed to their end, and begun anew by the next call alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.config.details import ClusterDetails
+from fawkes.core.effects import Goal, Member, StartJob
+from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.errors import HostError
+from fawkes.live.clusters import LiveCluster
+from fawkes.live.copies import Copies, load_job
+from fawkes.live.ground import Ground
+from fawkes.live.loading import StoppedError
+from fawkes.live.masters import MasterAddresses
+from fawkes.live.rest import close_session
+from fawkes.live.setup import Setup
+from fawkes.live.upload import Upload
+from fawkes.playbook import Facts, Folders
+from fawkes.units import SECOND_US
+from tests.support.stub import Stub, stub_master
+
+C = ClusterId("c")
+MASTER = NodeId("node01")
+APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
+QUIET_US = 60 * SECOND_US
+JOB = load_job("hdfs://far/in", "/in")
+
+
+class Hurried(threading.Event):
+    """An event on which nobody waits: the time of the bench goes on with each look."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return self.is_set()
+
+
+class Bench:
+    """One MR-cluster whose launchers and whose YARN the test describes."""
+
+    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"), user="root")}
+    identity: Any = SimpleNamespace(pool="pool", epoch=1, controller="controller")
+
+    def __init__(self, yarn: Stub) -> None:
+        self.yarn = yarn
+        self.now_us = 0
+        #: how the launchers of attempts 1, 2 ... stand at look after look; the last one stays
+        self.launchers: list[list[str]] = []
+        #: the same for one that is begun
+        self.after: list[str] = ["finished 0"]
+        self.begun: list[int] = []
+        self.looks = 0
+        self.stop_after = 1000
+        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
+        self.cluster = LiveCluster(ClusterSpec(id=C, min_nodes=1), ClusterDetails(), MASTER, members, ready=True)
+        self.recovered("ACTIVE")
+        self.runs()
+
+    def recovered(self, role: str) -> None:
+        """How far the ResourceManager is."""
+        self.yarn.answers[INFO] = {"clusterInfo": {"state": "STARTED", "haState": role, "startedOn": 1}}
+
+    def runs(self, *states: str) -> None:
+        """What YARN knows of the copy, whichever attempt is asked for."""
+        rows = [
+            {
+                "id": f"application_1_{number}",
+                "state": state,
+                "finalStatus": {"FINISHED": "SUCCEEDED", "RUNNING": "UNDEFINED"}.get(state, state),
+                "diagnostics": "No space left" if state == "FAILED" else "",
+                "startedTime": number,
+            }
+            for number, state in enumerate(states, 1)
+        ]
+        self.yarn.answers[APPS] = {"apps": {"app": rows} if rows else None}
+
+    def copy(self) -> None:
+        """One call, as of one attempt of a stage."""
+        files = cast(Upload, SimpleNamespace(job_files=lambda *args: None))
+        copies = Copies(
+            cast(Ground, self), cast(Setup, self), files, Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us
+        )
+        copies.run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after)
+
+    # --- the parts of Ground and Setup that copies use
+
+    def look(self, node: NodeId, script: Any, *, within_s: float) -> Any:
+        self.now_us += SECOND_US
+        self.looks += 1
+        number = next(n for n in range(1, 9) if f"copy.load-0.{n}" in script.text)
+        stands = self.launchers[number - 1] if number <= len(self.launchers) else ["absent"]
+        state, _, exit_code = (stands.pop(0) if len(stands) > 1 else stands[0]).partition(" ")
+        found = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
+        return found, SimpleNamespace(stderr="Error: it says why\n")
+
+    def run(self, node: NodeId, script: Any, doing: str) -> Facts:
+        assert doing == "starting a copy"
+        self.launchers.append(list(self.after))
+        self.begun.append(len(self.launchers))
+        return Facts([])
+
+    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
+        return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
+        return Ground.lease(cast(Ground, self), node, cluster, generation)
+
+    def masters(self, cluster: LiveCluster) -> MasterAddresses:
+        return MasterAddresses(resource_manager=self.yarn.url, namenode=self.yarn.url, user="root")
+
+    def job_command(self, cluster: LiveCluster, effect: StartJob, details: object) -> Any:
+        return SimpleNamespace(argv=["true"], env={}, conf={})
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with stub_master() as yarn:
+        yield Bench(yarn)
+        close_session()
+
+
+def test_a_copy_is_begun_once_and_followed_to_its_end(bench: Bench) -> None:
+    bench.after = ["running", "running", "finished 0"]
+    bench.copy()
+    bench.copy()
+    assert bench.begun == [1]
+
+
+def test_what_an_earlier_controller_began_is_waited_for(bench: Bench) -> None:
+    bench.launchers = [["running", "running", "finished 0"]]
+    bench.copy()
+    assert bench.begun == []
+
+
+def test_an_attempt_that_fails_is_the_reason_and_the_next_call_makes_another_one(bench: Bench) -> None:
+    bench.after = ["running", "finished 1"]
+    with pytest.raises(HostError, match=r"copy hdfs://far/in to /in failed: Error: it says why"):
+        bench.copy()
+    assert bench.begun == [1]
+    bench.after = ["finished 0"]
+    bench.copy()
+    assert bench.begun == [1, 2]
+
+
+def test_a_client_that_lost_sight_of_its_copy_has_not_failed(bench: Bench) -> None:
+    bench.launchers = [["finished 25"]]
+    bench.runs("FINISHED")
+    bench.copy()
+    assert bench.begun == []
+
+
+def test_nothing_is_begun_before_yarn_says_what_it_runs(bench: Bench) -> None:
+    bench.recovered("STANDBY")
+    bench.stop_after = 5
+    with pytest.raises(StoppedError):
+        bench.copy()
+    assert bench.begun == []
+
+
+def test_no_second_copy_is_begun_beside_one_whose_launcher_is_not_there(bench: Bench) -> None:
+    bench.runs("RUNNING")
+    bench.stop_after = 5
+    with pytest.raises(StoppedError):
+        bench.copy()
+    bench.runs("FINISHED")
+    bench.stop_after = 1000
+    bench.copy()
+    assert bench.begun == []
+
+
+def test_a_launcher_that_left_nothing_is_given_up_when_that_lasts(bench: Bench) -> None:
+    bench.after = ["lost"]
+    with pytest.raises(HostError, match="its launcher is gone, and YARN has no application of it"):
+        bench.copy()
+    assert bench.now_us > QUIET_US
+
+
+def test_a_launcher_that_comes_to_life_late_is_not_given_up(bench: Bench) -> None:
+    bench.after = [*["lost"] * 50, "running", *["lost"] * 50, "finished 0"]
+    bench.copy()
+    assert bench.begun == [1]
+
+
+def test_a_copy_that_nobody_wants_any_more_is_not_begun(bench: Bench) -> None:
+    bench.stop_after = 0
+    with pytest.raises(StoppedError):
+        bench.copy()
+    assert bench.begun == []

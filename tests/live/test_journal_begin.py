@@ -1,0 +1,142 @@
+"""An MR-cluster without a journal gets one, on nodes that are folders of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.errors import FawkesError, HostError
+from fawkes.live.succession import StayError
+from tests.live.masters_server import Server, clear, running
+from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite
+
+ACTIVE = "transitionToActive"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
+    clear(server)
+    found = PairSite(tmp_path, server)
+    found.give_up()
+    assert found.pair.state(found.cluster(), OLD) == "active"
+    try:
+        yield found
+    finally:
+        found.end()
+
+
+def journals(site: PairSite) -> list[str]:
+    """The journal that stands in each node's configuration."""
+    return [" ".join(site.journal_of(at)) for at in NODES]
+
+
+def version(site: PairSite, at: str) -> Path:
+    return site.folder / at / "clusters" / C / "journal" / NAME / "current" / "VERSION"
+
+
+def works_without(site: PairSite) -> None:
+    """Everything is as it was: masters without a journal, which answer."""
+    cluster = site.cluster()
+    assert (cluster.master, cluster.standby, site.clusters.moving(C)) == (OLD, None, None)
+    assert site.pair.state(cluster, OLD) == "active"
+    assert journals(site) == ["", "", ""]
+    assert {"namenode", "resourcemanager", "historyserver", "datanode", "nodemanager"} == site.running(OLD)
+    assert {"datanode", "nodemanager"} == site.running(TO) == site.running(THIRD)
+
+
+def test_the_masters_start_again_with_a_journal_where_they_are(site: PairSite) -> None:
+    before = {at: site.pid(at, "datanode") for at in NODES}
+    master = site.pid(OLD, "namenode")
+    assert site.begin() == {"journal": list(NODES)}
+    assert site.pid(OLD, "namenode") not in (None, master)
+    assert site.orders == [
+        (OLD, "namenode", ACTIVE),
+        (OLD, "resourcemanager", ACTIVE),
+        (OLD, "namenode", "rollEdits"),
+    ]
+    assert [(site.root(at) / "journal" / NAME / "current" / "VERSION").read_text() for at in NODES] == ["begun\n"] * 3
+    assert journals(site) == [" ".join(NODES)] * 3
+    assert all(site.pid(at, "datanode") not in (None, before[at]) for at in NODES), "they follow another name"
+    cluster = site.cluster()
+    assert (cluster.master, cluster.second, cluster.journal, site.clusters.moving(C)) == (OLD, None, NODES, None)
+
+
+def test_then_a_second_namenode_can_be_brought_up(site: PairSite) -> None:
+    site.begin()
+    assert site.arm(TO) == {"journal": list(NODES)}
+    assert (site.root(TO) / "nn" / "current" / "VERSION").read_text() == site.version
+
+
+def test_a_node_that_does_not_answer_leaves_everything_as_it_is(site: PairSite) -> None:
+    before = site.pid(OLD, "namenode")
+    site.fleet.off = {THIRD}
+    with pytest.raises(StayError, match="it goes on without a journal: node03: it should have a part of the journal"):
+        site.begin()
+    site.fleet.off.clear()
+    assert site.pid(OLD, "namenode") == before
+    works_without(site)
+
+
+def test_a_journal_that_cannot_begin_lets_the_masters_start_again_without_it(site: PairSite) -> None:
+    before = site.pid(OLD, "namenode")
+    site.shares_not = True
+    with pytest.raises(StayError, match="it goes on without a journal"):
+        site.begin()
+    assert site.pid(OLD, "namenode") not in (None, before)
+    works_without(site)
+    site.shares_not = False
+    assert site.begin() == {"journal": list(NODES)}
+
+
+def test_a_namenode_that_may_not_write_to_it_starts_again_without_it(site: PairSite) -> None:
+    site.refuses = {(OLD, "rollEdits")}
+    with pytest.raises(StayError, match="it is told to refuse"):
+        site.begin()
+    works_without(site)
+    assert (site.root(TO) / "journal.before-2").exists(), "what it began is kept"
+
+
+def test_a_try_that_was_cut_off_once_masters_ran_goes_on(site: PairSite) -> None:
+    """A controller that takes over does not start the masters a second time."""
+    answers = iter([False])
+    assert site.begin(current=lambda: next(answers, True)) is None
+    started = site.pid(OLD, "namenode")
+    assert site.clusters.moving(C) == OLD
+    assert site.begin() == {"journal": list(NODES)}
+    assert site.pid(OLD, "namenode") == started
+
+
+def test_a_try_that_was_cut_off_before_begins_anew(site: PairSite) -> None:
+    answers = iter([False])
+    site.begin(current=lambda: next(answers, True))
+    site.stop(OLD, "namenode")
+    assert site.begin() == {"journal": list(NODES)}
+    assert (site.root(OLD) / "journal.before-2").exists()
+
+
+def test_masters_that_do_not_answer_are_no_case_for_it(site: PairSite) -> None:
+    site.fleet.off = {OLD}
+    with pytest.raises(HostError, match="node01: it does not answer, so c-1 cannot get a journal"):
+        site.begin()
+
+
+def test_nothing_begins_while_masters_move(site: PairSite) -> None:
+    site.clusters.begin_move(C, TO)
+    with pytest.raises(FawkesError, match="its masters are being moved"):
+        site.begin()
+
+
+def test_a_namenode_that_waits_to_be_made_active_does_not_answer_as_masters(site: PairSite) -> None:
+    """Nobody knows of its journal yet: by a look it runs, and takes nothing."""
+    answers = iter([False])
+    site.begin(current=lambda: next(answers, True))
+    site.clusters.end_move(C, OLD)
+    assert site.look()["old"] == "runs"

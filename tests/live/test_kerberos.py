@@ -1,0 +1,184 @@
+"""What is wrong with a site's Kerberos is said before any node is touched; tickets are of a real KDC."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("gssapi", reason="`make ready` installs it")
+
+import gssapi
+
+from fawkes.config.details import KERBEROS, ClusterDetails
+from fawkes.config.kerberos import KerberosSite
+from fawkes.core.model import ClusterId
+from fawkes.errors import ConfigError, UserError
+from fawkes.lab.kdc import REALM, Kdc
+from fawkes.live.certificates import Certificates
+from fawkes.live.hadoop_kerberos import Secured
+from fawkes.live.kerberos import Kerberos, check_files, read_keytab
+from fawkes.live.keytab import Principal, TicketError
+from fawkes.live.tickets import Tickets, use_krb5_conf
+
+# It needs the packages of a KDC, which `make ready` installs.
+pytestmark = pytest.mark.slow
+
+ALPHA = ClusterId("alpha")
+DETAILS = ClusterDetails(security=KERBEROS, kerberos_users=("alice",))
+OWN = Principal("hadoop/alpha", REALM)
+WEB = Principal("HTTP/alpha", REALM)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    realm = Kdc(tmp_path_factory.mktemp("realm") / "kdc", "127.0.0.1", free_port())
+    realm.make()
+    realm.principals(OWN.name, WEB.name, "hadoop/late", "HTTP/late")
+    with realm.serving():
+        use_krb5_conf(realm.krb5_conf)
+        yield realm
+
+
+@pytest.fixture
+def site(kdc: Kdc, tmp_path: Path) -> KerberosSite:
+    kdc.keytab(tmp_path / "keytabs/alpha.keytab", OWN.name, WEB.name)
+    return KerberosSite(str(tmp_path / "fawkes.toml"), REALM, kdc.krb5_conf, tmp_path / "keytabs")
+
+
+def checked(site: KerberosSite | None, tmp_path: Path, cluster: ClusterId = ALPHA) -> None:
+    Kerberos(site, tmp_path / "tls").check(cluster, DETAILS)
+
+
+def test_a_site_with_all_that_is_needed_passes(site: KerberosSite, tmp_path: Path) -> None:
+    checked(site, tmp_path)
+
+
+def test_without_a_realm_the_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"fawkes.toml: kerberos: alpha has security = 'kerberos'.*\[kerberos\]"):
+        checked(None, tmp_path)
+
+
+def test_a_wrong_realm_is_told_with_the_one_that_the_keytab_has(site: KerberosSite, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"kerberos.realm: .*is of the realm {REALM}, not of OTHER.ORG"):
+        checked(replace(site, realm="OTHER.ORG"), tmp_path)
+
+
+def test_a_missing_keytab_is_told_with_the_command_that_makes_it(site: KerberosSite, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"beta.keytab.*kadmin ktadd.*HTTP/beta@{REALM} hadoop/beta@{REALM}"):
+        checked(site, tmp_path, ClusterId("beta"))
+
+
+def test_a_keytab_without_a_principal_names_it(site: KerberosSite, kdc: Kdc, tmp_path: Path) -> None:
+    (site.keytabs / "alpha.keytab").unlink()
+    kdc.keytab(site.keytabs / "alpha.keytab", OWN.name)
+    with pytest.raises(UserError, match=rf"alpha.keytab: the keytab has no key of {WEB}"):
+        checked(site, tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_keytab_that_others_can_read_is_refused(site: KerberosSite, tmp_path: Path, mode: int) -> None:
+    (site.keytabs / "alpha.keytab").chmod(mode)
+    with pytest.raises(UserError, match=r"alpha.keytab: other users can read this keytab. Run `chmod 600"):
+        checked(site, tmp_path)
+
+
+def test_a_missing_krb5_conf_is_told(site: KerberosSite, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"krb5\.missing.*kerberos\.krb5_conf"):
+        checked(replace(site, krb5_conf=tmp_path / "krb5.missing"), tmp_path)
+
+
+def test_a_principal_that_has_expired_is_told_with_what_to_do(site: KerberosSite, kdc: Kdc, tmp_path: Path) -> None:
+    kdc.keytab(site.keytabs / "late.keytab", "hadoop/late", "HTTP/late")
+    kdc.admin("modprinc", "-expire", "2020-01-01 00:00:00 UTC", "hadoop/late")
+    with pytest.raises(TicketError, match=r"late.keytab: .*expired.*kadmin modprinc -expire"):
+        checked(site, tmp_path, ClusterId("late"))
+
+
+def test_a_user_who_would_be_the_superuser_is_refused(site: KerberosSite, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="kerberos_users: 'alice' is the user of the daemons"):
+        Kerberos(site, tmp_path / "tls", ["hadoop", "alice"]).check(ALPHA, DETAILS)
+
+
+def test_files_are_checked_and_those_without_kerberos_are_not(site: KerberosSite, tmp_path: Path) -> None:
+    alpha, plain, beta = (tmp_path / f"{name}.toml" for name in ("alpha", "plain", "beta"))
+    alpha.write_text('security = "kerberos"\nkerberos_users = ["alice"]\n')
+    plain.write_text("min_nodes = 1\n")
+    beta.write_text('security = "kerberos"\n')
+    assert check_files(site, [alpha, plain], ["hadoop"]) == [f"alpha: the KDC gives tickets to {OWN}"]
+    with pytest.raises(UserError, match=r"beta\.keytab"):
+        check_files(site, [alpha, beta], ["hadoop"])
+    with pytest.raises(UserError, match="kerberos_users: 'alice'"):
+        check_files(site, [alpha], ["alice"])
+
+
+def test_the_user_of_the_daemons_is_the_one_that_the_mr_cluster_runs_as(site: KerberosSite, tmp_path: Path) -> None:
+    details = replace(DETAILS, run_as="alice")
+    with pytest.raises(UserError, match="kerberos_users: 'alice' is the user of the daemons"):
+        Kerberos(site, tmp_path / "tls", ["hadoop"]).check(ALPHA, details)
+    Kerberos(site, tmp_path / "tls", ["alice"]).check(ALPHA, replace(DETAILS, run_as="alpha"))
+
+
+def test_a_keytab_is_read_whole(site: KerberosSite) -> None:
+    read = read_keytab(site, Secured(realm=REALM, cluster="alpha"))
+    assert read == (site.keytabs / "alpha.keytab").read_bytes()
+
+
+def acceptor(site: KerberosSite) -> gssapi.SecurityContext:
+    store = {"keytab": str(site.keytabs / "alpha.keytab")}
+    return gssapi.SecurityContext(creds=gssapi.Credentials(usage="accept", store=store), usage="accept")
+
+
+def test_each_request_has_a_proof_of_its_own_that_a_server_accepts(site: KerberosSite) -> None:
+    tickets = Tickets(OWN, site.keytabs / "alpha.keytab")
+    proofs = [tickets.proof(WEB) for _ in range(2)]
+    assert proofs[0] != proofs[1]
+    for proof in proofs:
+        server = acceptor(site)
+        server.step(base64.b64decode(proof))
+        assert str(server.initiator_name) == str(OWN)
+
+
+def test_sasl_takes_the_strongest_protection_that_the_server_offers(site: KerberosSite) -> None:
+    session, server = Tickets(OWN, site.keytabs / "alpha.keytab").session(OWN), acceptor(site)
+    assert session.answer(server.step(session.begin()) or b"") == b""
+    choice = session.answer(server.wrap(b"\x07\x00\xff\xff", False).message)
+    assert server.unwrap(choice).message[0] == 4
+    assert session.wraps
+    assert server.unwrap(session.wrap(b"refresh")).message == b"refresh"
+    assert session.unwrap(server.wrap(b"done", True).message) == b"done"
+
+
+def test_a_changed_answer_is_an_error(site: KerberosSite) -> None:
+    session, server = Tickets(OWN, site.keytabs / "alpha.keytab").session(OWN), acceptor(site)
+    session.answer(server.step(session.begin()) or b"")
+    session.answer(server.wrap(b"\x04\x00\xff\xff", False).message)
+    message = bytearray(server.wrap(b"done", True).message)
+    message[-1] ^= 1
+    with pytest.raises(TicketError, match="cannot be decrypted"):
+        session.unwrap(bytes(message))
+
+
+def test_a_server_that_the_realm_does_not_know_gets_no_proof(site: KerberosSite) -> None:
+    with pytest.raises(TicketError, match="not found in Kerberos database"):
+        Tickets(OWN, site.keytabs / "alpha.keytab").proof(Principal("HTTP/gamma", REALM))
+
+
+def test_certificates_are_kept_and_go_with_their_mr_cluster(tmp_path: Path) -> None:
+    first = Certificates(tmp_path / "tls").of(ALPHA)
+    again = Certificates(tmp_path / "tls")
+    assert again.of(ALPHA) == first
+    assert again.of(ClusterId("beta")).fingerprint != first.fingerprint
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "tls").iterdir()} == {0o600}
+    again.keep([ClusterId("beta")])
+    assert [path.name for path in (tmp_path / "tls").iterdir()] == ["beta.p12"]

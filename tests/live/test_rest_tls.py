@@ -1,0 +1,140 @@
+"""HTTPS with the servers of an MR-cluster: just its own certificate is accepted, and deadlines hold as without."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
+
+from fawkes.errors import FawkesError
+from fawkes.live.certificates import made, opened
+from fawkes.live.hadoop_kerberos import KEYSTORE_PASSWORD
+from fawkes.live.rest import KEY_HEADER, Deadline, UnreadableError, get_json
+from fawkes.live.webhdfs import Hdfs
+
+
+@dataclass
+class Ticket:
+    """A login whose tokens are counted; without any left it has no ticket."""
+
+    fingerprint: str
+    left: int = 100
+    key: str = "the-key"
+
+    def header(self) -> str:
+        self.left -= 1
+        if self.left < 0:
+            raise FawkesError("the KDC gave no ticket")
+        return f"Negotiate token-{self.left}"
+
+
+@dataclass
+class Server:
+    url: str
+    fingerprint: str
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path, "alpha") as one:
+        yield one
+
+
+@contextmanager
+def serving(folder: Path, name: str) -> Iterator[Server]:
+    keystore = made(name)
+    key, certificate, _ = pkcs12.load_key_and_certificates(keystore, KEYSTORE_PASSWORD.encode())
+    assert key is not None
+    assert certificate is not None
+    pem = folder / f"{name}.pem"
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    pem.write_bytes(key.private_bytes(*form) + certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    asked: list[dict[str, str]] = []
+    silent = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append({key.lower(): value for key, value in self.headers.items()})
+            if self.path.startswith("/silent"):
+                silent.wait(30)
+                return
+            body = b'{"FileStatus": {"type": "DIRECTORY", "length": 0, "modificationTime": 1}}'
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
+    thread = threading.Thread(target=httpd.serve_forever)
+    thread.start()
+    try:
+        yield Server(f"https://127.0.0.1:{httpd.server_port}", opened(keystore).fingerprint, asked)
+    finally:
+        silent.set()
+        httpd.shutdown()
+        thread.join()
+        httpd.server_close()
+
+
+def test_each_question_shows_the_key_and_a_proof_of_its_own(server: Server) -> None:
+    ticket = Ticket(server.fingerprint)
+    for _ in range(2):
+        get_json(f"{server.url}/a", Deadline.after(5), key=ticket)
+    assert [one[KEY_HEADER.lower()] for one in server.asked] == ["the-key", "the-key"]
+    assert [one["authorization"] for one in server.asked] == ["Negotiate token-99", "Negotiate token-98"]
+
+
+def test_another_certificate_gets_no_question(server: Server) -> None:
+    with pytest.raises(UnreadableError):
+        get_json(f"{server.url}/a", Deadline.after(5), key=Ticket("0" * 64))
+    assert server.asked == []
+
+
+def test_the_certificate_of_a_later_mr_cluster_at_the_same_address_counts(server: Server) -> None:
+    with pytest.raises(UnreadableError):
+        get_json(f"{server.url}/a", Deadline.after(5), key=Ticket("0" * 64))
+    assert get_json(f"{server.url}/a", Deadline.after(5), key=Ticket(server.fingerprint))
+
+
+def test_without_a_login_no_https_is_spoken(server: Server) -> None:
+    with pytest.raises(UnreadableError):
+        get_json(f"{server.url}/a", Deadline.after(5), key="the-key")
+    assert server.asked == []
+
+
+def test_a_silent_server_ends_with_the_deadline(server: Server) -> None:
+    with pytest.raises(UnreadableError, match="did not answer in time"):
+        get_json(f"{server.url}/silent", Deadline.after(0.5), key=Ticket(server.fingerprint))
+
+
+def test_without_a_ticket_nothing_is_asked(server: Server) -> None:
+    with pytest.raises(UnreadableError, match="the KDC gave no ticket"):
+        get_json(f"{server.url}/a", Deadline.after(5), key=Ticket(server.fingerprint, left=0))
+    assert server.asked == []
+
+
+def test_webhdfs_proves_each_request(server: Server) -> None:
+    hdfs = Hdfs(server.url, "hadoop", key=Ticket(server.fingerprint))
+    for _ in range(2):
+        found = hdfs.status("/")
+        assert found is not None
+        assert found.folder
+    proofs = [one["authorization"] for one in server.asked]
+    assert len(set(proofs)) == len(proofs) == 2
+    assert {one[KEY_HEADER.lower()] for one in server.asked} == {"the-key"}

@@ -1,0 +1,220 @@
+"""Takeovers on nodes that are folders of this machine: real scripts, sleeping daemons, orders over RPC."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.effects import MoveMasters
+from fawkes.errors import FawkesError, HostError
+from fawkes.live.doors import LIST
+from fawkes.live.hadoop_rpc import RpcError
+from fawkes.live.succession import StayError
+from tests.live.masters_server import Server, clear, running
+from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite
+
+MASTERS = {"namenode", "resourcemanager", "historyserver"}
+ACTIVE = "transitionToActive"
+ID = "application_1795220018027_0001"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
+    clear(server)
+    found = PairSite(tmp_path, server)
+    try:
+        yield found
+    finally:
+        found.end()
+
+
+def test_a_look_tells_who_could_take_over(site: PairSite) -> None:
+    found = site.look()
+    assert (found["old"], found["standby"], found["journal"]) == ("answers", "standby", list(NODES))
+    site.fleet.off = {OLD}
+    found = site.look()
+    assert (found["old"], found["standby"], found["journal"]) == ("silent", "standby", [TO, THIRD])
+    site.stop(TO, "namenode")
+    assert site.look()["standby"] is None
+    assert site.orders == []
+
+
+def test_a_namenode_that_waits_to_be_made_active_does_not_answer_as_masters(site: PairSite) -> None:
+    site.told(OLD, "namenode", "transitionToStandby")
+    assert site.look()["old"] == "runs"
+
+
+def test_masters_that_answer_are_not_replaced(site: PairSite) -> None:
+    with pytest.raises(StayError, match="c-1: its masters answer, so they stay where they are"):
+        site.take_over()
+    assert site.orders == []
+    assert site.running(OLD) >= MASTERS
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
+
+
+def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:
+    """Its node cannot be reached, so it is on no list of addresses; what ran goes on."""
+    site.applications = [
+        {"id": ID, "state": "RUNNING", "applicationTags": "fawkes-j-1-1"},
+        {
+            "id": ID.replace("0001", "0002"),
+            "state": "FINISHED",
+            "finalStatus": "SUCCEEDED",
+            "applicationTags": "fawkes-j-2-1",
+        },
+        {"id": ID.replace("0001", "0003"), "state": "RUNNING", "user": "alice"},
+    ]
+    site.fleet.off = {OLD}
+    workers = {at: (site.pid(at, "nodemanager"), site.pid(at, "datanode")) for at in (TO, THIRD)}
+    facts = site.take_over()
+    assert site.orders[0] == (TO, "namenode", ACTIVE)
+    assert site.orders[1] == (TO, "namenode", "rollEdits"), "it is shown that the journal takes what it writes"
+    assert (facts["copied_us"], facts["missing_files"], facts["ended"]) == (None, 0, [])
+    assert facts["known"] == [
+        {"id": ID, "tags": ["fawkes-j-1-1"]},
+        {"id": ID.replace("0001", "0002"), "tags": ["fawkes-j-2-1"]},
+    ]
+    listed = {at for at, _, method in site.orders if method == "triggerBlockReport"}
+    assert listed == {TO, THIRD}, "a NameNode takes no replica for sure before its DataNode has listed it anew"
+    assert facts["reached"] == [TO, THIRD]
+    assert {at: (site.pid(at, "nodemanager"), site.pid(at, "datanode")) for at in (TO, THIRD)} == workers
+    assert site.running(TO) >= {*MASTERS, "journalnode"}
+    for at in (TO, THIRD):
+        assert (site.root(at) / "conf" / LIST).read_text() == "node02\nnode03\n"
+    cluster = site.cluster()
+    assert (cluster.master, cluster.second, cluster.journal) == (TO, None, NODES)
+    assert cluster.shut_out == {OLD}
+    assert site.clusters.moving(C) is None
+
+
+def test_former_masters_are_stopped_where_their_node_answers(site: PairSite) -> None:
+    """Their data and their part of the journal stay: a second NameNode begins with it."""
+    site.stop(OLD, "namenode")
+    facts = site.take_over()
+    assert facts["reached"] == sorted(NODES)
+    assert site.running(OLD) == {"journalnode", "datanode", "nodemanager"}
+    assert (site.root(OLD) / "nn" / "current" / "VERSION").exists()
+    assert site.cluster().shut_out == frozenset()
+
+
+def test_a_former_masters_node_that_came_back_empty_works_at_once(site: PairSite) -> None:
+    """Nobody waits for daemons that nobody has started. Its part of the journal is brought up later."""
+    for daemon in sorted(site.running(OLD)):
+        site.stop(OLD, daemon)
+    shutil.rmtree(site.root(OLD))
+    facts = site.take_over()
+    assert facts["reached"] == sorted(NODES)
+    assert site.running(OLD) == {"datanode", "nodemanager"}
+    assert not (site.root(OLD) / "nn").exists()
+
+
+def test_without_most_of_the_journal_nobody_takes_over(site: PairSite) -> None:
+    site.fleet.off = {OLD}
+    site.stop(THIRD, "journalnode")
+    with pytest.raises(RpcError, match="most of the journal does not answer"):
+        site.take_over()
+    assert not site.running(TO) & {"resourcemanager", "historyserver"}
+
+
+def test_a_second_namenode_that_does_not_answer_does_not_take_over(site: PairSite) -> None:
+    site.fleet.off = {OLD}
+    site.stop(TO, "namenode")
+    with pytest.raises(HostError, match="node02: it does not answer, so it cannot take over c-1"):
+        site.take_over()
+    assert site.orders == []
+
+
+def test_a_takeover_that_was_cut_off_goes_on(site: PairSite) -> None:
+    """Old masters that answer by then change nothing: the journal is another one's."""
+    site.told(TO, "namenode", ACTIVE)
+    facts = site.take_over()
+    assert facts["missing_files"] == 0
+    assert not site.running(OLD) & MASTERS
+    assert site.cluster().master == TO
+
+
+def test_an_active_namenode_without_the_journal_is_no_master(site: PairSite) -> None:
+    """It says that it is active, because it does not know yet that another one writes."""
+    site.told(TO, "namenode", ACTIVE)
+    site.told(OLD, "namenode", ACTIVE)
+    with pytest.raises(RpcError, match="less than the last promised epoch"):
+        site.take_over()
+    assert site.running(OLD) >= MASTERS
+
+
+def test_a_planned_takeover_swaps_both(site: PairSite) -> None:
+    facts = site.take_over(planned=True)
+    assert facts["reached"] == sorted(NODES)
+    assert site.orders[:3] == [
+        (OLD, "namenode", "transitionToStandby"),
+        (TO, "namenode", ACTIVE),
+        (TO, "namenode", "rollEdits"),
+    ]
+    assert not site.running(OLD) & MASTERS
+    assert (site.cluster().master, site.clusters.moving(C)) == (TO, None)
+
+
+def test_a_planned_takeover_that_is_refused_goes_back(site: PairSite) -> None:
+    site.refuses = {(TO, ACTIVE)}
+    with pytest.raises(StayError, match=r"c-1: its masters stay on node01: .*it is told to refuse"):
+        site.take_over(planned=True)
+    assert site.orders[-1] == (OLD, "namenode", ACTIVE)
+    assert site.running(OLD) >= MASTERS
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
+
+
+def test_a_planned_takeover_of_masters_that_are_silent_by_then(site: PairSite) -> None:
+    site.fleet.off = {OLD}
+    with pytest.raises(StayError, match="node01 does not answer, so its masters are not moved") as error:
+        site.take_over(planned=True)
+    assert error.value.facts == {"alive": True, "silent": True}
+    assert site.orders == []
+
+
+def test_a_takeover_without_a_second_namenode(site: PairSite) -> None:
+    site.clusters.arm(C, None)
+    with pytest.raises(FawkesError, match="c-1: it has no second NameNode that could take over"):
+        site.take_over()
+
+
+def test_a_takeover_that_nobody_wants_any_more(site: PairSite) -> None:
+    site.fleet.off = {OLD}
+    assert site.mover.reach(MoveMasters(C, 5, OLD, TO, planned=False, standby=True), lambda: False) is None
+    assert (site.orders, site.clusters.moving(C)) == ([], None)
+    assert site.cluster() == replace(site.cluster(), master=OLD)
+
+
+def test_masters_that_come_back_from_a_copy_end_the_journal(site: PairSite) -> None:
+    """What the journal has is another history: its files are set aside, and the members are configured without it."""
+    site.copies.take()
+    site.fleet.off = {OLD}
+    facts = site.move()
+    assert (facts["copied_us"], facts["reached"]) == (7, [TO, THIRD])
+    for at in (TO, THIRD):
+        assert (site.root(at) / "conf" / "journal").read_text() == ""
+        assert "journalnode" not in site.running(at)
+        assert (site.root(at) / "journal.before-1" / "c-1" / "current" / "VERSION").exists()
+    assert (site.root(TO) / "nn.before-1" / "current" / "VERSION").exists()
+    assert site.running(TO) >= MASTERS
+    cluster = site.cluster()
+    assert (cluster.master, cluster.standby) == (TO, None)
+    assert cluster.shut_out == {OLD}
+
+
+def test_masters_that_answer_keep_their_journal_when_a_copy_was_to_replace_them(site: PairSite) -> None:
+    site.copies.take()
+    with pytest.raises(StayError, match="its masters answer"):
+        site.move()
+    assert all("journalnode" in site.running(at) for at in NODES)
+    assert not any((site.root(at) / "journal.before-1").exists() for at in NODES)
+    assert site.cluster().journal == NODES
