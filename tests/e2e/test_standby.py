@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import JobLife, NodeId, Role, Standby
+from fawkes.core.model import JobLife, NodeId, NodeLife, Role, Standby
 from tests.e2e.two_clusters import SETTINGS, write_input
 from tests.support.probing import meanwhile
 from tests.support.site import RealSite, differences, real_site
@@ -177,6 +177,8 @@ def test_the_second_namenode_takes_over_and_nothing_that_was_acknowledged_is_los
     written = {path.rpartition("/")[2] for path in site.hdfs("gamma", "sizes", "/output/goes-on")}
     assert written == {"_SUCCESS", "part-00000"}
     site.lab.start(old)
+    # The second NameNode may be ready on another node before this one has joined again.
+    site.until("the old node to serve", lambda: site.node(old).life is NodeLife.SERVING)
     site.until("a second NameNode again", lambda: standby_of(site).ready and standby_of(site).node is not None)
     site.until_settled()
     assert differences(site) == []
