@@ -20,7 +20,7 @@ from fawkes.config.site import Site
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import JobLife, JobState
 from fawkes.core.record import to_plain
-from fawkes.errors import DeadlineError
+from fawkes.errors import DeadlineError, FawkesError
 from fawkes.offline.plan import asked
 from fawkes.offline.read import read_plan
 from fawkes.offline.scenario import simulate
@@ -76,12 +76,22 @@ class Row:
 
 
 def ready(client: Client, site: Site, clusters: Sequence[str]) -> None:
-    """Return when the MR-clusters run; they are requested unless they are there. DeadlineError after 420 s."""
+    """Return when the MR-clusters run; they are requested unless they are there.
+
+    DeadlineError after 420 s, FawkesError when one was given up.
+    """
     known = {str(row["cluster"]) for row in client.rows("clusters")}
     for name in clusters:
         if name not in known:
             client.post("request", {"spec": to_plain(site.cluster(name))})
-    until("the MR-clusters to run", lambda: all(row["state"] == "running" for row in client.rows("clusters")))
+
+    def run() -> bool:
+        states = {str(row["cluster"]): row["state"] for row in client.rows("clusters")}
+        if gone := [name for name in clusters if name not in states]:
+            raise FawkesError("it was given up while it was deployed", where=gone[0], hint=f"see {site.root}/*.log")
+        return all(state == "running" for state in states.values())
+
+    until("the MR-clusters to run", run)
 
 
 def play(client: Client, mix: Sequence[Plan], policy: str, began_s: float, say: Say) -> None:

@@ -70,17 +70,24 @@ done
     )
 
 
-def configured(folders: Folders) -> Script:
-    """Fact ``edits``: where the configuration on a node says that edits go; absent without a journal, or a file."""
+def own_edits(folders: Folders) -> Script:
+    """What the NameNode of a node has on its own disk, whatever a journal has; changes nothing.
+
+    Facts: ``edits`` is where its configuration says that edits go as well, absent without a journal or a file;
+    ``file.NAME`` the bytes of each image and segment in its own folder.
+    """
     return reading_in(
         folders,
         r"""
-conf={conf}
+conf={conf}; current={current}
+[ ! -d "$current" ] ||
+    find "$current" -maxdepth 1 -type f \( -name 'fsimage_*' -o -name 'edits_*' \) -printf '@file.%f=%s\n'
 [ -r "$conf/hdfs-site.xml" ] || exit 0
 edits=$(sed -n '/<name>dfs.namenode.shared.edits.dir</{n;s,.*<value>\(.*\)</value>.*,\1,p;}' "$conf/hdfs-site.xml")
 [ -z "$edits" ] || fact edits "$edits"
 """,
         conf=folders.conf,
+        current=folders.nn / "current",
     )
 
 

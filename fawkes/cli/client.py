@@ -41,6 +41,10 @@ class NoControllerError(FawkesError):
     """No controller listens."""
 
 
+class HungUpError(FawkesError):
+    """The controller ended while it was asked, or speaks otherwise: whether it has done something is not known."""
+
+
 class TurnedDownError(RefusedError):
     """The core says no: ``reason`` has the code and the numbers behind it."""
 
@@ -129,7 +133,7 @@ class Client:
                 hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except (http.client.HTTPException, ConnectionError) as error:
-            raise FawkesError(
+            raise HungUpError(
                 f"the controller hung up ({type(error).__name__})", hint="`fawkes status` shows whether it still runs"
             ) from error
 

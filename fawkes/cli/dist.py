@@ -34,10 +34,13 @@ def dist() -> None:
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache.
 
-    `doors` compiles what closes the ports of daemons, `kerberos` what daemons of MR-clusters with Kerberos need. A
-    controller otherwise does both at the first deployment that needs them.
+    With a version of Hadoop comes what closes the ports of its daemons, so that deployments need no network. `doors`
+    compiles that alone, and `kerberos` what daemons of MR-clusters with Kerberos need. A controller otherwise does both
+    at the first deployment that needs them.
     """
     from fawkes.dist import cache
+    from fawkes.dist.compiled import DOORS, is_made, jar_of, place_of
+    from fawkes.dist.pins import PINS
 
     if version in _COMPILED:
         _compile(version, dry_run=dry_run, output=output)
@@ -50,9 +53,13 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
             if cache.is_there(wanted) and not again
             else f"would resolve the {len(wanted.jars())} jars of {wanted.title} by Maven into {folder}"
         )
+        if version in PINS and not is_made(DOORS):
+            click.echo(f"would compile {DOORS.title} into {place_of(DOORS)}")
         return
     with progress(wanted.title) as say:
         made = cache.provide(wanted, again=again, say=say)
+        if version in PINS:
+            jar_of(DOORS, say)
     folder = cache.folder_of(wanted)
     if output == TABLE:
         click.echo(f"{wanted.title} {'is ready' if made else 'was there already'}: {folder}")

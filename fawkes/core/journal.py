@@ -94,7 +94,13 @@ def want(draft: Draft, cluster: ClusterState) -> ClusterState:
 
 
 def objection(draft: Draft, cluster: ClusterState, facts: Facts) -> str:
-    """Why the NameNode must not start again on these facts of a look; empty when it may."""
+    """Why the NameNode must not start again on these facts of a look; empty when it may.
+
+    It begins its journal with what its own disk has, so that must be everything.
+    """
+    if facts.get("edits") != "whole":
+        known = "lacks" if facts.get("edits") == "gap" else "is not known to have"
+        return f"the disk of its NameNode {known} changes that came before the newest ones"
     reached = facts.get("reached")
     away = [n for n in nodes(draft, cluster) if n != cluster.master and n not in (reached or ())]  # type: ignore[operator]
     return f"{', '.join(away)} should have its journal and does not answer" if away else ""

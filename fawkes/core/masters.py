@@ -334,7 +334,8 @@ def _begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Loo
         **follows,
     )
     if not by_standby:
-        cluster = standby.given_up(draft, cluster)
+        # The old masters may answer after all, and then it is still their journal.
+        cluster = standby.alone(cluster)
     version = cluster.version + 1
     moving = replace(moving, old=effect.old, to=effect.to, begun=True)
     cluster = replace(cluster, master=effect.to, moving=moving, version=version)
@@ -373,7 +374,7 @@ def _not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending
     if pending.tries >= draft.settings.deploy_attempts and not moving.planned:
         if unreadable and not moving.written:
             draft.settle(pending.key)
-            cluster = given_up(cluster, moving, draft.at_us)
+            cluster = given_up(draft, cluster, moving)
             draft.put_cluster(cluster)
             go_on(draft, cluster)
             return
@@ -423,21 +424,24 @@ def _journal_again(
     else:
         draft.settle(pending.key)
         journal.block(draft, cluster)
-        cluster = given_up(cluster, moving, draft.at_us)
+        cluster = given_up(draft, cluster, moving)
         draft.put_cluster(cluster)
         go_on(draft, cluster)
 
 
-def given_up(cluster: ClusterState, moving: MastersMove, at_us: int) -> ClusterState:
+def given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> ClusterState:
     """After a move that was begun and failed: its masters are lost masters again.
 
     Where nothing was begun on the new node they are where they were, and the copy is as old as it was. Otherwise the
-    new node may have taken files since the move began, so a copy from before is as old as it is by now.
+    new node may have taken files since the move began, so a copy from before is as old as it is by now; and if that
+    was a move by a copy, they are not in the journal.
     """
-    old, since_us = (master_of(cluster), at_us) if moving.written else (moving.old, moving.since_us)
+    old, since_us = (master_of(cluster), draft.at_us) if moving.written else (moving.old, moving.since_us)
+    by_copy = cluster.standby is not None and cluster.standby.node is None
+    cluster = standby.given_up(draft, cluster) if moving.written and by_copy else standby.alone(cluster)
     again = MastersMove(cause=MoveCause.LOST, since_us=since_us, old=old, by=moving.by, unreadable=moving.unreadable)
     # A late answer of that move must not be taken for one of the look.
-    return replace(standby.taken_over(cluster), master=old, moving=again, version=cluster.version + 1)
+    return replace(cluster, master=old, moving=again, version=cluster.version + 1)
 
 
 def _elsewhere(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
@@ -447,7 +451,7 @@ def _elsewhere(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None
     node would begin without them.
     """
     to = draft.node(master_of(cluster))
-    cluster = given_up(cluster, moving, draft.at_us)
+    cluster = given_up(draft, cluster, moving)
     draft.put_cluster(cluster)
     if to.life is NodeLife.SERVING:
         lost_node(draft, to, "the masters did not come up on it")
@@ -476,8 +480,7 @@ def _moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Mov
     cluster = replace(
         alerts.ended(cluster, Kind.MASTERS), moving=None, shut_out=_shut_out(draft, cluster, effect, facts)
     )
-    if effect.standby:
-        cluster = standby.taken_over(cluster)
+    cluster = standby.alone(cluster) if effect.standby else standby.given_up(draft, cluster)
     draft.put_cluster(cluster)
     cluster = lost_writes.tell(draft, cluster, facts)
     draft.touch(cluster.id, afresh=True)

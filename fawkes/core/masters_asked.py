@@ -73,7 +73,7 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
         if not moving.failed:
             draft.reply(event.ask, Reason("masters-moving", {"cluster": cluster.id, "cause": moving.cause}))
             return
-        cluster = masters.given_up(cluster, moving, draft.at_us)
+        cluster = masters.given_up(draft, cluster, moving)
         moving = cluster.moving or moving
     fit = [state.node.id for state in masters.able(draft, cluster, restore=True)]
     if not fit or (event.to is not None and event.to not in fit):

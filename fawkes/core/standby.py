@@ -80,15 +80,17 @@ def _most(journal: Iterable[NodeId], answering: set[str]) -> bool:
     return 2 * sum(name in answering for name in names) > len(names)
 
 
-def taken_over(cluster: ClusterState) -> ClusterState:
-    """The second NameNode has become the first one; there is no second one until it is armed."""
+def alone(cluster: ClusterState) -> ClusterState:
+    """There is no second NameNode until it is armed: it has become the first one, or masters come back from a copy."""
     if cluster.standby is None:
         return cluster
     return replace(cluster, standby=replace(cluster.standby, node=None, ready=False))
 
 
 def given_up(draft: Draft, cluster: ClusterState) -> ClusterState:
-    """Masters come back from a copy: what the journal has is another history, and is not followed any more."""
+    """Masters may have taken files after they came back from a copy: what the journal has is another history, and is
+    not followed any more. Until then it is that of the old masters, which may answer after all.
+    """
     if cluster.standby is None:
         return cluster
     draft.settle(Key.STANDBY.of(cluster.id))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes import lab as labs
-from fawkes.cli.client import Client, NoControllerError
+from fawkes.cli.client import Client, HungUpError, NoControllerError
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterLife
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
@@ -122,7 +122,8 @@ def controller_of(lab: Lab, site: Site, *, keep: bool = False, crash: bool = Fal
 def _wait_until_it_answers(client: Client, process: subprocess.Popen[Any], log: Path) -> None:
     limit = time.monotonic() + _READY_S
     while True:
-        with contextlib.suppress(NoControllerError):
+        # One that was just killed may still take the question, and end before it answers.
+        with contextlib.suppress(NoControllerError, HungUpError):
             # It listens a moment before it knows its pool.
             if client.rows("nodes"):
                 return

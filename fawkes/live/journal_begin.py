@@ -1,6 +1,6 @@
 """An MR-cluster that works without a journal gets one: its masters start again where they are.
 
-The NameNode has all changes on its own disk. It is stopped, the journal begins with what lies there, and the NameNode
+The NameNode has all changes on its own disk, which is shown before anything is stopped. It is stopped, the journal begins with what lies there, and the NameNode
 starts again and writes to both. Whatever fails on the way, that disk has everything, so that the masters can start
 again without a journal. A configuration is written only while the NameNode is stopped: by it the next try knows what
 the one that runs was started with.
@@ -21,6 +21,7 @@ from fawkes.live.ha import Pair
 from fawkes.live.handover import Handover, careful
 from fawkes.live.leading import Leading
 from fawkes.live.masters import MasterAddresses
+from fawkes.live.own_edits import OwnEdits, own_edits
 from fawkes.live.playbooks import hadoop, moving, standby
 from fawkes.live.succession import Means, StayError
 from fawkes.playbook import Lease
@@ -56,12 +57,26 @@ class JournalBegin(Handover):
             self._reached = means.reached(self._before, self._before.members)
             if self._to not in self._reached:
                 raise HostError(f"it does not answer, so {name} cannot get a journal", host=self._to)
+            self._need_own_edits()
             try:
                 return self._try()
             except FawkesError as error:
                 self._go_back(error)
                 means.clusters.end_move(name, self._to)
                 raise StayError(f"it goes on without a journal: {error}", where=name) from error
+
+    def _need_own_edits(self) -> None:
+        """StayError, with nothing begun, unless all that the NameNode has acknowledged is on its own disk."""
+        means, name = self._means, self._before.id
+        own = self._own_edits()
+        if own.journal not in ("", self._wanted()):
+            why = f"its NameNode writes another journal ({own.journal}), so its own disk may lack changes"
+        elif not own.whole:
+            why = "the disk of its NameNode lacks changes, or its image"
+        else:
+            return
+        means.clusters.end_move(name, self._to)
+        raise StayError(f"it goes on without a journal: {why}", where=name)
 
     def _try(self) -> Facts | None:
         if away := [at for at in self._after.journal if at not in self._reached]:
@@ -81,15 +96,16 @@ class JournalBegin(Handover):
 
     def _writes_journal(self) -> bool:
         """Whether an earlier try has come as far as a NameNode that runs with this journal."""
-        wanted = self._setup.settings(self._after)["hdfs-site"]["dfs.namenode.shared.edits.dir"]
-        if self._configured() != wanted or self._pair.state(self._after, self._to) is None:
+        if self._own_edits().journal != self._wanted() or self._pair.state(self._after, self._to) is None:
             return False
         return len(self._pair.answering(self._after, self._after.journal)) == len(self._after.journal)
 
-    def _configured(self) -> str:
-        """The journal in the configuration of the masters' node; empty without one."""
-        folders = self._ground.folders(self._to, self._before.id)
-        return self._ground.run(self._to, standby.configured(folders), "looking for a journal").get("edits", "")
+    def _wanted(self) -> str:
+        """The new journal, as it stands in configurations."""
+        return self._setup.settings(self._after)["hdfs-site"]["dfs.namenode.shared.edits.dir"]
+
+    def _own_edits(self) -> OwnEdits:
+        return own_edits(self._ground, self._to, self._before.id)
 
     def _begin(self) -> None:
         """Stop the masters, begin the journal with what they have, and start everybody again."""
@@ -133,7 +149,7 @@ class JournalBegin(Handover):
     def _go_back(self, why: FawkesError) -> None:
         """Start the masters as they were: without a journal, from their own disk. FawkesError when that fails too."""
         before, to = self._before, self._to
-        if not self._configured() and self._pair.state(before, to) == ha.ACTIVE:
+        if not self._own_edits().journal and self._pair.state(before, to) == ha.ACTIVE:
             return
         _log.warning("%s: its masters start again without a journal: %s", before.id, why)
         self._ground.run(to, moving.stop(self._right(to)), "stopping the masters", within_s=limits.STEP_S)

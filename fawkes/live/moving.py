@@ -19,6 +19,7 @@ from fawkes.live.journal_change import JournalChange
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.move import Move
+from fawkes.live.own_edits import own_edits
 from fawkes.live.rest import UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.succession import Copies, Means
@@ -83,6 +84,7 @@ class MastersMover:
             standing = replace(standing, state="runs")
         return {
             **self._second(cluster, effect),
+            **self._own(cluster, effect),
             "old": standing.state,
             "image": standing.image,
             "copied_us": copied_us,
@@ -100,6 +102,15 @@ class MastersMover:
             "standby": self._pair.state(cluster, effect.to),
             "journal": list(self._pair.answering(cluster, cluster.journal)),
         }
+
+    def _own(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
+        """Of masters that are to start again where they are: whether their disk has everything."""
+        if effect.old != effect.to:
+            return {}
+        try:
+            return {"edits": own_edits(self._means.ground, effect.old, cluster.id).fact}
+        except FawkesError:
+            return {"edits": None}
 
     def _cluster(self, name: ClusterId) -> LiveCluster:
         cluster = self._means.clusters.get(name)

@@ -154,6 +154,7 @@ class Masters:
             "applications": [],
             **({} if pair is None else {"journal": pair.answering}),
             **({} if pair is None else {"standby": "standby" if pair.follower == effect.to else None}),
+            **({"edits": "whole" if image else "gap"} if effect.to == effect.old else {}),
         }
 
     def begin(self, effect: MoveMasters, now_us: int, document: object) -> bool:

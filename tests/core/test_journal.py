@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.events import Condition, Done, Progress, ReleaseAsked
 from fawkes.core.model import MastersMove, MoveCause, NodeId, Standby
@@ -47,7 +49,7 @@ def given_up(minimum: int = 3, count: int = 6, **changes: object) -> Desk:
         refused(desk)
         at(desk, 30)
     look(desk, standby=None, journal=[THIRD], copied_us=desk.now_us)
-    assert (cluster(desk).master != OLD, cluster(desk).standby) == (True, None)
+    assert cluster(desk).master != OLD
     return desk
 
 
@@ -201,6 +203,17 @@ def test_applications_that_are_about_to_end_do_not_take_the_moment_away() -> Non
     at(desk, 3)
     may(desk)
     assert begun_on(desk) == (OLD, NEW, THIRD)
+
+
+@pytest.mark.parametrize(("edits", "why"), [("gap", "lacks"), (None, "is not known to have")])
+def test_a_disk_that_is_not_shown_to_have_everything_is_no_begin(edits: str | None, why: str) -> None:
+    """The journal begins with what the NameNode's own disk has."""
+    desk = kept()
+    back(desk)
+    may(desk, edits=edits)
+    assert not [effect for effect in arms(desk) if not effect.before]
+    [waits] = ever(desk, "journal-waits")
+    assert waits["error"] == f"the disk of its NameNode {why} changes that came before the newest ones"
 
 
 def test_a_node_that_does_not_answer_is_waited_for() -> None:

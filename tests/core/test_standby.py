@@ -185,10 +185,51 @@ def test_where_it_cannot_take_over_a_young_copy_does_and_the_journal_ends() -> N
     at(desk, PATIENCE_S)
     look(desk, standby=None, journal=[THIRD])
     assert [effect.standby for effect in moves(desk)] == [False]
+    assert standby(desk) == Standby(journal=JOURNAL)
+    assert not ever(desk, "standby-given-up")
+    moved(desk, copied_us=desk.now_us)
     assert cluster(desk).standby is None
     assert ever(desk, "standby-given-up")
-    moved(desk, copied_us=desk.now_us)
     assert not arms(desk)
+
+
+def came_back(**changes: object) -> Desk:
+    """The masters are about to come back from a copy on the second node."""
+    desk = up(**changes)  # type: ignore[arg-type]
+    lost(desk)
+    look(desk, standby=None, journal=[THIRD])
+    at(desk, PATIENCE_S)
+    look(desk, standby=None, journal=[THIRD])
+    assert [effect.standby for effect in moves(desk)] == [False]
+    return desk
+
+
+def test_masters_that_answer_before_a_copy_took_their_place_still_have_their_journal() -> None:
+    """Nothing was begun elsewhere, so somebody must go on keeping it whole."""
+    desk = came_back()
+    refused(desk, alive=True)
+    assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
+    assert standby(desk).journal == JOURNAL
+    assert not ever(desk, "standby-given-up")
+    assert arms(desk)[-1].standby == Standby(journal=JOURNAL, node=NEW)
+    armed(desk)
+    assert standby(desk) == Standby(journal=JOURNAL, node=NEW, ready=True)
+
+
+def test_nobody_takes_over_by_the_journal_once_a_copy_may_have_taken_files() -> None:
+    desk = came_back(deploy_attempts=1)
+    refused(desk)
+    assert ever(desk, "standby-given-up")
+    assert cluster(desk).standby is None
+
+
+def test_a_copy_that_began_nothing_leaves_the_journal_to_the_old_masters() -> None:
+    desk = came_back(deploy_attempts=1)
+    refused(desk, untouched=True)
+    assert (cluster(desk).master, standby(desk)) == (OLD, Standby(journal=JOURNAL))
+    look(desk, old="answers")
+    assert (cluster(desk).moving, standby(desk).journal) == (None, JOURNAL)
+    assert arms(desk)[-1].standby == Standby(journal=JOURNAL, node=NEW)
 
 
 def test_a_node_that_does_not_answer_either_is_not_tried_for_ever() -> None:
@@ -208,6 +249,7 @@ def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
     restore(desk)
     look(desk, **FOLLOWS, copied_us=0)
     assert [effect.standby for effect in moves(desk)] == [False]
+    moved(desk, copied_us=0)
     assert cluster(desk).standby is None
 
 

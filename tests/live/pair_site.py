@@ -60,6 +60,12 @@ for at in %s; do
 done
 """
 EDITS = "dfs.namenode.shared.edits.dir"
+#: an image, and every change after it
+EDITS_ON_DISK = (
+    *(f"fsimage_{2:019d}{suffix}" for suffix in ("", ".md5")),
+    f"edits_{1:019d}-{4:019d}",
+    f"edits_inprogress_{5:019d}",
+)
 
 
 class PairFleet(LocalFleet):
@@ -237,6 +243,8 @@ class PairSite:
         current = self.root(at) / "nn" / "current"
         current.mkdir(parents=True)
         (current / "VERSION").write_text(self.version)
+        for name in EDITS_ON_DISK:
+            (current / name).touch()
 
     def start_all(self) -> None:
         """All daemons run; the masters' node has the active ones."""
@@ -371,8 +379,8 @@ class PairSite:
 
     # --- goals
 
-    def look(self) -> Facts:
-        facts = self.mover.reach(LookAtMasters(C, 4, OLD, TO), lambda: True)
+    def look(self, to: NodeId = TO) -> Facts:
+        facts = self.mover.reach(LookAtMasters(C, 4, OLD, to), lambda: True)
         assert facts is not None
         return facts
 

@@ -10,7 +10,7 @@ import pytest
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.succession import StayError
 from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite
 
 ACTIVE = "transitionToActive"
 
@@ -120,6 +120,29 @@ def test_a_try_that_was_cut_off_before_begins_anew(site: PairSite) -> None:
     site.stop(OLD, "namenode")
     assert site.begin() == {"journal": list(NODES)}
     assert (site.root(OLD) / "journal.before-2").exists()
+
+
+def test_a_namenode_whose_own_disk_lacks_changes_is_not_stopped(site: PairSite) -> None:
+    """It took over from another one, say: only the journal of those days had what came before."""
+    before = site.pid(OLD, "namenode")
+    assert site.look(OLD)["edits"] == "whole"
+    edits = site.root(OLD) / "nn" / "current" / EDITS_ON_DISK[2]
+    edits.unlink()
+    assert site.look(OLD)["edits"] == "gap"
+    with pytest.raises(StayError, match="it goes on without a journal: the disk of its NameNode lacks changes"):
+        site.begin()
+    assert site.pid(OLD, "namenode") == before
+    works_without(site)
+
+
+def test_a_namenode_that_writes_another_journal_is_not_stopped(site: PairSite) -> None:
+    """What nobody follows any more may have what its own disk lacks."""
+    before, configuration = site.pid(OLD, "namenode"), site.root(OLD) / "conf" / "hdfs-site.xml"
+    configuration.write_text(f"<name>{EDITS}</name>\n<value>qjournal://node07/{NAME}</value>\n")
+    with pytest.raises(StayError, match="its NameNode writes another journal .qjournal://node07/c-1."):
+        site.begin()
+    assert site.pid(OLD, "namenode") == before
+    assert site.clusters.moving(C) is None
 
 
 def test_masters_that_do_not_answer_are_no_case_for_it(site: PairSite) -> None:

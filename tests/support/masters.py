@@ -87,7 +87,7 @@ def look(desk: Desk, **facts: object) -> None:
     since_us = desk.state.clusters[A].moving.since_us  # type: ignore[union-attr]
     others = [n for n in desk.state.nodes_of(A) if n != cluster(desk).master]
     known: dict[str, object] = {"old": "silent", "image": None, "copied_us": since_us - SECOND_US, "reached": others}
-    known |= {"txid": 7, "copy_at": "controller", "applications": []}
+    known |= {"txid": 7, "copy_at": "controller", "applications": [], "edits": "whole"}
     version = desk.state.pending[KEY].version
     desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=known | facts))
 
