@@ -179,9 +179,9 @@ class LookAtMasters:
     newest kept copy has everything, its last transaction, and where it is (``copied_us`` None: there is no copy);
     ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. With a second
     NameNode also ``standby``: what the NameNode on ``to`` says that it is, ``standby`` or ``active``, None: not known;
-    ``journal``: the nodes of the journal that answer. Of masters that stay where they are also ``edits``: ``whole`` when
-    the NameNode's own disk has an image and every change after it, ``gap`` when it lacks some, None: not known. Else
-    `Failed`.
+    ``journal``: the nodes of the journal that answer. Of masters that stay where they are also ``edits``: ``whole``
+    when the NameNode's own disk has an image and every change after it, ``gap`` when it lacks some, None: not known.
+    Else `Failed`.
     """
 
     cluster: ClusterId

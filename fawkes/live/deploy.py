@@ -138,7 +138,7 @@ class Deployer:
         """
         if cluster.standby is None or cluster.ready:
             return
-        looks = {n: standby.configured(self._ground.folders(n, cluster.id)) for n in cluster.members}
+        looks = {n: standby.own_edits(self._ground.folders(n, cluster.id)) for n in cluster.members}
         seen = self._ground.all_well(self._ground.run_on(looks, "looking for an earlier journal"))
         wanted = self._setup.settings(cluster)["hdfs-site"]["dfs.namenode.shared.edits.dir"]
         others = [n for n, facts in seen.items() if facts.get("edits", wanted) != wanted]

@@ -1,9 +1,9 @@
 """An MR-cluster that works without a journal gets one: its masters start again where they are.
 
-The NameNode has all changes on its own disk, which is shown before anything is stopped. It is stopped, the journal begins with what lies there, and the NameNode
-starts again and writes to both. Whatever fails on the way, that disk has everything, so that the masters can start
-again without a journal. A configuration is written only while the NameNode is stopped: by it the next try knows what
-the one that runs was started with.
+The NameNode has all changes on its own disk, which is shown before anything is stopped. The journal begins with what
+lies there, and the NameNode starts again and writes to both. Whatever fails on the way, that disk has everything, so
+that the masters can start again without a journal. A configuration is written only while the NameNode is stopped: by it
+the next try knows what the one that runs was started with.
 """
 
 from __future__ import annotations

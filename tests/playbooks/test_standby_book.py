@@ -39,11 +39,24 @@ SITE = """<configuration>
 
 
 def test_a_node_says_for_which_journal_it_was_configured(lease: Lease) -> None:
-    assert "edits" not in ok(standby.configured(lease.folders))
+    assert "edits" not in ok(standby.own_edits(lease.folders))
     ok(hadoop.configure(lease, {"hdfs-site.xml": "<configuration/>\n"}))
-    assert "edits" not in ok(standby.configured(lease.folders))
+    assert "edits" not in ok(standby.own_edits(lease.folders))
     ok(hadoop.configure(lease, {"hdfs-site.xml": SITE}))
-    assert ok(standby.configured(lease.folders))["edits"] == "qjournal://a:8485;b:8485;c:8485/alpha"
+    assert ok(standby.own_edits(lease.folders))["edits"] == "qjournal://a:8485;b:8485;c:8485/alpha"
+
+
+def test_a_node_says_what_its_namenode_has_on_its_own_disk(lease: Lease) -> None:
+    assert ok(standby.own_edits(lease.folders)).under("file") == {}
+    current = Path(lease.folders.nn / "current")
+    current.mkdir(parents=True)
+    for name in ("fsimage_02", "fsimage_02.md5", "edits_inprogress_03", "VERSION", "seen_txid"):
+        (current / name).write_text("abc")
+    assert ok(standby.own_edits(lease.folders)).under("file") == {
+        "fsimage_02": "3",
+        "fsimage_02.md5": "3",
+        "edits_inprogress_03": "3",
+    }
 
 
 def test_a_journal_without_a_namenode_is_renamed_and_never_deleted(lease: Lease) -> None:
