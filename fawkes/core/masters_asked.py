@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import masters, standby
+from fawkes.core import masters, masters_begun, masters_to, standby
 from fawkes.core.draft import Draft
 from fawkes.core.events import MoveMastersAsked, RestoreAsked
 from fawkes.core.keys import Key
@@ -28,13 +28,13 @@ def _move_asked(draft: Draft, event: MoveMastersAsked) -> None:
     move = MastersMove(
         cause=MoveCause.ASKED,
         since_us=draft.at_us,
-        old=masters.master_of(cluster),
+        old=masters_begun.master_of(cluster),
         to=event.to,
         by=event.by,
         now=event.now,
     )
     draft.say("move-asked", cluster=cluster.id, node=event.to, by=event.by, now=event.now)
-    held = [job.id for job in draft.busy_of(cluster.id) if masters.holds(cluster, job)]
+    held = [job.id for job in draft.busy_of(cluster.id) if masters_to.holds(cluster, job)]
     draft.reply(event.ask, cluster=cluster.id, jobs=held)
     if cluster.moving is not None:
         # A late answer of that look must not be taken for one of the next.
@@ -42,7 +42,7 @@ def _move_asked(draft: Draft, event: MoveMastersAsked) -> None:
         cluster = replace(cluster, version=cluster.version + 1)
     cluster = replace(cluster, moving=move)
     draft.put_cluster(cluster)
-    masters.go_on(draft, cluster)
+    masters_to.go_on(draft, cluster)
 
 
 def _refusal(draft: Draft, cluster: ClusterState, to: NodeId | None) -> Reason | None:
@@ -51,7 +51,7 @@ def _refusal(draft: Draft, cluster: ClusterState, to: NodeId | None) -> Reason |
         return Reason("not-running", {"cluster": cluster.id, "life": cluster.life})
     if cluster.moving is not None and not cluster.moving.gives_way:
         return Reason("masters-moving", {"cluster": cluster.id, "cause": cluster.moving.cause})
-    fit = [state.node.id for state in masters.able(draft, cluster)]
+    fit = [state.node.id for state in masters_to.able(draft, cluster)]
     if cluster.standby is not None:
         fit = [node for node in fit if standby.holds(cluster, node)]
     if not fit or (to is not None and to not in fit):
@@ -73,9 +73,9 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
         if not moving.failed:
             draft.reply(event.ask, Reason("masters-moving", {"cluster": cluster.id, "cause": moving.cause}))
             return
-        cluster = masters.given_up(draft, cluster, moving)
+        cluster = masters_begun.given_up(draft, cluster, moving)
         moving = cluster.moving or moving
-    fit = [state.node.id for state in masters.able(draft, cluster, restore=True)]
+    fit = [state.node.id for state in masters_to.able(draft, cluster, restore=True)]
     if not fit or (event.to is not None and event.to not in fit):
         draft.reply(event.ask, Reason("no-such-master", {"cluster": cluster.id, "node": event.to, "able": fit}))
     elif event.dry_run:
@@ -88,7 +88,7 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
         move = replace(moving, cause=MoveCause.RESTORE, to=event.to or fit[0], by=event.by)
         cluster = replace(cluster, moving=move)
         draft.put_cluster(cluster)
-        masters.go_on(draft, cluster)
+        masters_to.go_on(draft, cluster)
 
 
 def _waited_for(draft: Draft, cluster: ClusterState) -> MastersMove | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, masters, release
+from fawkes.core import alerts, masters_to, release
 from fawkes.core.decision import PutPause
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
@@ -107,7 +107,7 @@ def _stays(draft: Draft, state: NodeState) -> Reason | None:
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is None or cluster.master != state.node.id or cluster.life in _GOING:
         return None
-    if cluster.active and state.life is NodeLife.SERVING and masters.able(draft, cluster):
+    if cluster.active and state.life is NodeLife.SERVING and masters_to.able(draft, cluster):
         # The masters go to another core node first.
         return None
     unfinished = [job.id for job in draft.jobs_of(cluster.id)]

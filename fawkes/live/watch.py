@@ -122,7 +122,6 @@ class Watch:
             computing = masters.resource_manager_nodes(addresses, Deadline.after(limits.MASTERS_S))
             storing = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
         except UnreadableError as error:
-            _log.info("%s cannot be watched: %s", cluster.id, error)
             # What was told is in doubt: it is told anew when they answer.
             eye.told.clear()
             self._tell_masters(cluster.id, eye, str(error))
@@ -187,6 +186,8 @@ class Watch:
         if eye.error is not None and bool(eye.error) == bool(error):
             return
         eye.error = error
+        if error:
+            _log.info("%s cannot be watched: %s", cluster, error)
         self._mailbox.tell(lambda at: MastersSeen(at_us=at, cluster=cluster, error=error))
 
     def _tell(self, cluster: ClusterId, node: NodeId, told: _Told, sight: Sight) -> None:

@@ -1,0 +1,89 @@
+"""Where the masters of an MR-cluster go next, and whether anything holds them where they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core import alerts, jobs, standby
+from fawkes.core.alerts import Kind
+from fawkes.core.draft import Draft
+from fawkes.core.effects import LookAtMasters
+from fawkes.core.keys import Key
+from fawkes.core.model import ClusterState, JobState, MastersMove, MoveCause, NodeId, NodeLife, NodeState, Role, Standby
+
+
+def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
+    """Look at the masters as soon as there is a node to go to, and nothing that a planned move waits for.
+
+    While masters are lost nobody tells which of the other nodes are: each ``turn`` another one is tried.
+    """
+    moving = cluster.moving
+    if moving is None or moving.begun or draft.pending(Key.MASTERS.of(cluster.id)) is not None:
+        return
+    if moving.planned and not moving.now and any(holds(cluster, job) for job in draft.busy_of(cluster.id)):
+        return
+    to = _target(draft, cluster, moving, turn)
+    if to is None:
+        if not moving.planned:
+            hold(draft, cluster, "no other core node of it is in service")
+        elif moving.to is not None:
+            # No job begins meanwhile, and nobody knows for how long.
+            draft.say("masters-stay", cluster=cluster.id, node=moving.to)
+            stay(draft, cluster)
+        return
+    if moving.planned and cluster.standby is not None and not _prepared(draft, cluster, cluster.standby, to):
+        return
+    effect = LookAtMasters(cluster.id, cluster.version, moving.old, to)
+    draft.act(effect, within_us=draft.settings.membership_us, version=cluster.version)
+
+
+def holds(cluster: ClusterState, job: JobState) -> bool:
+    """Whether a planned move waits for a job: where a second NameNode takes over, applications go on."""
+    return cluster.standby is None or job.own or not job.application
+
+
+def _prepared(draft: Draft, cluster: ClusterState, heir: Standby, to: NodeId) -> bool:
+    """Whether the node that the masters are to go to has the second NameNode; else that one is brought there first."""
+    if heir.node == to:
+        return heir.ready
+    standby.arm(draft, cluster, node=to)
+    return False
+
+
+def _target(draft: Draft, cluster: ClusterState, moving: MastersMove, turn: int) -> NodeId | None:
+    """Where the masters go: where somebody wants them, else to the second NameNode, else to the second copy."""
+    if moving.cause is MoveCause.JOURNAL:
+        return cluster.master
+    fit = [state.node.id for state in able(draft, cluster, restore=moving.cause is MoveCause.RESTORE)]
+    if moving.cause is not MoveCause.LOST and moving.to is not None:
+        return moving.to if moving.to in fit else None
+    second = None if cluster.standby is None else cluster.standby.node
+    fit.sort(key=lambda node: (node != second, node != moving.to))
+    return fit[turn % len(fit)] if fit else None
+
+
+def able(draft: Draft, cluster: ClusterState, *, restore: bool = False) -> list[NodeState]:
+    """The nodes that can take the masters, best first; a restore may use the node that lost its disk."""
+    core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and not n.kept_out]
+    others = [n for n in core if n.life is NodeLife.SERVING and n.node.id != cluster.master]
+    if cluster.standby is not None:
+        heir, journal = cluster.standby.node, cluster.standby.journal
+        others = sorted(others, key=lambda n: (n.node.id != heir, n.node.id not in journal))
+    own = [n for n in core if restore and n.node.id == cluster.master]
+    return others + own
+
+
+def hold(draft: Draft, cluster: ClusterState, why: str) -> None:
+    """The masters stay where they are until something changes; said again when the reason has."""
+    alert = alerts.text(Kind.MASTERS, why)
+    if cluster.alert != alert:
+        draft.put_cluster(replace(cluster, alert=alert))
+        draft.say("masters-held", cluster=cluster.id, error=why)
+
+
+def stay(draft: Draft, cluster: ClusterState) -> None:
+    """The masters stay where they are, and jobs begin again."""
+    for key in (Key.MASTERS, Key.PATIENCE):
+        draft.settle(key.of(cluster.id))
+    draft.put_cluster(replace(alerts.ended(cluster, Kind.MASTERS), moving=None))
+    jobs.release(draft, cluster.id)
