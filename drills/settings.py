@@ -34,6 +34,7 @@ doubt = "6s"
 held = "4s"
 heard = "5s"
 quiet = "15s"
+journal = "10s"
 [ssh]
 connect_timeout = "5s"
 command_timeout = "60s"

@@ -63,7 +63,7 @@ STEADY: Preset = {
     "patience.copy_gap": Value("60s", "copies are made every 2 s; who lost more than a minute decides for himself"),
     "patience.copy": Value("60s", "a node that restarts is back by then"),
     "patience.standby": Value("30s", "what a daemon's restart takes, and as long as masters may be silent"),
-    "patience.journal": Value("0s", "a journal that begins anew has not yet been seen on real Hadoop"),
+    "patience.journal": Value("10m", "a new one takes HDFS away for 20 s: jobs are held for it only after that"),
     "patience.follow": Value("60s", "a call to a lost node ends after 30 s, and the next one finds the new masters"),
     "patience.rejoin": Value("90s", "measured: members are back after 5 to 40 s; the others should not wait longer"),
     "retries.first": Value("2s", "a daemon that was just restarted answers after that"),

@@ -38,7 +38,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         copy_gap_us=60 * SECOND_US,
         copy_us=60 * SECOND_US,
         standby_us=30 * SECOND_US,
-        journal_us=0,
+        journal_us=600 * SECOND_US,
         follow_us=60 * SECOND_US,
         rejoin_us=90 * SECOND_US,
         period_us=120 * SECOND_US,
