@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fawkes.live import protobuf
+
 MAGIC = b"HDFSIMG1"
 #: Behind all other names: a NameNode takes children over in the order of the image, and searches them by halves.
 FOLDER = "zz-million"
@@ -30,12 +32,12 @@ def enlarge(image: bytes, files: int) -> bytes:
     if image[: len(MAGIC)] != MAGIC:
         raise ValueError("it is not an image of a NameNode")
     (length,) = struct.unpack(">i", image[-4:])
-    summary = _body(image[-4 - length : -4])
+    summary = protobuf.message(image[-4 - length : -4])
     head: list[bytes] = []
     sections: list[tuple[bytes, bytes]] = []
-    for key, value in _fields(summary):
+    for key, value in protobuf.fields(summary):
         if key == 4 and isinstance(value, bytes):
-            known = dict(_fields(value))
+            known = dict(protobuf.fields(value))
             name, size, at = known[1], known.get(2, 0), known[3]
             if not isinstance(name, bytes) or not isinstance(size, int) or not isinstance(at, int):
                 raise ValueError("a section of the image has an unknown form")
@@ -72,7 +74,7 @@ def enlarge_file(path: Path, files: int) -> int:
 
 def _inodes(section: bytes) -> tuple[int, int]:
     """The last inode's number of a section, and how many inodes it has."""
-    known = dict(_fields(_body(section)))
+    known = dict(protobuf.fields(protobuf.message(section)))
     last, count = known.get(1), known.get(2)
     if not isinstance(last, int) or not isinstance(count, int):
         raise ValueError("the image does not say which inodes it has")
@@ -80,7 +82,7 @@ def _inodes(section: bytes) -> tuple[int, int]:
 
 
 def _more_inodes(section: bytes, first: int, count: int, files: int, folders: int) -> bytes:
-    size, at = _varint(section, 0)
+    size, at = protobuf.read_varint(section, 0)
     added = 1 + folders + files
     parts = [_delimited(_field(1, first + added) + _field(2, count + added)), section[at + size :]]
     times = _field(1, _TIME_MS) + _field(2, _NO_QUOTA) + _field(3, _NO_QUOTA)
@@ -110,61 +112,16 @@ def _children(first: int, files: int, folders: int) -> Iterator[bytes]:
 
 
 def _entry(parent: int, children: range) -> bytes:
-    return _delimited(_field(1, parent) + _field(2, b"".join(map(_number, children))))
-
-
-# -- protobuf
-
-
-def _number(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return _delimited(_field(1, parent) + _field(2, b"".join(map(protobuf.varint, children))))
 
 
 def _field(key: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return _number(key << 3) + _number(value)
-    return _number(key << 3 | 2) + _number(len(value)) + value
+    return protobuf.number(key, value) if isinstance(value, int) else protobuf.text(key, value)
 
 
 def _fixed(key: int, value: int) -> bytes:
-    return _number(key << 3 | 1) + struct.pack("<Q", value)
+    return protobuf.varint(key << 3 | 1) + struct.pack("<Q", value)
 
 
 def _delimited(message: bytes) -> bytes:
-    return _number(len(message)) + message
-
-
-def _body(data: bytes) -> bytes:
-    size, at = _varint(data, 0)
-    return data[at : at + size]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        value: int | bytes
-        if key & 7 == 0:
-            value, at = _varint(data, at)
-        elif key & 7 == 2:
-            size, at = _varint(data, at)
-            value, at = data[at : at + size], at + size
-        else:
-            raise ValueError("the image has a field of an unknown kind")
-        yield key >> 3, value
+    return protobuf.varint(len(message)) + message

@@ -10,7 +10,7 @@ import pytest
 
 from bench import namespace
 from bench.namespace import enlarge, enlarge_file
-from fawkes.live import stamps
+from fawkes.live import protobuf, stamps
 
 IMAGE = Path(__file__).parents[1] / "live" / "data" / "fsimage-3.5.0"
 
@@ -18,9 +18,9 @@ IMAGE = Path(__file__).parents[1] / "live" / "data" / "fsimage-3.5.0"
 def sections(image: bytes) -> dict[str, bytes]:
     (length,) = struct.unpack(">i", image[-4:])
     found = {}
-    for key, value in namespace._fields(namespace._body(image[-4 - length : -4])):
+    for key, value in protobuf.fields(protobuf.message(image[-4 - length : -4])):
         if key == 4 and isinstance(value, bytes):
-            known = dict(namespace._fields(value))
+            known = dict(protobuf.fields(value))
             name, size, at = known[1], known[2], known[3]
             assert isinstance(name, bytes)
             assert isinstance(size, int)
@@ -33,8 +33,8 @@ def messages(section: bytes) -> list[dict[int, int | bytes]]:
     """The messages of a section; fields of fixed width stand in inner messages alone."""
     found, at = [], 0
     while at < len(section):
-        size, begin = namespace._varint(section, at)
-        found.append(dict(namespace._fields(section[begin : begin + size])))
+        size, begin = protobuf.read_varint(section, at)
+        found.append(dict(protobuf.fields(section[begin : begin + size])))
         at = begin + size
     return found
 
@@ -53,7 +53,7 @@ def test_every_file_has_a_number_and_a_folder_of_its_own(files: int) -> None:
         assert isinstance(packed, bytes)
         assert entry[1] in numbers
         while at < len(packed):
-            number, at = namespace._varint(packed, at)
+            number, at = protobuf.read_varint(packed, at)
             children.append(number)
     assert sorted(children) == sorted(n for n in numbers if n != namespace._ROOT)
     assert {k: v for k, v in sections(after).items() if not k.startswith("INODE")} == {
