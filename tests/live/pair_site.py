@@ -10,8 +10,8 @@ import json
 import shutil
 import struct
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +39,7 @@ from fawkes.playbook import Lease
 from playbooks import hadoop, node, standby
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
-from tests.live.masters_server import APPS, INFO, JMX, NODE_LIST, Handler, Query, Server, hangs_up, says, text
+from tests.live.masters_server import APPS, INFO, JMX, NODE_LIST, Handler, Query, Server, clear, hangs_up, says, text
 from tests.support.local_nodes import LocalFleet, node_of
 
 C = ClusterId("c-1")
@@ -179,6 +179,17 @@ class PairSetup:
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         return ["/bin/true", which]
+
+
+@contextmanager
+def pair_site(folder: Path, server: Server, nodes: tuple[NodeId, ...] = NODES) -> Iterator[PairSite]:
+    """A `PairSite` for a block; all that it started is ended."""
+    clear(server)
+    found = PairSite(folder, server, nodes)
+    try:
+        yield found
+    finally:
+        found.end()
 
 
 class PairSite:

@@ -12,24 +12,14 @@ from fawkes.core.effects import ArmStandby
 from fawkes.core.model import Standby
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.hadoop_rpc import RpcError
-from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
+from tests.live.masters_server import Server
+from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
-    clear(server)
-    found = PairSite(tmp_path, server)
-    try:
+def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
+    with pair_site(tmp_path, one_server) as found:
         yield found
-    finally:
-        found.end()
 
 
 def test_what_is_whole_is_left_alone(site: PairSite) -> None:

@@ -9,28 +9,18 @@ import pytest
 
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.succession import StayError
-from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_server import Server
+from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
 ACTIVE = "transitionToActive"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
-
-
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
-    clear(server)
-    found = PairSite(tmp_path, server)
-    found.give_up()
-    assert found.pair.state(found.cluster(), OLD) == "active"
-    try:
+def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
+    with pair_site(tmp_path, one_server) as found:
+        found.give_up()
+        assert found.pair.state(found.cluster(), OLD) == "active"
         yield found
-    finally:
-        found.end()
 
 
 def journals(site: PairSite) -> list[str]:

@@ -11,27 +11,17 @@ from fawkes.core.effects import ArmStandby
 from fawkes.core.model import Standby
 from fawkes.errors import FawkesError, HostError
 from fawkes.live.hadoop_rpc import RpcError
-from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_server import Server
+from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
 NEW = (OLD, TO, FOURTH)
 ACTIVE, STANDBY = "transitionToActive", "transitionToStandby"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
-
-
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
-    clear(server)
-    found = PairSite(tmp_path, server, (*NODES, FOURTH))
-    try:
+def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
+    with pair_site(tmp_path, one_server, (*NODES, FOURTH)) as found:
         yield found
-    finally:
-        found.end()
 
 
 def changes_of_namenodes(site: PairSite) -> list[tuple[str, str]]:

@@ -14,24 +14,14 @@ from fawkes.core.events import Event, StandbySeen
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.standby import Course, StandbyWatch
 from fawkes.live.timers import Clock
-from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import OLD, THIRD, TO, PairSite
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
+from tests.live.masters_server import Server
+from tests.live.pair_site import OLD, THIRD, TO, PairSite, pair_site
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
-    clear(server)
-    found = PairSite(tmp_path, server)
-    try:
+def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
+    with pair_site(tmp_path, one_server) as found:
         yield found
-    finally:
-        found.end()
 
 
 class Looks:

@@ -14,28 +14,18 @@ from fawkes.errors import FawkesError, HostError
 from fawkes.live.doors import LIST
 from fawkes.live.hadoop_rpc import RpcError
 from fawkes.live.succession import StayError
-from tests.live.masters_server import Server, clear, running
-from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_server import Server
+from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
 MASTERS = {"namenode", "resourcemanager", "historyserver"}
 ACTIVE = "transitionToActive"
 ID = "application_1795220018027_0001"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
-
-
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[PairSite]:
-    clear(server)
-    found = PairSite(tmp_path, server)
-    try:
+def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
+    with pair_site(tmp_path, one_server) as found:
         yield found
-    finally:
-        found.end()
 
 
 def test_a_look_tells_who_could_take_over(site: PairSite) -> None:
