@@ -115,14 +115,22 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     refused = event.facts.get("refused")
     if stage is ClusterLife.DEPLOYING and isinstance(refused, str) and deploy_without(draft, cluster, NodeId(refused)):
         return
-    # Nothing can be loaded while masters are away, however often it is tried.
-    away = lost and stage is ClusterLife.LOADING
-    hopeless = event.final or (pending.tries >= draft.settings.deploy_attempts and not away)
-    if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and hopeless:
+    if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
         _give_up(draft, cluster, event.error)
         return
     wait_us = backoff.wait_us(draft.settings, pending.tries)
     draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed, *, lost: bool) -> bool:
+    """Whether another try would be in vain.
+
+    Nothing can be loaded while masters are away, however often it is tried; and that they are is told after some tries.
+    """
+    if event.final or pending.tries < draft.settings.deploy_attempts:
+        return event.final
+    told = backoff.waited_us(draft.settings, pending.tries) >= draft.settings.silent_us
+    return cluster.life is not ClusterLife.LOADING or (told and not lost)
 
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = False) -> None:

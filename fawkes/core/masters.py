@@ -51,6 +51,8 @@ def answer(draft: Draft, cluster: ClusterState) -> None:
     """The masters answer: lost ones are found again, unless others are already taking over."""
     if cluster.moving is not None and not cluster.moving.planned and not cluster.moving.begun:
         masters_to.stay(draft, cluster)
+    elif cluster.moving is None:
+        masters_to.count_anew(draft, cluster)
 
 
 def forget(draft: Draft, cluster: ClusterState) -> ClusterState:

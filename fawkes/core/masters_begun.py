@@ -101,7 +101,7 @@ def moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Move
         if journal.due(draft, cluster):
             # What ran has ended with the old masters, so this is a moment without jobs.
             masters_to.go_on(draft, journal.want(draft, cluster))
-    jobs.release(draft, cluster.id)
+    masters_to.serve(draft, cluster)
 
 
 def _shut_out(draft: Draft, cluster: ClusterState, effect: MoveMasters, facts: Facts) -> tuple[NodeId, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fawkes.core import alerts, jobs, standby
 from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
-from fawkes.core.effects import LookAtMasters
+from fawkes.core.effects import Load, LookAtMasters
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterState, JobState, MastersMove, MoveCause, NodeId, NodeLife, NodeState, Role, Standby
 
@@ -86,4 +86,18 @@ def stay(draft: Draft, cluster: ClusterState) -> None:
     for key in (Key.MASTERS, Key.PATIENCE):
         draft.settle(key.of(cluster.id))
     draft.put_cluster(replace(alerts.ended(cluster, Kind.MASTERS), moving=None))
+    serve(draft, cluster)
+
+
+def serve(draft: Draft, cluster: ClusterState) -> None:
+    """The masters serve again: jobs begin, and a load begins to count its tries anew."""
     jobs.release(draft, cluster.id)
+    count_anew(draft, cluster)
+
+
+def count_anew(draft: Draft, cluster: ClusterState) -> None:
+    """Tries to load that have failed without masters do not count."""
+    pending = draft.pending(Key.CLUSTER.of(cluster.id))
+    if pending is not None and isinstance(pending.effect, Load) and pending.tries > 1:
+        within_us = max(0, pending.deadline_us - draft.at_us)
+        draft.expect(pending.key, within_us, effect=pending.effect, version=pending.version)

@@ -64,7 +64,7 @@ def test_a_second_answer_about_the_stage_before_does_not_count() -> None:
 
 @pytest.mark.parametrize("stage", ["deploying", "loading"])
 def test_a_stage_that_fails_is_tried_again_and_given_up_in_the_end(stage: str) -> None:
-    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))
+    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12, silent_us=SECOND_US))
     desk.request("a")
     desk.submit("a", 1)
     if stage == "loading":
@@ -85,6 +85,21 @@ def test_a_stage_that_fails_is_tried_again_and_given_up_in_the_end(stage: str) -
     for node in ("node01", "node02"):
         desk.see(node, Condition.CLEAN)
     assert desk.said("gone") == [{"cluster": "a", "failed": "no such folder"}]
+
+
+def test_a_load_is_tried_for_as_long_as_masters_may_be_silent() -> None:
+    """Whoever lost power a moment ago fails each try at once, and is told as lost only later."""
+    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12, silent_us=30 * SECOND_US))
+    desk.request("a")
+    desk.done("cluster:a")
+    begun_s = desk.now_s
+    for _ in range(9):
+        desk.failed("cluster:a", "connection refused")
+        if desk.said("gave-up"):
+            break
+        desk.wake()
+    assert state(desk).life is ClusterLife.SAVING
+    assert desk.now_s - begun_s >= 30
 
 
 def test_what_cannot_succeed_is_given_up_at_once() -> None:

@@ -234,6 +234,19 @@ def test_a_load_waits_for_masters_that_are_away() -> None:
     look(desk)
     moved(desk)
     assert cluster(desk).life is ClusterLife.LOADING
+    assert desk.state.pending["cluster:a"].tries == 1
+
+
+def test_tries_to_load_that_failed_while_masters_were_silent_do_not_count() -> None:
+    desk = Desk(6, how=how(deploy_attempts=2))
+    desk.request("a", 3)
+    desk.done("cluster:a")
+    silence(desk)
+    desk.failed("cluster:a")
+    at(desk, 4)
+    assert desk.state.pending["cluster:a"].tries > 1
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    assert desk.state.pending["cluster:a"].tries == 1
 
 
 def test_a_look_that_takes_longer_than_its_time_gets_more() -> None:

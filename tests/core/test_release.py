@@ -301,7 +301,7 @@ def test_one_that_loads_and_whose_data_is_not_known_stays() -> None:
 
 
 def test_one_that_cannot_be_loaded_is_saved_before_it_is_wiped() -> None:
-    desk = loading(deploy_attempts=1)
+    desk = loading(deploy_attempts=1, silent_us=0)
     desk.failed("cluster:a", "no such folder")
     assert desk.said("gave-up") == [{"cluster": "a", "error": "no such folder"}]
     assert [type(effect) for effect in worldly(desk)] == [Save]
