@@ -344,7 +344,9 @@ nn={nn}; fresh=$nn.new-$$; log={log}
 [ ! -f "$nn/current/VERSION" ] || { fact {fact} already; exit 0; }
 env -i "PATH=$PATH" "HOME=$HOME" {env} {before} "-Ddfs.namenode.name.dir=file://$fresh" {after} \
     >"$log" 2>&1 </dev/null && [ -f "$fresh/current/VERSION" ] ||
-    { tail -n 5 "$log" >&2; rm -rf "$fresh"; echo {failed}", see $log" >&2; exit 1; }
+    { rm -rf "$fresh"; said=$(sed -n 's/^[^ ]* [^ ]* \(ERROR\|FATAL\) //p' "$log" | tail -n 1 | cut -c1-300)
+    [ -n "$said" ] || tail -n 5 "$log" >&2
+    echo {failed}"${said:+: $said}, see $log" >&2; exit 1; }
 if mv -T "$fresh" "$nn" 2>/dev/null; then fact {fact} yes; exit 0; fi
 rm -rf "$fresh"
 [ -f "$nn/current/VERSION" ] || { echo "$nn cannot be made" >&2; exit 73; }
