@@ -157,6 +157,33 @@ fact begun yes
     )
 
 
+def tidy_journal(lease: Lease, nameservice: str) -> Script:
+    """Rename open segments of the journal on a node that are there as finished ones as well; it may run meanwhile.
+
+    While a JournalNode catches up, it fetches finished segments from the others, and the NameNode repeats to it what it
+    missed: a segment that comes both ways is there twice, and the JournalNode lists none of its segments any more. Fact
+    ``aside`` names each file that was renamed.
+    """
+    return changing(
+        lease,
+        r"""
+[ -d {current} ] || exit 0
+cd {current} || exit 73
+for open in edits_inprogress_*; do
+    first=${open#edits_inprogress_}
+    case $first in *[!0-9]*) continue ;; esac
+    for whole in "edits_$first-"*; do
+        [ -f "$whole" ] || break
+        mv -T "$open" "$open.stale-$$" || { echo "cannot rename $open" >&2; exit 73; }
+        fact aside "$open.stale-$$"
+        break
+    done
+done
+""",
+        current=lease.folders.journal / nameservice / "current",
+    )
+
+
 def begin_afresh(lease: Lease) -> Script:
     """Stop the JournalNode of a node and rename what it has: for a NameNode whose first format was cut short.
 

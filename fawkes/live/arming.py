@@ -106,6 +106,16 @@ class Arming:
             raise FawkesError(f"most of its journal does not answer: {', '.join(away)}", where=cluster.id)
         return True
 
+    def _tidy_journal(self) -> None:
+        """Parts of the journal that list no segments, because one of them is there twice, list them again."""
+        reached = self._means.reached(self._cluster, self._effect.standby.journal)
+        scripts = {at: book.tidy_journal(self._lease(at), self._name) for at in reached}
+        for at, outcome in self._ground.run_on(scripts, "tidying the journal", within_s=limits.STEP_S).items():
+            if isinstance(outcome, FawkesError):
+                _log.warning("%s: %s", at, outcome)
+            elif "aside" in outcome:
+                _log.info("%s: its journal had a segment twice", at)
+
     def _away(self, nodes: Iterable[NodeId]) -> list[NodeId]:
         seen = self._pair.journal(self._cluster, nodes)
         return [at for at, found in seen.items() if not isinstance(found, JournalNode)]
@@ -171,6 +181,7 @@ class Arming:
             except HostError as error:
                 _log.warning("%s: its second NameNode begins anew: %s", self._cluster.id, error)
         self._run(second, book.set_aside(self._lease(second)), "setting a NameNode's folder aside", limits.STEP_S)
+        self._tidy_journal()
         argv = self._setup.bootstrap_argv(self._cluster, second)
         env = self._setup.environment(self._cluster, second)
         self._run(

@@ -48,6 +48,18 @@ def test_a_lost_disk_gets_the_image_and_a_part_of_the_journal(site: PairSite) ->
     assert (site.running(TO) >= {"namenode", "journalnode"}, site.cluster().second) == (True, TO)
 
 
+def test_a_segment_that_is_in_a_journal_twice_is_set_aside_before_the_image_comes(site: PairSite) -> None:
+    """With it the JournalNode lists no segments, and a NameNode without an image asks for all of them."""
+    current = site.root(THIRD) / "journal" / NAME / "current"
+    whole, again = current / f"edits_{1:019d}-{4:019d}", current / f"edits_inprogress_{1:019d}"
+    whole.touch(), again.touch()
+    site.stop(TO, "namenode")
+    shutil.rmtree(site.root(TO) / "nn")
+    site.arm(TO)
+    assert whole.exists()
+    assert not again.exists()
+
+
 def test_the_image_of_another_namespace_is_set_aside(site: PairSite) -> None:
     site.stop(TO, "namenode")
     (site.root(TO) / "nn" / "current" / "VERSION").write_text("namespaceID=2\nclusterID=x\nblockpoolID=BP-2\n")

@@ -101,3 +101,20 @@ def test_nothing_is_brought_into_a_folder_with_something_else_or_under_a_namenod
     Path(lease.folders.nn, "somebody's").write_text("x")
     assert sh(bootstrap(lease)).exit == Exit.NOT_EMPTY
     assert Path(lease.folders.nn, "somebody's").exists()
+
+
+def test_a_segment_that_is_in_the_journal_twice_is_kept_once(lease: Lease) -> None:
+    current = Path(lease.folders.journal / "c-1" / "current")
+    current.mkdir(parents=True)
+    there = ["edits_01-04", "edits_inprogress_01", "edits_inprogress_05", "edits_inprogress_01.stale-7", "VERSION"]
+    for name in there:
+        (current / name).write_text(name)
+    aside = ok(standby.tidy_journal(lease, "c-1"))["aside"]
+    assert aside.startswith("edits_inprogress_01.stale-")
+    assert {path.name for path in current.iterdir()} == {*there, aside} - {"edits_inprogress_01"}
+    assert (current / aside).read_text() == "edits_inprogress_01"
+    assert "aside" not in ok(standby.tidy_journal(lease, "c-1"))
+
+
+def test_a_node_without_a_journal_is_tidy(lease: Lease) -> None:
+    assert "aside" not in ok(standby.tidy_journal(lease, "c-1"))
