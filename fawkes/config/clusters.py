@@ -229,9 +229,6 @@ def _check_kerberos(table: ClusterTable, faults: Faults) -> None:
         if table.kerberos_users:
             faults.add("these users count with Kerberos only", "kerberos_users", 'Add security = "kerberos"')
         return
-    if Promise(table.masters) is Promise.STANDBY:
-        hint = 'Give masters = "kept": JournalNodes log in with keys of hosts, which the keytab of an MR-cluster lacks'
-        faults.add("an MR-cluster with Kerberos has no second NameNode", "masters", hint)
     copied = [(f"data[#{index + 1}].from", one.source) for index, one in enumerate(table.data)]
     copied += [(f"outputs[#{index + 1}].save_to", one.save_to) for index, one in enumerate(table.outputs)]
     for key, place in copied:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fawkes.core import journal, standby
 from fawkes.core.draft import Draft
 from fawkes.core.effects import LookAtMasters
-from fawkes.core.model import ClusterLife, ClusterState, Facts, MastersMove, MoveCause
+from fawkes.core.model import ClusterLife, ClusterState, Facts, MastersMove, MoveCause, NodeId, NodeLife
 from fawkes.core.tags import is_copy
 
 #: how the old masters were seen when they cannot serve any more once they are stopped
@@ -45,11 +45,25 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
         return ""
     if cluster.standby is not None and moving.cause is not MoveCause.RESTORE and not _waited(draft, moving):
         return "its second NameNode cannot take over yet"
+    if moving.cause is not MoveCause.RESTORE and (heir := _heir(draft, cluster, effect)):
+        return f"its second NameNode on {heir} follows, and is waited for"
     if old not in _STOPPABLE and old != "silent":
         return "it is not known whether they still run"
     if old in _STOPPABLE and facts.get("image") is True and not moving.unreadable:
         return ""
     return _why_no_copy(draft, cluster, moving, facts)
+
+
+def _heir(draft: Draft, cluster: ClusterState, effect: LookAtMasters) -> NodeId | None:
+    """The node of a second NameNode that follows, as far as is known, and that this was no look at; else None.
+
+    It has everything. A look at it that did not end says nothing of it.
+    """
+    second = cluster.standby
+    if second is None or not second.ready or second.node in (None, effect.to):
+        return None
+    fit = [n.node.id for n in draft.nodes_of(cluster.id) if n.life is NodeLife.SERVING and not n.kept_out]
+    return second.node if second.node in fit else None
 
 
 def never_copied(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> bool:

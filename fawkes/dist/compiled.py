@@ -59,11 +59,12 @@ DOORS = JavaCode(
 
 SECURE_IO = JavaCode(
     sources=Path(__file__).parent / "java-kerberos",
-    title="a reader of task output for MR-clusters with Kerberos",
+    title="what Hadoop lacks for MR-clusters with Kerberos",
     jar="fawkes-secure-io.jar",
     folder="secure-io",
 )
-"""What lets NodeManagers with Kerberos serve shuffles without native code (the decision record on Kerberos says why)."""
+"""What lets NodeManagers with Kerberos serve shuffles without native code, and NameNodes and JournalNodes fetch images
+and edits with the keys of their MR-cluster (the decision record on Kerberos says why)."""
 
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:

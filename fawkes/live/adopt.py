@@ -40,6 +40,7 @@ from fawkes.live.timers import Clock
 from fawkes.playbook import Facts, Folders
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.place import place_of
+from fawkes.store.private import FOLDER_MODE
 from fawkes.store.schema import SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from fawkes.units import SECOND_US
@@ -86,7 +87,7 @@ class Adoption:
             raise RefusedError(what, where=str(self._folder), hint=hint)
         self._made = not self._folder.exists()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self._lock = StateLock(self._folder)
         except OSError as error:
             raise UserError(f"cannot be written to: {error.strerror}", where=str(self._folder)) from None

@@ -18,6 +18,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.hadoop_ha import nameservice
 from fawkes.live.hadoop_rpc import BECOME_ACTIVE, BECOME_STANDBY, REPORT_BLOCKS, ROLL_EDITS, Order, RpcError, call
+from fawkes.live.keytab import TicketError
 from fawkes.live.rest import Deadline, UnreadableError, count, get_json
 from fawkes.live.setup import Setup
 
@@ -139,7 +140,11 @@ class Pair:
     def _tell(self, cluster: LiveCluster, at: NodeId, port: int, order: Order) -> None:
         node = self._ground.nodes[at]
         user, through = cluster.user_on(node), self._ground.through(at)
-        call(node.data_address, port, order, user, Deadline.after(limits.CHANGE_S), through)
+        try:
+            session = self._setup.session(cluster)
+        except TicketError as error:
+            raise RpcError(str(error)) from error
+        call(node.data_address, port, order, user, Deadline.after(limits.CHANGE_S), through, session)
 
     def _beans(
         self, cluster: LiveCluster, url: str, query: str, deadline: Deadline | None

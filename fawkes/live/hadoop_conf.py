@@ -255,10 +255,11 @@ def _kerberos(conf: NodeConf) -> Sites:
     sites = hadoop_kerberos.settings(
         conf.kerberos, folder, conf.user, web_door=WEB_DOOR, key_file=DOORS_KEY, am_flags=DOOR_FLAGS
     )
-    sites["hdfs-site"] |= {
-        "dfs.namenode.https-address": f"{conf.master}:{ports.namenode_web}",
-        "dfs.datanode.https.address": f"{conf.address}:{ports.datanode_web}",
-    }
+    sites["hdfs-site"] |= {"dfs.datanode.https.address": f"{conf.address}:{ports.datanode_web}"}
+    if conf.trio is None:
+        sites["hdfs-site"]["dfs.namenode.https-address"] = f"{conf.master}:{ports.namenode_web}"
+    else:
+        sites["hdfs-site"] |= hadoop_ha.https(conf.trio, ports, conf.address)
     return sites
 
 

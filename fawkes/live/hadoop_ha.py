@@ -101,6 +101,15 @@ def hdfs(trio: Trio, ports: Ports, folders: Folders, address: str, *, quick: boo
     return sites
 
 
+def https(trio: Trio, ports: Ports, address: str) -> dict[str, str]:
+    """Keys of ``hdfs-site`` on the node with an address: HTTPS has the ports that HTTP has without Kerberos."""
+    sites = {
+        f"dfs.namenode.https-address.{trio.name}.{node}": f"{host}:{ports.namenode_web}"
+        for node, host in trio.addresses.items()
+    }
+    return sites | {"dfs.journalnode.https-address": f"{address}:{ports.journal_web}"}
+
+
 def yarn(trio: Trio, ports: Ports, address: str, *, quick: bool) -> dict[str, str]:
     """Keys of ``yarn-site`` on the node with an address: where a ResourceManager may be, and that it waits for us."""
     key = "yarn.resourcemanager"

@@ -16,6 +16,7 @@ from fawkes.live import ha, limits
 from fawkes.live.arming import Arming
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, RpcError, call
+from fawkes.live.keytab import TicketError
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import standby as book
 from fawkes.live.rest import Deadline
@@ -119,8 +120,9 @@ class JournalChange(Arming):
                 user,
                 Deadline.after(limits.ORDER_S),
                 through,
+                self._setup.session(self._cluster),
             )
-        except RpcError as error:
+        except (RpcError, TicketError) as error:
             _log.warning("%s: its DataNode does not know the new NameNode yet: %s", at, error)
 
     def _swap(self, second: NodeId, stay: Sequence[NodeId]) -> None:

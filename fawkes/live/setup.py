@@ -234,7 +234,8 @@ class Setup:
 
     def journal_url(self, cluster: LiveCluster, node: NodeId) -> str:
         """Where the web server of a JournalNode answers."""
-        return f"http://{self._ground.nodes[node].data_address}:{hadoop_conf.Ports().journal_web}"
+        scheme = "http" if self._login(cluster) is None else "https"
+        return f"{scheme}://{self._ground.nodes[node].data_address}:{hadoop_conf.Ports().journal_web}"
 
     def default_fs(self, cluster: LiveCluster) -> str:
         """The URL of its HDFS."""
@@ -291,8 +292,7 @@ class Setup:
                 name,
                 _with_class_path(
                     self._argv(cluster, node, name, extra=[*guarded, *hadoop.log_flags(folders, name)]),
-                    str(folders.conf / hadoop_conf.DOORS_JAR),
-                    before=str(folders.conf / hadoop_kerberos.SECURE_IO_JAR) if self._realm(cluster, node) else "",
+                    after=str(folders.conf / hadoop_conf.DOORS_JAR),
                 ),
                 env,
                 follows="" if name in _OF_MASTERS else self.follows(cluster),
@@ -404,7 +404,7 @@ class Setup:
             case "jar":
                 argv = [*base, jar, *([details.main_class] if details.main_class else []), *args]
             case "class":
-                argv = [*_with_class_path(base, jar)[:-1], details.main_class, *args]
+                argv = [*_with_class_path(base, after=jar)[:-1], details.main_class, *args]
             case "streaming":
                 argv = [*base, release.streaming_jar, *_streaming(details, files, args)]
             case "pig":
@@ -491,13 +491,15 @@ class Setup:
         conf: PurePosixPath | None = None,
     ) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()
-        return self.release(cluster, node).daemon_argv(
+        own, realm = self._ground.folders(node, cluster.id).conf, self._realm(cluster, node)
+        argv = self.release(cluster, node).daemon_argv(
             program,
             java_home=self.java_home(cluster, node),
-            conf_dir=str(conf or self._ground.folders(node, cluster.id).conf),
+            conf_dir=str(conf or own),
             heap_mb=self._heap_mb(cluster, node, program),
-            extra=(*light, *self._realm(cluster, node), *extra),
+            extra=(*light, *realm, *extra),
         )
+        return _with_class_path(argv, before=str(own / hadoop_kerberos.SECURE_IO_JAR)) if realm else argv
 
     def _small(self, node: NodeId) -> bool:
         return self._ground.nodes[node].memory_bytes < _SMALL_NODE_BYTES
@@ -544,10 +546,10 @@ def _release_jar(release: Release, name: str) -> str:
     return jars[name]() if name else ""
 
 
-def _with_class_path(argv: Sequence[str], jar: str, *, before: str = "") -> list[str]:
-    """The same with a further jar at the end of the class path, and one ``before`` all others; empty: none."""
+def _with_class_path(argv: Sequence[str], *, before: str = "", after: str = "") -> list[str]:
+    """The same with a jar before all others on the class path, and one after them; empty: none."""
     at = list(argv).index("-cp") + 1
-    return [*argv[:at], ":".join(filter(None, (before, argv[at], jar))), *argv[at + 1 :]]
+    return [*argv[:at], ":".join(filter(None, (before, argv[at], after))), *argv[at + 1 :]]
 
 
 def _streaming(details: JobDetails, files: PurePosixPath, args: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import gssapi
+from gssapi.exceptions import ExpiredCredentialsError
 from gssapi.raw.misc import GSSError
 
 from fawkes.live import limits
@@ -33,6 +34,7 @@ class Tickets:
         self._keytab = keytab
         self._lock = threading.Lock()
         self._own: gssapi.Credentials | None = None
+        self._life_s = 0.0
 
     def check(self) -> None:
         """Get a ticket; TicketError with the reason of the KDC or the library."""
@@ -57,7 +59,8 @@ class Tickets:
     def _credentials(self) -> gssapi.Credentials:
         with self._lock:
             try:
-                if self._own is None or self._own.lifetime < limits.TICKET_SPARE_S:
+                # A site may issue tickets that live for less than what is to spare of others.
+                if self._own is None or _left_s(self._own) < min(limits.TICKET_SPARE_S, self._life_s / 2):
                     self._own = gssapi.Credentials(
                         name=gssapi.Name(str(self._principal), gssapi.NameType.kerberos_principal),
                         usage="initiate",
@@ -66,9 +69,20 @@ class Tickets:
                             "ccache": f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}",
                         },
                     )
+                    self._life_s = _left_s(self._own)
             except GSSError as error:
-                raise _no_ticket(error, self._keytab) from error
+                # The KDC may be down, and what is to spare of the old ticket is for that.
+                if self._own is None or _left_s(self._own) <= 0:
+                    raise _no_ticket(error, self._keytab) from error
             return self._own
+
+
+def _left_s(credentials: gssapi.Credentials) -> float:
+    """How long a ticket is still good for; less than nothing when it has run out."""
+    try:
+        return float(credentials.lifetime)
+    except ExpiredCredentialsError:
+        return -1.0
 
 
 class Session:

@@ -193,9 +193,6 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     kerberos_users_alone=Bad(
         'min_nodes = 3\nkerberos_users = ["alice"]', "kerberos_users", "count with Kerberos only", "security"
     ),
-    kerberos_standby=Bad(
-        'min_nodes = 3\nsecurity = "kerberos"\nmasters = "standby"', "masters", "no second NameNode", '"kept"'
-    ),
     kerberos_from_hdfs=Bad(
         'min_nodes = 3\nsecurity = "kerberos"\ndata = [{ from = "hdfs://nn:8020/in", to = "/in", size = "1GB" }]',
         "data[#1].from",

@@ -10,6 +10,7 @@ from fawkes.core.model import JobId, JobLife, NodeAlert, NodeId, NodeLife, Promi
 from fawkes.core.tags import tag_of
 from tests.support.desk import Desk
 from tests.support.masters import (
+    KEY,
     NEW,
     OLD,
     PATIENCE_S,
@@ -182,6 +183,7 @@ def test_where_it_cannot_take_over_a_young_copy_does_and_the_journal_ends() -> N
     look(desk, standby=None, journal=[THIRD])
     assert not begun(desk)
     assert cluster(desk).alert == "its masters are lost: its second NameNode cannot take over yet"
+    see(desk, error="it does not answer", ready=False)
     at(desk, PATIENCE_S)
     look(desk, standby=None, journal=[THIRD])
     assert [effect.standby for effect in moves(desk)] == [False]
@@ -240,6 +242,48 @@ def test_a_node_that_does_not_answer_either_is_not_tried_for_ever() -> None:
     effect = desk.state.pending["masters:a"].effect
     assert isinstance(effect, LookAtMasters)
     assert effect.to == THIRD
+
+
+def until_look_at(desk: Desk, node: NodeId) -> None:
+    """Looks at other nodes run over their time."""
+
+    def there() -> bool:
+        pending = desk.state.pending.get(KEY)
+        return pending is not None and isinstance(pending.effect, LookAtMasters) and pending.effect.to == node
+
+    for _ in range(1000):
+        if there():
+            return
+        at(desk, 1)
+    raise AssertionError(desk.state.pending)
+
+
+def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_looked_at() -> None:
+    """A look at it that ran over its time says nothing of it, and a copy has less."""
+    desk = up()
+    lost(desk)
+    at(desk, PATIENCE_S)
+    until_look_at(desk, THIRD)
+    look(desk)
+    assert not begun(desk)
+    assert cluster(desk).alert == f"its masters are lost: its second NameNode on {NEW} follows, and is waited for"
+    until_look_at(desk, NEW)
+    look(desk, **FOLLOWS)
+    assert [effect.standby for effect in moves(desk)] == [True]
+
+
+@pytest.mark.parametrize("drained", [False, True])
+def test_one_that_does_not_follow_any_more_is_not_waited_for(drained: bool) -> None:
+    desk = up()
+    lost(desk)
+    if drained:
+        desk.drain(NEW)
+    else:
+        see(desk, error="it does not answer", ready=False)
+    at(desk, PATIENCE_S)
+    until_look_at(desk, THIRD)
+    look(desk)
+    assert [effect.standby for effect in moves(desk)] == [False]
 
 
 def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -133,6 +134,7 @@ def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
         assert (verdict.standing, verdict.epoch) == (Standing.RULES, 9)
         assert ledger.verify() == 1
     assert not (lost.base / "site" / "state" / ".adopting").exists()
+    assert stat.S_IMODE((lost.base / "site" / "state").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize(("wait", "silent"), [("11s", True), ("13s", False)])

@@ -13,6 +13,7 @@ from fawkes.config.clusters import ClusterTable
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import NodeConf, files, settings
+from fawkes.live.hadoop_ha import Trio
 from fawkes.live.hadoop_kerberos import Secured, auth_to_local
 from fawkes.playbook import Folders
 
@@ -143,6 +144,20 @@ def test_an_own_class_path_does_not_lose_what_containers_need() -> None:
     own = {"mapred-site": {"mapreduce.application.classpath": "/site/lib/*"}}
     path = settings(conf(overrides=[own]))["mapred-site"]["mapreduce.application.classpath"].split(",")
     assert path == ["$HADOOP_CONF_DIR/fawkes-doors.jar", "$HADOOP_CONF_DIR/fawkes-secure-io.jar", "/site/lib/*"]
+
+
+def test_all_parts_of_a_journal_log_in_and_speak_https_on_the_ports_of_http() -> None:
+    trio = Trio(name="alpha", addresses={"node01": "10.0.0.1", "node02": "10.0.0.2", "node03": "10.0.0.3"})
+    hdfs = settings(conf(trio=trio))["hdfs-site"]
+    assert hdfs["dfs.journalnode.kerberos.principal"] == "hadoop/alpha@EXAMPLE.ORG"
+    assert hdfs["dfs.journalnode.kerberos.internal.spnego.principal"] == "HTTP/alpha@EXAMPLE.ORG"
+    assert hdfs["dfs.journalnode.keytab.file"] == hdfs["dfs.namenode.keytab.file"]
+    for kind in ("namenode", "journalnode"):
+        plain = {key: value for key, value in hdfs.items() if key.startswith(f"dfs.{kind}.http-address")}
+        assert plain
+        assert plain.items() <= {k.replace("https", "http"): v for k, v in hdfs.items() if "https" in k}.items()
+    # With a name for each NameNode this one would name another of them on two of the three nodes.
+    assert "dfs.namenode.https-address" not in hdfs
 
 
 def test_clients_on_nodes_trust_the_certificate_of_their_mr_cluster() -> None:

@@ -182,3 +182,53 @@ def test_certificates_are_kept_and_go_with_their_mr_cluster(tmp_path: Path) -> N
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "tls").iterdir()} == {0o600}
     again.keep([ClusterId("beta")])
     assert [path.name for path in (tmp_path / "tls").iterdir()] == ["beta.p12"]
+
+
+def store_of(site: KerberosSite, name: str) -> dict[str, str]:
+    return {"client_keytab": f"FILE:{site.keytabs / name}.keytab", "ccache": f"MEMORY:test-{name}"}
+
+
+def has_run_out(credentials: gssapi.Credentials) -> bool:
+    try:
+        return bool(credentials.lifetime <= 0)
+    except gssapi.exceptions.ExpiredCredentialsError:
+        return True
+
+
+def test_a_ticket_that_has_run_out_is_replaced(site: KerberosSite, kdc: Kdc) -> None:
+    """As after a night without a KDC, or without this machine."""
+    kdc.principals("hadoop/brief", options=["-maxlife", "2sec"])
+    kdc.keytab(site.keytabs / "brief.keytab", "hadoop/brief")
+    tickets = Tickets(Principal("hadoop/brief", REALM), site.keytabs / "brief.keytab")
+    tickets.check()
+    later = gssapi.Credentials(usage="initiate", store=store_of(site, "brief"))
+    while not has_run_out(later):
+        pass
+    tickets.proof(WEB)
+
+
+def test_one_ticket_serves_many_requests_however_short_its_life_is(site: KerberosSite, kdc: Kdc) -> None:
+    kdc.principals("hadoop/short", options=["-maxlife", "5min"])
+    kdc.keytab(site.keytabs / "short.keytab", "hadoop/short")
+    tickets = Tickets(Principal("hadoop/short", REALM), site.keytabs / "short.keytab")
+    tickets.proof(WEB)
+    issued = (kdc.folder / "kdc.log").read_text().count("AS_REQ")
+    for _ in range(3):
+        tickets.proof(WEB)
+    assert (kdc.folder / "kdc.log").read_text().count("AS_REQ") == issued
+
+
+def test_a_ticket_is_used_to_its_end_while_the_kdc_gives_no_new_one(site: KerberosSite, kdc: Kdc) -> None:
+    kdc.principals("hadoop/ends", options=["-maxlife", "8sec"])
+    kdc.keytab(site.keytabs / "ends.keytab", "hadoop/ends")
+    tickets = Tickets(Principal("hadoop/ends", REALM), site.keytabs / "ends.keytab")
+    tickets.proof(WEB)
+    later = gssapi.Credentials(usage="initiate", store=store_of(site, "ends"))
+    (site.keytabs / "ends.keytab").unlink()
+    while later.lifetime > 3:
+        pass
+    tickets.proof(WEB)
+    while not has_run_out(later):
+        pass
+    with pytest.raises(TicketError):
+        tickets.proof(WEB)

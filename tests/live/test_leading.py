@@ -17,6 +17,9 @@ from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Sta
 from fawkes.errors import ElsewhereError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
+from fawkes.live.ha import Pair
+from fawkes.live.hadoop_rpc import RpcError
+from fawkes.live.keytab import TicketError
 from fawkes.live.leading import Leading
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
@@ -39,6 +42,7 @@ class Site:
         self.told: list[tuple[str, int]] = []
         self.namenode, self.manager, self.safe = "standby", "STANDBY", ""
         self.newer = False
+        self.tickets = True
         self.stores = True
         self.url = stub.url
         stub.answers[JMX] = lambda: {
@@ -70,6 +74,10 @@ class Site:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root")
+
+    def session(self, cluster: LiveCluster) -> None:
+        if not self.tickets:
+            raise TicketError("the KDC gave no ticket")
 
     # -- as nodes
 
@@ -189,4 +197,12 @@ def test_a_move_begins_when_nobody_is_being_made_active_any_more(site: Site) -> 
 def test_without_a_journal_masters_are_active_from_the_start(site: Site) -> None:
     site.clusters.arm(C, None)
     assert site.lead()
+    assert site.told == []
+
+
+def test_without_a_ticket_an_order_is_not_followed(site: Site) -> None:
+    """Whoever gives orders is ready for that: a second NameNode that cannot be told may be told later."""
+    site.tickets = False
+    with pytest.raises(RpcError, match="the KDC gave no ticket"):
+        Pair(cast(Ground, site), cast(Setup, site)).roll(site.cluster, MASTER)
     assert site.told == []

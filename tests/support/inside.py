@@ -1,6 +1,7 @@
 """Run inside a lab (`Lab.exec`): what only the controller's side of its network can reach, answered as JSON.
 
-``inside.py KEY COMMAND WORDS``: the key is that of the MR-cluster that is asked, or empty.
+``inside.py KEY COMMAND WORDS``: the key is that of the MR-cluster that is asked, or empty. For an MR-cluster with
+Kerberos it is JSON with the names of `RealSite.key`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fawkes.live.rest import key_headers
+from fawkes.core.model import ClusterId
+from fawkes.live.rest import Deadline, Key, get_json, key_headers
 from fawkes.live.webhdfs import Hdfs
 
 _ANSWER_S = 30
@@ -24,23 +26,25 @@ _PROBE_S = 2
 _PIECE = 1 << 20
 
 
-def get(url: str, *, key: str) -> object:
+def get(url: str, *, key: Key) -> object:
     """A JSON document."""
+    if not isinstance(key, str):
+        return get_json(url, Deadline.after(_ANSWER_S), key=key)
     with urllib.request.urlopen(_asked(url, key), timeout=_ANSWER_S) as answer:
         return json.load(answer)
 
 
-def text(url: str, *, key: str) -> object:
+def text(url: str, *, key: Key) -> object:
     """Any document, as text."""
     with urllib.request.urlopen(_asked(url, key), timeout=_ANSWER_S) as answer:
         return answer.read().decode(errors="replace")
 
 
-def _asked(url: str, key: str) -> urllib.request.Request:
+def _asked(url: str, key: Key) -> urllib.request.Request:
     return urllib.request.Request(url, headers=key_headers(key))
 
 
-def digests(url: str, user: str, folder: str, *, key: str) -> object:
+def digests(url: str, user: str, folder: str, *, key: Key) -> object:
     """Of each file below a folder: HDFS's own checksum, and the SHA-256 of its bytes."""
     hdfs = Hdfs(url, user, key=key)
     found = {}
@@ -50,7 +54,7 @@ def digests(url: str, user: str, folder: str, *, key: str) -> object:
     return found
 
 
-def readable(url: str, user: str, folder: str, *, key: str) -> object:
+def readable(url: str, user: str, folder: str, *, key: Key) -> object:
     """Of each file below a folder: the SHA-256 of its bytes, null where a block is on no node."""
     hdfs = Hdfs(url, user, key=key)
     if hdfs.status(folder) is None:
@@ -66,7 +70,7 @@ def _sha(hdfs: Hdfs, path: str) -> str:
     return sha.hexdigest()
 
 
-def places(url: str, user: str, folder: str, *, key: str) -> object:
+def places(url: str, user: str, folder: str, *, key: Key) -> object:
     """Of each file below a folder: the hosts of each of its blocks."""
     hdfs = Hdfs(url, user, key=key)
     return {
@@ -74,12 +78,12 @@ def places(url: str, user: str, folder: str, *, key: str) -> object:
     }
 
 
-def sizes(url: str, user: str, folder: str, *, key: str) -> object:
+def sizes(url: str, user: str, folder: str, *, key: Key) -> object:
     """Of each file below a folder: its bytes."""
     return {file.path: file.size for file in Hdfs(url, user, key=key).below(folder) if not file.folder}
 
 
-def write(url: str, user: str, path: str, place: str, size: str, replication: str, *, key: str) -> object:
+def write(url: str, user: str, path: str, place: str, size: str, replication: str, *, key: Key) -> object:
     """Write a file of bytes that only repeat after their whole length, through the DataNode at ``place``."""
 
     def blocks() -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -92,10 +96,41 @@ def write(url: str, user: str, path: str, place: str, size: str, replication: st
     return True
 
 
-def remove(url: str, user: str, path: str, *, key: str) -> object:
+def until_frozen(url: str, user: str, path: str, *, key: Key) -> object:
+    """Wait until HDFS takes no writes; how often it was asked."""
+    asked = 1
+    while not _safe_mode(url, key):
+        asked += 1
+    return asked
+
+
+def _safe_mode(url: str, key: Key) -> str:
+    """What the NameNode says about its safe mode; empty when it is off."""
+    found = get(f"{url}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", key=key)
+    return str(found["beans"][0]["Safemode"]) if isinstance(found, dict) else ""
+
+
+def remove(url: str, user: str, path: str, *, key: Key) -> object:
     """Delete a file or a folder with all that is in it."""
     Hdfs(url, user, key=key).delete(path)
     return True
+
+
+def key_of(text: str) -> Key:
+    """How to show an MR-cluster who asks."""
+    if not text.startswith("{"):
+        return text
+    # Only here: most labs have no Kerberos, and most machines no library for it.
+    from fawkes.live.certificates import Certificates
+    from fawkes.live.hadoop_kerberos import Secured
+    from fawkes.live.kerberos import Login
+    from fawkes.live.tickets import Tickets, use_krb5_conf
+
+    given = json.loads(text)
+    use_krb5_conf(Path(given["krb5_conf"]))
+    wanted = Secured(realm=given["realm"], cluster=given["cluster"])
+    fingerprint = Certificates(Path(given["tls"])).of(ClusterId(given["cluster"])).fingerprint
+    return Login(Tickets(wanted.service, Path(given["keytab"])), wanted, fingerprint, given["key"])
 
 
 def content(seed: str, size: int, salt: int) -> bytes:
@@ -103,13 +138,13 @@ def content(seed: str, size: int, salt: int) -> bytes:
     return hashlib.shake_256(f"{seed} {salt}".encode()).digest(size)
 
 
-def read(url: str, user: str, folder: str, *, key: str) -> object:
+def read(url: str, user: str, folder: str, *, key: Key) -> object:
     """The text of each file below a folder."""
     hdfs = Hdfs(url, user, key=key)
     return {file.path: b"".join(hdfs.read(file.path)).decode() for file in hdfs.below(folder) if not file.folder}
 
 
-def keep_writing(urls: str, user: str, folder: str, ended: str, *, key: str) -> object:
+def keep_writing(urls: str, user: str, folder: str, ended: str, *, key: Key) -> object:
     """Make a folder below a folder again and again until the file ``ended`` is there, at whichever NameNode takes it.
 
     When (s since 1970) each was acknowledged, by name.
@@ -119,7 +154,7 @@ def keep_writing(urls: str, user: str, folder: str, ended: str, *, key: str) -> 
     )
 
 
-def keep_probing(addresses: str, user: str, folder: str, ended: str, *, key: str) -> object:
+def keep_probing(addresses: str, user: str, folder: str, ended: str, *, key: Key) -> object:
     """Use HDFS and YARN until the file ``ended`` is there, at whichever of the hosts serves them.
 
     When (s since 1970) each was done, by name: ``folders`` and ``files`` made below a folder, ``yarn`` asked while it
@@ -167,7 +202,7 @@ def _again_and_again(
     return done
 
 
-def _folder(url: str, user: str, path: str, key: str) -> str:
+def _folder(url: str, user: str, path: str, key: Key) -> str:
     asked = _asked(f"{url}/webhdfs/v1{path}?op=MKDIRS&user.name={user}", key)
     asked.method = "PUT"
     with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
@@ -176,7 +211,7 @@ def _folder(url: str, user: str, path: str, key: str) -> str:
     return path
 
 
-def _file(url: str, user: str, path: str, key: str) -> str:
+def _file(url: str, user: str, path: str, key: Key) -> str:
     asked = _asked(f"{url}/webhdfs/v1{path}?op=CREATE&noredirect=true&overwrite=true&user.name={user}", key)
     asked.method = "PUT"
     with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
@@ -186,7 +221,7 @@ def _file(url: str, user: str, path: str, key: str) -> str:
         return path
 
 
-def _yarn(url: str, number: int, key: str) -> str:
+def _yarn(url: str, number: int, key: Key) -> str:
     with urllib.request.urlopen(_asked(f"{url}/ws/v1/cluster/metrics", key), timeout=_PROBE_S) as answer:
         if not json.load(answer)["clusterMetrics"]["activeNodes"]:
             raise ValueError("YARN has no node")
@@ -202,10 +237,11 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "sizes": sizes,
     "write": write,
     "remove": remove,
+    "until_frozen": until_frozen,
     "read": read,
     "keep_writing": keep_writing,
     "keep_probing": keep_probing,
 }
 
 if __name__ == "__main__":
-    json.dump(COMMANDS[sys.argv[2]](*sys.argv[3:], key=sys.argv[1]), sys.stdout)
+    json.dump(COMMANDS[sys.argv[2]](*sys.argv[3:], key=key_of(sys.argv[1])), sys.stdout)

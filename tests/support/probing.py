@@ -17,7 +17,7 @@ def meanwhile(
     site: RealSite, cluster: str, command: str, addresses: Sequence[str], folder: str
 ) -> Iterator[dict[str, Any]]:
     """While the block lasts, a command writes below a folder of an HDFS; afterwards its answer."""
-    key = (site.site.state_dir / "keys" / cluster).read_text().strip()
+    key = site.key(cluster)
     ended, found = site.root / f"{folder.strip('/').replace('/', '-')}.ended", dict[str, Any]()
     ended.unlink(missing_ok=True)
     words = [

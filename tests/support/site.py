@@ -118,6 +118,8 @@ class RealSite:
         self.ledger = Ledger(self.site.state_dir)
         self.hosts = {host.name: host.address for host in host_list(len(lab.status()))}
         self.controller: subprocess.Popen[Any] | None = None
+        #: of MR-clusters with Kerberos: how `inside` logs in, see `tests.support.inside`
+        self.logins: dict[str, Mapping[str, str]] = {}
         self._queues = 0
 
     def __enter__(self) -> RealSite:
@@ -339,11 +341,17 @@ class RealSite:
 
     def inside(self, cluster: str, *words: str) -> Any:
         """The answer of a command of `tests.support.inside`, with the key of an MR-cluster if one is named."""
-        key = (self.site.state_dir / "keys" / cluster).read_text().strip() if cluster else ""
+        key = self.key(cluster) if cluster else ""
         command = [sys.executable, "-m", "tests.support.inside", key, *words]
         done = self.lab.exec(command, cwd=PROJECT, timeout_s=LIMIT_S)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def key(self, cluster: str) -> str:
+        """What `tests.support.inside` shows to an MR-cluster: its key, and how to get a ticket where it wants one."""
+        key = (self.site.state_dir / "keys" / cluster).read_text().strip()
+        login = self.logins.get(cluster)
+        return key if login is None else json.dumps({**login, "cluster": cluster, "key": key})
 
     def master(self, cluster: str) -> str:
         """The address of an MR-cluster's masters."""
@@ -368,7 +376,8 @@ class RealSite:
     def hdfs(self, cluster: str, command: str, *words: str) -> Any:
         """The answer of a command of `tests.support.inside` about the HDFS of an MR-cluster."""
         user = str(self.ledger.clusters[cluster].spec.details.get("run_as") or "root")
-        return self.inside(cluster, command, f"http://{self.master(cluster)}:9870", user, *words)
+        scheme = "https" if cluster in self.logins else "http"
+        return self.inside(cluster, command, f"{scheme}://{self.master(cluster)}:9870", user, *words)
 
     def on(self, host: str, script: str) -> str:
         """What a script prints on a host where it must succeed."""
