@@ -123,6 +123,7 @@ def test_a_dead_node_is_noticed_within_about_a_minute(quick: bool) -> None:
     assert 2 * recheck_s + 10 * int(hdfs["dfs.heartbeat.interval"]) <= 60
     assert int(sites["yarn-site"]["yarn.nm.liveness-monitor.expiry-interval-ms"]) <= 60_000
     assert int(sites["yarn-site"]["yarn.am.liveness-monitor.expiry-interval-ms"]) <= 120_000
+    assert int(sites["yarn-site"]["yarn.client.nodemanager-connect.max-wait-ms"]) <= 60_000
 
 
 def test_staging_never_asks_for_more_copies_than_there_are_core_nodes() -> None:
