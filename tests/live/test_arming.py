@@ -52,7 +52,8 @@ def test_a_segment_that_is_in_a_journal_twice_is_set_aside_before_the_image_come
     """With it the JournalNode lists no segments, and a NameNode without an image asks for all of them."""
     current = site.root(THIRD) / "journal" / NAME / "current"
     whole, again = current / f"edits_{1:019d}-{4:019d}", current / f"edits_inprogress_{1:019d}"
-    whole.touch(), again.touch()
+    for path in (whole, again):
+        path.touch()
     site.stop(TO, "namenode")
     shutil.rmtree(site.root(TO) / "nn")
     site.arm(TO)
