@@ -199,6 +199,7 @@ def came_back(**changes: object) -> Desk:
     """The masters are about to come back from a copy on the second node."""
     desk = up(**changes)  # type: ignore[arg-type]
     lost(desk)
+    see(desk, error="it does not answer", ready=False)
     look(desk, standby=None, journal=[THIRD])
     at(desk, PATIENCE_S)
     look(desk, standby=None, journal=[THIRD])
