@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from fawkes.playbook import Folders, Lease, Script, Secret, changing, play, reading_in, task
+from fawkes.prelude import ASIDE
 
 # Checksum files go out of step with what they are about while they are copied, and Hadoop reads files without them.
 _STATE_FILES = r"-type f ! -name '.*.crc' ! -name '*.tmp'"
@@ -376,15 +377,11 @@ def place(lease: Lease, sums: Mapping[str, str], mark: str) -> Script:
     """
     return changing(
         lease,
-        r"""
+        ASIDE
+        + r"""
 umask 077
 nn={nn}; rm={rm_state}; run={run}
 fail() { echo "cannot write $nn" >&2; exit 73; }
-aside() {
-    number=1
-    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
-    mv -T "$1" "$1.before-$number" && fact aside "$1.before-$number" || fail
-}
 if [ -f "$nn/placed" ] && [ "$(cat "$nn/placed")" = {mark} ]; then fact placed already; exit 0; fi
 for daemon in namenode resourcemanager; do
     if alive "$run/$daemon.pid"; then echo "the $daemon runs here: its data are not replaced" >&2; exit 80; fi

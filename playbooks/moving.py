@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading_in, task
+from fawkes.prelude import ASIDE
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 """The daemons that run on the masters' node alone."""
@@ -151,16 +152,9 @@ def retire(lease: Lease, *, grace_s: float = 10.0) -> Script:
     """
     return changing(
         lease,
-        r"""
+        ASIDE
+        + r"""
 {stop}
-aside() {
-    [ -e "$1" ] || return 0
-    [ -n "$(ls -A "$1")" ] || return 0
-    number=1
-    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
-    mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
-    fact aside "$1.before-$number"
-}
 aside {nn}
 aside {journal}
 aside {rm_state}

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fawkes.playbook import Folders, Lease, Script, changing, hand_lease, play, reading_in, task
+from fawkes.prelude import ASIDE
 
 JOURNAL_FILES = ("VERSION", "last-promised-epoch", "last-writer-epoch")
 """What a part of a journal is known by: whose journal it is, and whom it has promised to take edits from."""
@@ -33,17 +34,6 @@ end_daemons() {
     left=$(of_daemons "$1")
     [ -z "$left" ] || { echo "$1 of $my_cluster cannot be stopped:" $left >&2; exit 70; }
     for name in $1; do rm -f "$run/$name.pid"; done
-}
-"""
-
-_ASIDE = r"""
-aside() {
-    [ -e "$1" ] || return 0
-    [ -n "$(ls -A "$1")" ] || return 0
-    number=1
-    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
-    mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
-    fact aside "$1.before-$number"
 }
 """
 
@@ -136,7 +126,7 @@ def begin_journal(lease: Lease, nameservice: str, files: Mapping[str, bytes]) ->
     return changing(
         lease,
         _DAEMONS
-        + _ASIDE
+        + ASIDE
         + r"""
 run={run}; journal={journal}; new=$journal.new
 [ ! -f "$journal/current/VERSION" ] || { fact begun already; exit 0; }
@@ -191,7 +181,7 @@ def begin_afresh(lease: Lease) -> Script:
     """
     return changing(
         lease,
-        _DAEMONS + _ASIDE + "run={run}\nend_daemons journalnode\naside {journal}\n",
+        _DAEMONS + ASIDE + "run={run}\nend_daemons journalnode\naside {journal}\n",
         run=lease.folders.run,
         journal=lease.folders.journal,
         tenths=50,
@@ -219,7 +209,7 @@ def set_aside(lease: Lease) -> Script:
     """
     return changing(
         lease,
-        _DAEMONS + _ASIDE + "run={run}\nend_daemons namenode\naside {nn}\n[ ! -d {nn} ] || rmdir {nn}\n",
+        _DAEMONS + ASIDE + "run={run}\nend_daemons namenode\naside {nn}\n[ ! -d {nn} ] || rmdir {nn}\n",
         run=lease.folders.run,
         nn=lease.folders.nn,
         tenths=100,
@@ -263,7 +253,7 @@ def end_journal(lease: Lease, *, namenode: bool) -> Script:
     return changing(
         lease,
         _DAEMONS
-        + _ASIDE
+        + ASIDE
         + r"""
 run={run}
 [ -e {journal} ] || { end_daemons journalnode; exit 0; }

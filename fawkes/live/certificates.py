@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
-import threading
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 
-from fawkes.core.model import ClusterId
-from fawkes.errors import FawkesError
 from fawkes.live.hadoop_kerberos import KEYSTORE_PASSWORD
+from fawkes.live.own_files import OwnFiles
 
 _YEARS = 20
 _DAYS = 365
@@ -32,48 +28,11 @@ class Certificate:
     pem: str
 
 
-class Certificates:
-    """The certificates of MR-clusters, one file for each in a folder that only the controller's user can read."""
+class Certificates(OwnFiles[Certificate]):
+    """The certificates of MR-clusters."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._known: dict[ClusterId, Certificate] = {}
-
-    def of(self, cluster: ClusterId) -> Certificate:
-        """The certificate of an MR-cluster, made when it has none; FawkesError when the folder cannot be used."""
-        with self._lock:
-            if cluster not in self._known:
-                try:
-                    self._known[cluster] = _read(self._folder / f"{cluster}.p12", cluster)
-                except (OSError, ValueError) as error:
-                    raise FawkesError(
-                        f"the certificate of {cluster} cannot be kept ({error})",
-                        where=str(self._folder),
-                        hint="The controller must be able to write this folder",
-                    ) from error
-            return self._known[cluster]
-
-    def keep(self, clusters: Collection[ClusterId]) -> None:
-        """Remove the certificates of all other MR-clusters: they are gone, and their ids are never used again."""
-        for path in self._folder.glob("*"):
-            if path.stem not in clusters:
-                path.unlink(missing_ok=True)
-
-
-def _read(path: Path, cluster: str) -> Certificate:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.parent.chmod(0o700)
-    if not path.exists():
-        part = path.with_name(f".{path.name}.new")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(made(cluster))
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
-    return opened(path.read_bytes())
+        super().__init__(folder, "certificate", made, opened, suffix=".p12")
 
 
 def made(cluster: str) -> bytes:

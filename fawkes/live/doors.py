@@ -8,14 +8,12 @@ request.
 from __future__ import annotations
 
 import ipaddress
-import os
 import secrets
-import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fawkes.core.model import ClusterId
-from fawkes.errors import FawkesError
+from fawkes.live.own_files import OwnFiles
 from fawkes.live.playbooks import hadoop
 
 LIST = hadoop.DOORS_LIST
@@ -39,57 +37,15 @@ def policy_hosts(members: Iterable[str], clients: Iterable[str]) -> str:
     return ",".join(sorted(hosts))
 
 
-class DoorKeys:
-    """The keys of MR-clusters, one file for each in a folder that only the controller's user can read."""
+class DoorKeys(OwnFiles[str]):
+    """The keys of MR-clusters."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._known: dict[ClusterId, str] = {}
-
-    def of(self, cluster: ClusterId) -> str:
-        """The key of an MR-cluster, made when it has none; FawkesError when the folder cannot be used."""
-        with self._lock:
-            if cluster not in self._known:
-                try:
-                    self._known[cluster] = self._read(self._folder / cluster)
-                except OSError as error:
-                    why = (error.strerror or str(error)).lower()
-                    raise FawkesError(
-                        f"the key of {cluster} cannot be kept ({why})",
-                        where=str(self._folder),
-                        hint="The controller must be able to write this folder",
-                    ) from error
-            return self._known[cluster]
-
-    def keep(self, clusters: Collection[ClusterId]) -> None:
-        """Remove the keys of all other MR-clusters: they are gone, and their ids are never used again."""
-        for path in self._folder.glob("*"):
-            if path.name not in clusters:
-                path.unlink(missing_ok=True)
-
-    def _read(self, path: Path) -> str:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.chmod(0o700)
-        if key := _text(path):
-            return key
-        made = secrets.token_hex(_BITS)
-        part = path.with_name(f".{path.name}.new")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(f"{made}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
-        return made
+        super().__init__(folder, "key", _made, lambda data: data.decode().strip())
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        return ""
+def _made(cluster: ClusterId) -> bytes:
+    return f"{secrets.token_hex(_BITS)}\n".encode()
 
 
 class Doors:

@@ -132,18 +132,8 @@ class _Socket(socket.socket):
         return super().recv_into(*args, **kwargs)
 
 
-class _TlsSocket(ssl.SSLSocket):
+class _TlsSocket(_Socket, ssl.SSLSocket):
     """The same, encrypted."""
-
-    _given_s: float | None = None
-
-    def settimeout(self, value: float | None) -> None:
-        self._given_s = value
-        super().settimeout(value)
-
-    def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        super().settimeout(_wait_s(self._given_s))
-        return super().recv_into(*args, **kwargs)
 
 
 class BoundedConnection(HTTPConnection):
