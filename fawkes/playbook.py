@@ -296,6 +296,18 @@ class Lease:
         }
 
 
+ASIDE = r"""
+aside() {
+    [ -e "$1" ] || return 0
+    [ -n "$(ls -A "$1")" ] || return 0
+    number=1
+    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
+    mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
+    fact aside "$1.before-$number"
+}
+"""
+"""`aside PLACE`: rename a file, or a folder that is not empty, to the first free PLACE.before-N: fact ``aside``."""
+
 _MY_LEASE = r"""
 work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
 my_epoch={epoch}; my_controller={controller}

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from fawkes.playbook import Folders, Lease, Script, Secret, changing, play, reading_in, task
-from fawkes.prelude import ASIDE
+from fawkes.playbook import ASIDE, Folders, Lease, Script, Secret, changing, play, reading_in, task
 
 # Checksum files go out of step with what they are about while they are copied, and Hadoop reads files without them.
 _STATE_FILES = r"-type f ! -name '.*.crc' ! -name '*.tmp'"

@@ -10,8 +10,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fawkes.playbook import Lease, Script, changing, hand_lease, play, reading_in, task
-from fawkes.prelude import ASIDE
+from fawkes.playbook import ASIDE, Lease, Script, changing, hand_lease, play, reading_in, task
 
 MASTERS = ("namenode", "resourcemanager", "historyserver")
 """The daemons that run on the masters' node alone."""

@@ -10,8 +10,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fawkes.playbook import Folders, Lease, Script, changing, hand_lease, play, reading_in, task
-from fawkes.prelude import ASIDE
+from fawkes.playbook import ASIDE, Folders, Lease, Script, changing, hand_lease, play, reading_in, task
 
 JOURNAL_FILES = ("VERSION", "last-promised-epoch", "last-writer-epoch")
 """What a part of a journal is known by: whose journal it is, and whom it has promised to take edits from."""
