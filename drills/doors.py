@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fawkes.core.model import ClusterId, Role
+from fawkes.core.model import ClusterId, NodeId, Role
 from fawkes.lab.kdc import SITE_TABLE, serving_realm
 from tests.support.site import PROJECT, RealSite, real_site
 
@@ -67,7 +67,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Tried:
-    """What each place got from a door, without a ticket; ``kerberos``: its MR-cluster wants one."""
+    """What each place got from a door, without a ticket; ``kerberos``: it gives its own nodes nothing without one."""
 
     door: Door
     got: Mapping[str, str]
@@ -117,15 +117,16 @@ def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool
     stranger = min(site.state.nodes_of(ClusterId(other)))
     doors = [door for node in nodes for door in listeners(site, node)]
     got: dict[Door, dict[str, str]] = {door: {} for door in doors}
-    for node in nodes:
-        friend = min((n for n in nodes if n != node), key=lambda n: n == master)
+    friends = {node: min((n for n in nodes if n != node), key=lambda n: n == master) for node in nodes}
+    for node, friend in friends.items():
         mine = [door for door in doors if door.host == node]
         for place, host in ((OWN, friend), (OTHER, stranger), (OUTSIDE, outside)):
             for door, what in zip(mine, from_host(site, host, _targets(site, mine)), strict=True):
                 got[door][place] = what
         for door, what in zip(mine, from_controller(site, _targets(site, mine)), strict=True):
             got[door][LOCAL] = what
-    return [Tried(door, got[door], kerberos) for door in doors]
+    proxied = [door for door in doors if door.daemon == _MASTER_OF_JOB and friends[NodeId(door.host)] == master]
+    return [Tried(door, got[door], kerberos and door not in proxied) for door in doors]
 
 
 def _targets(site: RealSite, doors: Iterable[Door]) -> list[str]:
