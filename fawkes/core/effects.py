@@ -204,7 +204,8 @@ class MoveMasters:
     (``copied_us`` None: it had everything), ``reached`` members, ``missing`` and ``missing_files``, ``open`` files,
     ``finished`` applications by their history and ``ended`` ones that could not go on, and ``lost_...`` what the copy
     lacked (`core.lost_writes.rows`). Or as `Failed`, with ``alive`` when the masters answer after all, ``untouched``
-    when nothing was begun on ``to``, ``unreadable`` when the data on ``old`` cannot be read.
+    when nothing was begun on ``to``, ``gone`` when new masters were begun there and their disk has lost their data,
+    ``unreadable`` when the data on ``old`` cannot be read.
 
     ``from_copy``: the data on ``old`` is not read, although its image is there.
 

@@ -113,41 +113,51 @@ def _shut_out(draft: Draft, cluster: ClusterState, effect: MoveMasters, facts: F
 
 
 def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, event: Failed) -> None:
-    """The old masters answer after all, or the move is tried again; after some tries on another node."""
+    """The old masters answer after all, or the move is tried again; after some tries on another node.
+
+    New masters whose data is gone from their disk are lost masters like any others.
+    """
     draft.say("not-reached", cluster=cluster.id, stage="masters", error=event.error, tries=pending.tries)
     if event.facts.get("alive") is True:
-        draft.touch(cluster.id, afresh=True)
-        masters_to.stay(draft, replace(cluster, master=moving.old))
-        if event.facts.get("silent") is True and draft.pending(Key.SILENT.of(cluster.id)) is None:
-            # They may have been stopped for the new ones. That they are silent was told while they moved.
-            draft.expect(Key.SILENT.of(cluster.id), draft.settings.silent_us)
-        for job in draft.busy_of(cluster.id):
-            # What was seen of it meanwhile did not count, and is not told again by itself.
-            if (begun := draft.pending(Key.JOB.of(job.id))) is not None:
-                draft.again(begun)
+        _alive(draft, cluster, moving, event)
         return
     unreadable = event.facts.get("unreadable") is True
+    gone = event.facts.get("gone") is True
     moving = replace(
         moving,
         failed=True,
-        written=moving.written or event.facts.get("untouched") is not True,
+        written=moving.written or gone or event.facts.get("untouched") is not True,
         unreadable=moving.unreadable or unreadable,
     )
-    cluster = replace(cluster, moving=moving, alert=alerts.text(Kind.MASTERS, event.error))
+    often = pending.tries >= draft.settings.deploy_attempts
+    why = event.error
+    if often and moving.planned and moving.written:
+        why += f". If it is gone for good: `fawkes restore {cluster.id}`"
+    cluster = replace(cluster, moving=moving, alert=alerts.text(Kind.MASTERS, why))
     draft.put_cluster(cluster)
-    if pending.tries >= draft.settings.deploy_attempts and not moving.planned:
-        if unreadable and not moving.written:
-            draft.settle(pending.key)
-            cluster = given_up(draft, cluster, moving)
-            draft.put_cluster(cluster)
-            masters_to.go_on(draft, cluster)
-            return
-        if masters_to.able(draft, cluster):
-            draft.settle(pending.key)
-            _elsewhere(draft, cluster, moving)
-            return
-    wait_us = backoff.wait_us(draft.settings, pending.tries)
-    draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+    if gone or (often and not moving.planned and unreadable and not moving.written):
+        draft.settle(pending.key)
+        cluster = given_up(draft, cluster, moving)
+        draft.put_cluster(cluster)
+        masters_to.go_on(draft, cluster)
+    elif often and not moving.planned and masters_to.able(draft, cluster):
+        draft.settle(pending.key)
+        _elsewhere(draft, cluster, moving)
+    else:
+        wait_us = backoff.wait_us(draft.settings, pending.tries)
+        draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, event: Failed) -> None:
+    draft.touch(cluster.id, afresh=True)
+    masters_to.stay(draft, replace(cluster, master=moving.old))
+    if event.facts.get("silent") is True and draft.pending(Key.SILENT.of(cluster.id)) is None:
+        # They may have been stopped for the new ones. That they are silent was told while they moved.
+        draft.expect(Key.SILENT.of(cluster.id), draft.settings.silent_us)
+    for job in draft.busy_of(cluster.id):
+        # What was seen of it meanwhile did not count, and is not told again by itself.
+        if (begun := draft.pending(Key.JOB.of(job.id))) is not None:
+            draft.again(begun)
 
 
 def given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> ClusterState:

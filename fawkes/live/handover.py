@@ -59,24 +59,24 @@ class Handover:
 
     def _stop_old(self) -> None:
         """Stop the old masters for good where their node answers; it then is one of the members that were reached."""
-        if self._take_old():
+        if self._take(self._old):
             right = self._means.lease(self._before, self._old)
             self._ground.run(self._old, book.stop(right), "stopping the masters", within_s=limits.STEP_S)
 
-    def _take_old(self) -> bool:
-        """Whether the old node answers; its disk may be empty, and then the lease went with it."""
-        means, old = self._means, self._old
-        right = means.lease(self._before, old)
+    def _take(self, at: NodeId) -> bool:
+        """Whether a node answers; its disk may be empty, and then the lease went with it."""
+        means = self._means
+        right = means.lease(self._before, at)
         try:
-            self._ground.run(old, lease.take(right), "taking the node", within_s=limits.LOOK_S)
+            self._ground.run(at, lease.take(right), "taking the node", within_s=limits.LOOK_S)
         except FawkesError as error:
-            if means.standing(self._before, old).state != "silent":
+            if means.standing(self._before, at).state != "silent":
                 raise
-            _log.info("%s: %s", old, error)
+            _log.info("%s: %s", at, error)
             return False
-        self._ground.run(old, self._prepare(right), "making folders")
-        if old not in self._reached:
-            self._reached.append(old)
+        self._ground.run(at, self._prepare(right), "making folders")
+        if at not in self._reached:
+            self._reached.append(at)
         return True
 
     def _prepare(self, right: Lease) -> Script:

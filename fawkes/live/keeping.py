@@ -24,6 +24,7 @@ from fawkes.live import kept_copy, limits
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.copying import Copier
 from fawkes.live.fleet import Fleet
+from fawkes.live.given import GivenNotes
 from fawkes.live.ground import Ground
 from fawkes.live.kept_copy import CopyFolder, KeepError, KeptCopy
 from fawkes.live.mailbox import Mailbox
@@ -95,6 +96,7 @@ class Keeper:
         self._fleet = fleet
         self._mailbox = mailbox
         self._folder = folder
+        self.given = GivenNotes(folder)
         self._lock = threading.Lock()
         self._known: dict[ClusterId, _Kept] = {}
         self._told: dict[ClusterId, _Told] = {}
@@ -195,6 +197,7 @@ class Keeper:
         """The MR-cluster is gone for good: nobody needs its copy."""
         with self._hold(cluster) as kept, self._lock:
             kept.copy.give_up()
+            self.given.remove(cluster)
             kept_copy.remove(self._folder / cluster)
             self._known.pop(cluster, None)
             self._told.pop(cluster, None)

@@ -26,11 +26,10 @@ from typing import BinaryIO
 from fawkes.errors import FawkesError
 from fawkes.live import edit_log
 from fawkes.live.edit_log import Origin, Segment
-from fawkes.store.private import FILE_MODE, FOLDER_MODE
+from fawkes.store.private import FOLDER_MODE, PART, private, sync_folder, write_private
 
 _CHUNK = 4 << 20
 #: what is being written; the state store itself has names that end with `.new`
-_PART = ".part"
 BEFORE = ".before"
 """What the name of a copy that was set aside ends with."""
 #: the ledger is on the same disk, and must always find room
@@ -187,7 +186,7 @@ class CopyFolder:
             )
         with self._writing():
             self._make()
-            self._write(self.path / "VERSION", version.encode())
+            write_private(self.path / "VERSION", version.encode())
             self.version = version
 
     def set_aside(self) -> None:
@@ -200,21 +199,21 @@ class CopyFolder:
         with self._writing():
             self._set_aside()
             folder.rename(self._folder)
-            _sync(self._folder.parent)
+            sync_folder(self._folder.parent)
 
     def append(self, first: int, data: bytes, last: int) -> None:
         """Whole operations, up to transaction ``last``, behind those that it has of a segment."""
         name = edit_log.open_name(first)
         with self._writing():
             self._check_room(len(data))
-            with open(self.path / name, "ab", opener=_private) as file:
+            with open(self.path / name, "ab", opener=private) as file:
                 # What an earlier try wrote in part is not counted in `sizes`.
                 file.truncate(self.sizes.get(name, 0))
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             if name not in self.sizes:
-                _sync(self.path)
+                sync_folder(self.path)
             self.sizes[name] = self.sizes.get(name, 0) + len(data)
             self._last[first] = last
 
@@ -223,17 +222,17 @@ class CopyFolder:
         before = edit_log.open_name(segment.first)
         with self._writing():
             (self.path / before).rename(self.path / segment.name)
-            _sync(self.path)
+            sync_folder(self.path)
             self.sizes[segment.name] = self.sizes.pop(before)
 
     def add_image(self, transaction: int, size: int, fetch: Callable[[BinaryIO], None], checksum: str) -> None:
         """A newer image: ``fetch`` writes it into what it is given; ``checksum`` is the text of its checksum file."""
         name = edit_log.image_name(transaction)
         self._check_room(size)
-        new = self.path / f".{name}.{id(self)}{_PART}"
+        new = self.path / f".{name}.{id(self)}{PART}"
         try:
             # Not as a writer: an image may take minutes.
-            with open(new, "wb", opener=_private) as file:
+            with open(new, "wb", opener=private) as file:
                 fetch(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -242,7 +241,7 @@ class CopyFolder:
                 raise KeepError(f"{name} did not arrive whole: its MD5 is {found}, not {checksum}")
             with self._writing():
                 new.rename(self.path / name)
-                self._write(self.path / f"{name}.md5", f"{checksum}\n".encode())
+                write_private(self.path / f"{name}.md5", f"{checksum}\n".encode())
                 self.sizes[name] = (self.path / name).stat().st_size
                 self.sizes[f"{name}.md5"] = len(checksum) + 1
         except OSError as error:
@@ -278,7 +277,7 @@ class CopyFolder:
                         continue
                     path = self.state_path / member.name
                     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-                    self._write(path, file.read())
+                    write_private(path, file.read())
                     self.rows[member.name] = rows[member.name]
                     put.add(member.name)
         except (tarfile.TarError, EOFError, zlib.error) as error:
@@ -301,7 +300,7 @@ class CopyFolder:
         """It has everything up to this time. When nothing has ``changed``, a crash may leave the note before."""
         text = json.dumps({"cluster": self._cluster_id, "copied_us": copied_us})
         with self._writing():
-            self._write(self._folder / "note", f"{text}\n".encode(), sync=changed)
+            write_private(self._folder / "note", f"{text}\n".encode(), sync=changed)
         self.copied_us = copied_us
 
     def state_archive(self, names: Iterable[str]) -> bytes:
@@ -325,7 +324,7 @@ class CopyFolder:
         self.version = version
         copied_us = note.get("copied_us")
         self.copied_us = copied_us if isinstance(copied_us, int) else None
-        for part in self._folder.rglob(f".*{_PART}"):
+        for part in self._folder.rglob(f".*{PART}"):
             part.unlink()
         found = {path.name: path for path in self.path.iterdir()}
         sizes = {name: path.stat().st_size for name, path in found.items() if name.startswith(("fsimage_", "edits_"))}
@@ -344,7 +343,7 @@ class CopyFolder:
         if self._folder.exists():
             shutil.rmtree(before, ignore_errors=True)
             self._folder.rename(before)
-            _sync(self._folder.parent)
+            sync_folder(self._folder.parent)
         self.version, self.digest, self.copied_us = "", "", None
         self.sizes, self.rows, self._last = {}, {}, {}
 
@@ -359,17 +358,6 @@ class CopyFolder:
                 where=str(self._folder),
                 hint=f"Free some: {_LEAVE_FREE_BYTES >> 20} MB must stay free for the ledger",
             )
-
-    def _write(self, path: Path, data: bytes, *, sync: bool = True) -> None:
-        new = path.with_name(f".{path.name}{_PART}")
-        with open(new, "wb", opener=_private) as file:
-            file.write(data)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
-        new.rename(path)
-        if sync:
-            _sync(path.parent)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -435,15 +423,3 @@ def md5_of(path: Path, size: int | None = None) -> str:
             digest.update(piece)
             left -= len(piece)
     return digest.hexdigest()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, FILE_MODE)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

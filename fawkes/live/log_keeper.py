@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground
 from fawkes.live.playbooks import node
 from fawkes.playbook import read_facts
-from fawkes.store.private import FILE_MODE, FOLDER_MODE
+from fawkes.store.private import FOLDER_MODE, private
 
 _log = logging.getLogger(__name__)
 
@@ -35,10 +34,6 @@ _HALF = ".half"
 _PART = 4
 #: room is asked for in such pieces: each look at the archives costs some system calls for each of them
 _PIECE_BYTES = 1_000_000
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, FILE_MODE)
 
 
 class NoRoomError(OSError):
@@ -162,7 +157,7 @@ class LogKeeper:
         script = node.collect_logs(self._ground.folders(effect.node, effect.cluster), limit_bytes=limit)
         writer: _Writer | None = None
         try:
-            with open(half, "wb", opener=_private) as file:
+            with open(half, "wb", opener=private) as file:
                 writer = _Writer(file, self._room, limit)
                 result = self._fleet.run(effect.node, script, limits.KEPT_LOGS_S, sink=cast(BinaryIO, writer))
             omitted = read_facts(result.stderr).number("omitted")

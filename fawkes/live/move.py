@@ -16,6 +16,7 @@ from fawkes.core.proof import NAMED
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import half_done, history, limits, masters
 from fawkes.live.clusters import LiveCluster
+from fawkes.live.given import Given
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, call
 from fawkes.live.handover import Handover, careful
@@ -30,7 +31,7 @@ from fawkes.live.playbooks import standby as pair
 from fawkes.live.rest import Deadline
 from fawkes.live.skipping import skipping
 from fawkes.live.stamps import leap_of
-from fawkes.live.succession import Means, Standing, StayError, UntouchedError
+from fawkes.live.succession import GoneError, Means, Standing, StayError, UntouchedError
 from fawkes.live.webhdfs import Hdfs
 
 _log = logging.getLogger(__name__)
@@ -58,19 +59,16 @@ class Move(Handover):
     def __init__(self, means: Means, effect: MoveMasters, before: LiveCluster, current: Callable[[], bool]) -> None:
         # What was copied is the data of one NameNode: a journal ends with such a move.
         super().__init__(means, effect, before, replace(before, master=effect.to, standby=None), current)
+        self._note = Given(effect.version, effect.to, before.members[effect.to].generation)
+        self._given = False
 
     def do(self) -> Facts | None:
         """One try, from the beginning or from where an earlier one was cut off."""
         means, name = self._means, self._before.id
         self._reached = means.reached(self._before, [n for n in self._before.members if n != self._old])
-        if self._to == self._old:
-            self._take_old()
-        if self._to not in self._reached:
-            if self._effect.planned and means.standing(self._before, self._old).state == "answers":
-                # They were never stopped, so nothing was begun elsewhere.
-                means.clusters.end_move(name, self._old)
-                raise StayError(f"{self._to} does not answer, so its masters stay on {self._old}", where=name)
-            raise HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
+        self._given = means.copies.given.has(name, self._note)
+        if self._to not in self._reached and not self._take(self._to):
+            raise self._without_it()
         brought = self._begun()
         if brought is None:
             try:
@@ -111,12 +109,44 @@ class Move(Handover):
 
     # -- before the point of no return
 
+    def _without_it(self) -> FawkesError:
+        """What a try ends with whose new node does not answer; masters that can go on where they were do so."""
+        name, old = self._before.id, self._old
+        error = HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
+        if self._given:
+            return error
+        if not self._effect.planned:
+            return UntouchedError(error)
+        standing, objection = self._means.standing(self._before, old), None
+        if standing.state != "answers":
+            objection = self._no_source(standing)
+            if objection is None and self._take(old):
+                self._go_back(error)
+        self._means.clusters.end_move(name, old)
+        return objection or StayError(f"{self._to} does not answer, so its masters stay on {old}", where=name)
+
+    def _no_source(self, standing: Standing) -> StayError | None:
+        """Why masters that somebody wants elsewhere cannot be moved without loss; None when they can."""
+        if standing.state != "silent" and standing.image is True:
+            return None
+        why = "does not answer" if standing.state == "silent" else "has no readable image of the NameNode"
+        silent = standing.state != "answers"
+        return StayError(f"it {why}, so its masters cannot be moved without loss", where=self._old, silent=silent)
+
     def _begun(self) -> _Brought | None:
-        """What an earlier try brought to the new node; None when it did not come to its point of no return."""
+        """What an earlier try brought to the new node; None when it did not come to its point of no return.
+
+        GoneError when it did, and its data is gone: the NameNode there may have taken files.
+        """
         script = book.look(self._means.lease(self._before, self._to))
         facts = self._ground.run(self._to, script, "looking at the masters", within_s=limits.STEP_S)
+        image = facts.get("image")
+        if self._given and image != "yes":
+            if image == "no":
+                raise GoneError(f"it was given the masters of {self._before.id}, and their data is gone", host=self._to)
+            raise HostError("its disk does not tell whether it has the data of its masters", host=self._to)
         here = (facts.get("moved.from"), facts.number("moved.version")) == (self._old, self._effect.version)
-        if not here or facts.get("image") != "yes":
+        if not here or image != "yes":
             return None
         txid, stamp = facts.number("moved.txid") or 0, facts.number("moved.stamp")
         return _Brought(txid, facts.number("moved.copied_us"), stamp, facts.get("moved.pool", ""))
@@ -127,20 +157,19 @@ class Move(Handover):
         standing = means.standing(self._before, self._old)
         if standing.state == "answers" and not effect.planned:
             raise StayError("its masters answer, so they stay where they are", where=self._before.id)
-        if effect.planned and (standing.state == "silent" or standing.image is not True):
-            why = "does not answer" if standing.state == "silent" else "has no readable image of the NameNode"
-            silent = standing.state != "answers"
-            raise StayError(f"it {why}, so its masters cannot be moved without loss", where=self._old, silent=silent)
+        if effect.planned and (objection := self._no_source(standing)):
+            raise objection
         if not self._current():
             return None
         # Only now: masters that answer need their journal.
         self._end_journal(at for at in self._reached if at != self._old)
         try:
-            copy, whole = self._take(standing)
+            copy, whole = self._data(standing)
             if not self._current():
                 raise FawkesError("a newer goal came", where=self._before.id)
             means.copies.place(copy, self._to, means.lease(self._before, self._to))
             self._lead()
+            means.copies.given.put(self._before.id, self._note)
         except FawkesError as error:
             if effect.planned:
                 self._go_back(error)
@@ -148,7 +177,7 @@ class Move(Handover):
             raise UntouchedError(error) from error
         return self._mark(_Brought(copy.transaction, None if whole else copy.copied_us), copy)
 
-    def _take(self, standing: Standing) -> tuple[KeptCopy, bool]:
+    def _data(self, standing: Standing) -> tuple[KeptCopy, bool]:
         """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
         copies, name = self._means.copies, self._before.id
         if standing.state != "silent":
@@ -167,9 +196,12 @@ class Move(Handover):
         """Start the masters on their old node again: nothing was begun elsewhere."""
         _log.warning("%s: its masters stay on %s: %s", self._before.id, self._old, why)
         before, old = self._before, self._old
-        self._tell(before, old, [n for n in self._reached if n in before.members])
-        daemons = self._setup.daemons(before, old, Role.CORE)
-        self._ground.run(old, hadoop.start(self._means.lease(before, old), daemons), "starting the masters again")
+        try:
+            self._tell(before, old, [n for n in self._reached if n in before.members])
+            daemons = self._setup.daemons(before, old, Role.CORE)
+            self._ground.run(old, hadoop.start(self._means.lease(before, old), daemons), "starting the masters again")
+        except FawkesError as error:
+            raise UntouchedError(error) from why
 
     def _lead(self) -> None:
         """Write the configuration of the members that were reached: they work for the new masters when started again.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Generic, TypeVar
 
 from fawkes.core.model import ClusterId
 from fawkes.errors import FawkesError
+from fawkes.store.private import write_private
 
 T = TypeVar("T")
 
@@ -60,13 +60,6 @@ class OwnFiles(Generic[T]):
         self._folder.chmod(0o700)
         if path.exists() and path.stat().st_size:
             return path.read_bytes()
-        part = path.with_name(f".{path.name}.new")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         made = self._make(cluster)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(made)
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
+        write_private(path, made)
         return made

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fawkes.core.model import ClusterId, Facts, NodeId, Role
-from fawkes.errors import FawkesError
+from fawkes.errors import FawkesError, HostError
 from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.given import GivenNotes
 from fawkes.live.ground import Ground
 from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.membership import MembershipKeeper
@@ -27,7 +28,9 @@ _log = logging.getLogger(__name__)
 
 
 class Copies(Protocol):
-    """Keeps the copies; `live.keeping.Keeper` is the real one."""
+    """Keeps the copies; `live.keeping.Keeper` is the real one. ``given`` notes where a move has put them."""
+
+    given: GivenNotes
 
     def newest(self, cluster: ClusterId) -> KeptCopy | None:
         """The controller's copy; None: there is none."""
@@ -60,6 +63,10 @@ class StayError(FawkesError):
     def __init__(self, what: str, *, where: str, silent: bool = False) -> None:
         super().__init__(what, where=where)
         self.facts: Facts = {"alive": True, "silent": True} if silent else {"alive": True}
+
+
+class GoneError(HostError):
+    """New masters may have taken files, and what they had is gone from their disk."""
 
 
 class UntouchedError(FawkesError):

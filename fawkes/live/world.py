@@ -42,7 +42,7 @@ from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
-from fawkes.live.succession import StayError, UntouchedError
+from fawkes.live.succession import GoneError, StayError, UntouchedError
 from fawkes.live.timers import Timers
 from fawkes.live.watch import Watch
 
@@ -301,6 +301,8 @@ def _facts(error: FawkesError) -> Facts:
         return {"refused": error.host}
     if isinstance(error, StayError):
         return error.facts
+    if isinstance(error, GoneError):
+        return {"gone": True}
     if isinstance(error, UntouchedError):
         return {"untouched": True, "unreadable": error.unreadable}
     return error.facts if isinstance(error, UnsavedError) else {}

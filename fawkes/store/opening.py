@@ -12,7 +12,7 @@ from pathlib import Path
 from fawkes import __version__
 from fawkes.errors import RefusedError
 from fawkes.store import health
-from fawkes.store.private import FILE_MODE
+from fawkes.store.private import FILE_MODE, sync_folder
 from fawkes.store.schema import APPLICATION_ID, OPENED, migrate
 from fawkes.store.steps import START
 
@@ -112,8 +112,4 @@ def create(path: Path) -> None:
         raise
     connection.close()
     os.replace(draft, path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)

@@ -12,6 +12,9 @@ from pathlib import Path
 from fawkes.errors import RefusedError, UserError
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+PART = ".part"
+"""How the name of a file ends that is not whole yet."""
+
 _OTHERS = 0o077
 
 
@@ -59,3 +62,30 @@ def user_name(uid: int) -> str:
     with contextlib.suppress(KeyError):
         return pwd.getpwuid(uid).pw_name
     return f"uid {uid}"
+
+
+def private(path: str, flags: int) -> int:
+    """An opener for `open`: a file that it makes is its user's alone."""
+    return os.open(path, flags, FILE_MODE)
+
+
+def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Put a file in its place whole or not at all; ``sync``: no crash of the machine takes it back. OSError."""
+    new = path.with_name(f".{path.name}{PART}")
+    with open(new, "wb", opener=private) as file:
+        file.write(data)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    new.rename(path)
+    if sync:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was renamed, made and removed in a folder is on the disk from now on; OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

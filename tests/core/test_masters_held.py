@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.core.effects import LookAtMasters, MoveMasters
 from fawkes.core.events import Done, RetryAsked
-from fawkes.core.model import NodeId, NodeLife
+from fawkes.core.model import MastersMove, MoveCause, NodeId, NodeLife
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -147,6 +147,47 @@ def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) 
     look(desk, copied_us=5, reached=[])
     moved(desk, copied_us=5)
     assert (cluster(desk).master, cluster(desk).moving) == (THIRD, None)
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_new_masters_whose_disk_is_lost_are_lost_masters(planned: bool) -> None:
+    """They may have taken files until now, and the copy is from before: it must be young."""
+    desk = up(4)
+    if planned:
+        ask(desk, NEW)
+        look(desk, old="answers")
+    else:
+        lost(desk)
+        look(desk)
+    at(desk, 20)
+    refused(desk, gone=True)
+    (*_, again) = all_of(desk, LookAtMasters)
+    assert (again.old, cluster(desk).master) == (NEW, NEW)  # type: ignore[union-attr]
+    assert cluster(desk).moving == MastersMove(cause=MoveCause.LOST, since_us=desk.now_us, old=NEW, by=by(planned))
+    look(desk, old="stopped", image=False, copied_us=desk.now_us - 61 * SECOND_US)
+    assert "61 s older than their last answer: `fawkes restore a`" in cluster(desk).alert
+    at(desk, 30)
+    look(desk, old="stopped", image=False, copied_us=cluster(desk).moving.since_us - 20 * SECOND_US)  # type: ignore[union-attr]
+    (*_, effect) = all_of(desk, MoveMasters)
+    assert (effect.old, effect.planned, effect.to != NEW) == (NEW, False, True)  # type: ignore[union-attr]
+
+
+def by(planned: bool) -> str:
+    return "ann" if planned else ""
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"), [({}, True), ({"untouched": True}, False)], ids=["may have begun", "nothing was begun"]
+)
+def test_a_planned_move_that_does_not_end_names_the_way_out(facts: Mapping[str, object], named: bool) -> None:
+    desk = up(4, deploy_attempts=2)
+    ask(desk, NEW)
+    look(desk, old="answers")
+    refused(desk, **facts)
+    assert "fawkes restore" not in cluster(desk).alert, "the next try may do"
+    at(desk, 30)
+    refused(desk, **facts)
+    assert ("If it is gone for good: `fawkes restore a`" in cluster(desk).alert) == named
 
 
 def test_an_answer_of_the_move_that_was_left_is_history() -> None:

@@ -79,6 +79,7 @@ FAILURES: tuple[Facts, ...] = (
     {"untouched": True, "unreadable": True},
     {"untouched": True, "unreadable": True},
     {"alive": True},
+    {"gone": True},
 )
 _ERRORS = st.sampled_from(("", "it ended"))
 #: longer than any way from a request to the last wipe

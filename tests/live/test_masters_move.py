@@ -22,6 +22,7 @@ from fawkes.errors import HostError
 from fawkes.live import edit_log, stamps
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
+from fawkes.live.given import GivenNotes
 from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE
 from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.masters import MasterAddresses
@@ -29,7 +30,7 @@ from fawkes.live.membership import MembershipKeeper
 from fawkes.live.moving import MastersMover
 from fawkes.live.orders import AddressedOrder
 from fawkes.live.setup import Setup
-from fawkes.live.succession import StayError, UntouchedError
+from fawkes.live.succession import GoneError, StayError, UntouchedError
 from fawkes.playbook import Lease
 from playbooks import hadoop, moving, node
 from playbooks import lease as leases
@@ -122,6 +123,7 @@ class FolderCopies:
 
     def __init__(self, site: Site) -> None:
         self.site = site
+        self.given = GivenNotes(site.folder / "notes")
         self.kept: KeptCopy | None = None
         self.fails = False
         self.damaged = False
@@ -489,6 +491,79 @@ def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
         site.move(planned=True)
     assert error.value.facts == {"alive": True, "silent": True}
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
+def begun(site: Site, *, planned: bool) -> None:
+    """The controller ends right after the point of no return: the new NameNode may take files from then on."""
+    mark = site.root(TO) / "nn" / moving.MARK
+    effect = MoveMasters(C, 5, OLD, TO, planned)
+    assert site.mover.reach(effect, lambda: not mark.exists()) is None
+    assert mark.exists()
+    site.ground.run(TO, hadoop.stop(site.lease(TO), list(hadoop.DAEMONS)), "its host is killed")
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["without a lease", "with a new lease"])
+@pytest.mark.parametrize("planned", [False, True], ids=["lost", "planned"])
+def test_a_new_disk_that_was_lost_is_not_filled_again(site: Site, planned: bool, taken: bool) -> None:
+    """Its NameNode may have taken files: what the old one had would pass for everything."""
+    site.serves(*NODES)
+    site.setup.server_off = frozenset() if planned else frozenset({OLD})
+    site.start_masters()
+    begun(site, planned=planned)
+    site.setup.server_off = frozenset({OLD, TO})
+    shutil.rmtree(site.folder / TO)
+    if taken:
+        site.ground.run(TO, leases.take(site.lease(TO)), "it comes back")
+    with pytest.raises(GoneError, match="node02: it was given the masters of c-1, and their data is gone"):
+        site.move(planned=planned)
+    assert not (site.root(TO) / "nn").exists()
+    assert (site.root(OLD) / "nn" / "current" / SEGMENT).read_bytes() == EDITS
+
+
+def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
+    site.serves(*NODES)
+    site.start_masters()
+    begun(site, planned=True)
+    site.setup.server_off = frozenset({OLD, TO})
+    current = site.root(TO) / "nn" / "current"
+    shutil.rmtree(current)
+    (current / "VERSION").mkdir(parents=True)
+    with pytest.raises(
+        HostError, match="node02: its disk does not tell whether it has the data of its masters"
+    ) as error:
+        site.move(planned=True)
+    assert not isinstance(error.value, GoneError)
+
+
+def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) -> None:
+    site.serves(*NODES)
+    site.start_masters()
+    shutil.rmtree(site.folder / TO)
+    facts = site.move(planned=True)
+    assert (facts["copied_us"], site.master()) == (None, TO)
+
+
+def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Site) -> None:
+    """The controller ended between the stop of the old masters and the point of no return."""
+    site.setup.server_off = frozenset({OLD})
+    site.fleet.off = {TO}
+    with pytest.raises(StayError, match="c-1: node02 does not answer, so its masters stay on node01") as error:
+        site.move(planned=True)
+    assert error.value.facts == {"alive": True}
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
+def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {TO}
+    with pytest.raises(UntouchedError, match="node02: it does not answer"):
+        site.move()
+    site.fleet.off = {TO, OLD}
+    with pytest.raises(StayError, match="node01: it does not answer, so its masters cannot be moved") as error:
+        site.move(planned=True)
+    assert error.value.facts == {"alive": True, "silent": True}
 
 
 def test_applications_end_unless_their_history_says_that_they_succeeded(site: Site) -> None:
