@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -38,8 +39,20 @@ Work = Script | Callable[[str], Script]
 _BROKEN = (OSError, EOFError, paramiko.SSHException)
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A login that failed, and when (monotonic) it had begun."""
+
+    began: float
+    error: SshError
+
+
 class _Host:
-    """One host: its connection, and the lanes that are not in use."""
+    """One host: its connection, and the lanes that are not in use.
+
+    A login that failed is the answer to everybody who had asked before it began. Else each of them would wait for a
+    login of his own, one after another, and a question about a host without power would take minutes.
+    """
 
     def __init__(self, address: HostAddress, known: KnownHosts, connect_s: float, lanes: int) -> None:
         self._address = address
@@ -49,24 +62,27 @@ class _Host:
         self._lock = threading.Lock()
         self._connection: Any = None
         self._idle: list[Lane] = []
+        self._failure: _Failure | None = None
 
     def run(self, script: Script, until: float, stdin: BinaryIO | None, sink: BinaryIO | None) -> Result:
         """Run a script; SshError says what is wrong with the host or the way to it."""
+        asked = time.monotonic()
         with _within(self._slots, until, self._address.node):
             given = until - time.monotonic()
             try:
                 if stdin is None:
-                    return self._run_kept(script, until, sink)
-                return self._run_fresh(script, until, stdin, sink)
+                    return self._run_kept(script, asked, until, sink)
+                return self._run_fresh(script, asked, until, stdin, sink)
             except LaneBrokenError as broken:
                 raise self._explain(broken, given) from broken
 
     def tunnel(self, address: str, port: int, until: float) -> paramiko.Channel:
         """A connection that the host opens for us; OSError when it does not."""
+        asked = time.monotonic()
         try:
             with _within(self._lock, until, self._address.node):
                 if self._connection is None or not self._connection.is_connected:
-                    self._connection = open_connection(self._address, self._known, self._connect_s, until)
+                    self._connection = self._open(asked, until)
                 channel: paramiko.Channel = self._connection.transport.open_channel(
                     "direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=self._left(until)
                 )
@@ -81,9 +97,9 @@ class _Host:
         if connection is not None:
             connection.client.close()
 
-    def _run_kept(self, script: Script, until: float, sink: BinaryIO | None) -> Result:
+    def _run_kept(self, script: Script, asked: float, until: float, sink: BinaryIO | None) -> Result:
         while True:
-            lane = self._lane(until)
+            lane = self._lane(asked, until)
             reused = lane.used
             try:
                 result = lane.run(script, self._left(until), self._answer_s(until), sink)
@@ -101,30 +117,30 @@ class _Host:
             self._give_back(lane)
             return result
 
-    def _run_fresh(self, script: Script, until: float, stdin: BinaryIO, sink: BinaryIO | None) -> Result:
+    def _run_fresh(self, script: Script, asked: float, until: float, stdin: BinaryIO, sink: BinaryIO | None) -> Result:
         node = self._address.node
-        with self._channel(until) as channel:
+        with self._channel(asked, until) as channel:
             try:
                 return run_once(node, channel, script, stdin, self._left(until), self._answer_s(until), sink)
             except LaneBrokenError:
                 channel.get_transport().close()
                 raise
 
-    def _lane(self, until: float) -> Lane:
+    def _lane(self, asked: float, until: float) -> Lane:
         while True:
             with _within(self._lock, until, self._address.node):
                 while self._idle:
                     lane = self._idle.pop()
                     if lane.alive:
                         return lane
-            channel = self._channel(until)
+            channel = self._channel(asked, until)
             try:
                 return Lane(self._address.node, channel, self._answer_s(until))
             except LaneBrokenError:
                 channel.get_transport().close()
                 raise
 
-    def _channel(self, until: float) -> paramiko.Channel:
+    def _channel(self, asked: float, until: float) -> paramiko.Channel:
         """A channel on the connection that is there, or else on a new one."""
         with _within(self._lock, until, self._address.node):
             kept = self._connection is not None and self._connection.is_connected
@@ -133,7 +149,7 @@ class _Host:
                     return self._open_channel(until)
                 except _BROKEN:
                     self._connection.client.close()
-            self._connection = open_connection(self._address, self._known, self._connect_s, until)
+            self._connection = self._open(asked, until)
             try:
                 return self._open_channel(until)
             except _BROKEN as error:
@@ -145,6 +161,21 @@ class _Host:
                     state=ConnectionState.NO_ANSWER,
                     hint="Check that MaxSessions of its sshd is at least 4",
                 ) from error
+
+    def _open(self, asked: float, until: float) -> Any:
+        """A new connection, for who holds the lock."""
+        failure, began = self._failure, time.monotonic()
+        if failure is not None and failure.began >= asked:
+            error = failure.error
+            raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
+        try:
+            connection = open_connection(self._address, self._known, self._connect_s, until)
+        except SshError as error:
+            # A login that was cut short says nothing about the host.
+            self._failure = _Failure(began, error) if until - began >= self._connect_s else None
+            raise
+        self._failure = None
+        return connection
 
     def _open_channel(self, until: float) -> paramiko.Channel:
         channel: paramiko.Channel = self._connection.transport.open_session(timeout=self._answer_s(until))

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -402,6 +403,46 @@ def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Pat
     slow, fast = results["slow"], results["fast"]
     assert isinstance(slow, DeadlineError)
     assert isinstance(fast, Result)
+
+
+def test_those_who_ask_a_silent_host_together_share_the_answer(key: Path, known: Path) -> None:
+    """Its login takes until the time limit: eight in a row would hold up whoever needs the last answer."""
+    askers = 8
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = HostAddress("node01", "127.0.0.1", "u", silent.getsockname()[1], key)
+        with Fleet({"node01": address}, known, connect_s=SHORT) as fleet:
+            errors = fleet_errors(fleet, askers)
+        assert [error.state for error in errors] == [ConnectionState.NO_ANSWER] * askers
+        assert len({id(error) for error in errors}) == askers
+        silent.setblocking(False)
+        # The first one had begun before some of the others asked; the second one answers them all.
+        assert 1 <= accepted(silent) <= 2
+        with Fleet({"node01": address}, known, connect_s=SHORT) as fleet:
+            fleet_errors(fleet, 1)
+            fleet_errors(fleet, 1)
+        assert accepted(silent) == 2, "who asks later gets a fresh answer"
+
+
+def fleet_errors(fleet: Fleet, askers: int) -> list[SshError]:
+    together = threading.Barrier(askers)
+
+    def ask(_: int) -> SshError:
+        together.wait()
+        return failing(fleet)
+
+    with ThreadPoolExecutor(askers) as threads:
+        return list(threads.map(ask, range(askers)))
+
+
+def accepted(server: socket.socket) -> int:
+    """The connections that somebody has opened, each taken off the queue."""
+    count = 0
+    while True:
+        try:
+            server.accept()[0].close()
+        except BlockingIOError:
+            return count
+        count += 1
 
 
 def test_a_result_turns_into_facts_or_an_error(fleet: Fleet) -> None:
