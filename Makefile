@@ -46,7 +46,7 @@ drills: ready
 	@$(BIN)/fawkes dist get 3.4.2
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m drill
 	$(BIN)/python -m drills --folder $(DRILLS) doors
-	$(BIN)/python -m drills --folder $(DRILLS) doors --kerberos
+	$(BIN)/python -m drills --folder $(DRILLS) doors --kerberos --standby
 	$(BIN)/python -m drills --folder $(DRILLS) every-step
 	$(BIN)/python -m drills --folder $(DRILLS) sim --seeds $(SIM)
 	$(BIN)/python -m drills --folder $(DRILLS) standby --seeds $(SIM)

@@ -70,6 +70,7 @@ def _arguments() -> argparse.Namespace:
     steps.set_defaults(run=_every_step)
     doors = verbs.add_parser("doors", help="try every port of two MR-clusters on real Hadoop from four places")
     doors.add_argument("--kerberos", action="store_true", help="both MR-clusters want tickets")
+    doors.add_argument("--standby", action="store_true", help="one of them has a second NameNode and a journal")
     doors.set_defaults(run=_doors)
     handover = verbs.add_parser(
         "handover", help="a hostile job on real Hadoop, and what the next owner of its node finds"
@@ -191,10 +192,13 @@ def _every_step(asked: argparse.Namespace) -> int:
 
 def _doors(asked: argparse.Namespace) -> int:
     from drills.doors import play, rows, summary
+    from fawkes.core.model import Promise
 
-    folder = asked.folder / ("doors-kerberos-site" if asked.kerberos else "doors-site")
+    kinds = [name for name in ("kerberos", "standby") if getattr(asked, name)]
+    folder = asked.folder / "-".join(("doors", *kinds, "site"))
     shutil.rmtree(folder, ignore_errors=True)
-    tried = play(folder, kerberos=asked.kerberos)
+    promise = Promise.STANDBY if asked.standby else Promise.KEPT
+    tried = play(folder, kerberos=asked.kerberos, promise=promise)
     print("\n".join((*rows(tried), "", *summary(tried))))
     wrong = [one for one in tried if one.holes]
     for one in wrong:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fawkes.core.model import ClusterId, NodeId, Role
+from fawkes.core.model import ClusterId, NodeId, Promise, Role
 from fawkes.lab.kdc import SITE_TABLE, serving_realm
 from tests.support.site import PROJECT, RealSite, real_site
 
@@ -32,7 +32,6 @@ _EVERYWHERE = "0.0.0.0"
 _MASTER_OF_JOB = "applicationmaster"
 #: RPC for clients, RPC for tasks, web
 _MASTER_DOORS = 3
-_OUTSIDE = "node06"
 _NOBODY = 65534
 #: hosts of a lab see the machine's own, and no environment of a project
 _PYTHON = "/usr/bin/python3"
@@ -178,7 +177,8 @@ sample_every = "2s"
 idle_time = "never"
 """
 _CLUSTER = """
-min_nodes = 2
+min_nodes = {nodes}
+masters = "{promise}"
 replication = 2
 block_size = "1MiB"
 growth = "TR"
@@ -192,30 +192,41 @@ reduces = 0
 """
 
 
-def play(folder: Path, *, kerberos: bool = False) -> list[Tried]:
+def play(folder: Path, *, kerberos: bool = False, promise: Promise = Promise.KEPT) -> list[Tried]:
     """The whole matrix on a lab of its own: two MR-clusters, one of them with a job and a node that has joined it.
 
-    With ``kerberos`` both want tickets.
+    With ``kerberos`` both want tickets. That with the job has the ``promise``, and so the daemons that it needs.
     """
+    nodes = {"alpha": 3 if promise is Promise.STANDBY else 2, "beta": 2}
+    # One that joins, and one that belongs to nobody.
+    outside = f"node{sum(nodes.values()) + 2:02d}"
     with ExitStack() as stack:
-        site = stack.enter_context(real_site(folder, 6, _SETTINGS + (SITE_TABLE if kerberos else "")))
-        wanted = 'security = "kerberos"\n' if kerberos else ""
-        site.write("clusters/alpha.toml", _CLUSTER.format(version="3.5.0") + wanted)
-        site.write("clusters/beta.toml", _CLUSTER.format(version="3.4.2") + wanted)
+        settings = _SETTINGS + (SITE_TABLE if kerberos else "")
+        site = stack.enter_context(real_site(folder, sum(nodes.values()) + 2, settings))
+        for name, version, kept in (("alpha", "3.5.0", promise), ("beta", "3.4.2", Promise.KEPT)):
+            text = _CLUSTER.format(nodes=nodes[name], promise=kept, version=version)
+            site.write(f"clusters/{name}.toml", text + ('security = "kerberos"\n' if kerberos else ""))
         if kerberos:
-            stack.enter_context(serving_realm(site.root, ("alpha", "beta"), site.lab.popen))
+            stack.enter_context(serving_realm(site.root, tuple(nodes), site.lab.popen))
         site.run()
-        site.fawkes("drain", _OUTSIDE, "--reason", "a host of neither MR-cluster")
-        site.request("alpha", "beta")
+        site.fawkes("drain", outside, "--reason", "a host of neither MR-cluster")
+        site.request(*nodes)
+        if promise is Promise.STANDBY:
+            site.until("a second NameNode that follows", lambda: _follows(site, "alpha"))
         tried = []
         for own, other in (("alpha", "beta"), ("beta", "alpha")):
             site.fawkes("submit", own, site.job(f"job-{own}", _JOB))
             site.until("a running job", partial(_runs, site, own))
             if own == "alpha":
                 site.until("a node that joins", partial(site.serving, own, Role.TRANSIENT))
-            tried += matrix(site, own, other, _OUTSIDE, kerberos=kerberos)
+            tried += matrix(site, own, other, outside, kerberos=kerberos)
             site.fawkes("cancel", f"job-{own}", "--wait")
         return tried
+
+
+def _follows(site: RealSite, cluster: str) -> bool:
+    standby = site.ledger.clusters[cluster].standby
+    return standby is not None and standby.ready
 
 
 def _runs(site: RealSite, cluster: str) -> bool:

@@ -70,7 +70,8 @@ def _java_home(known: str | None) -> str:
 
 def _written(folder: Path, files: Mapping[str, str]) -> Path:
     """The folder with exactly these files: a reader sees each one old or new, never half."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, text in files.items():
         if Path(name).name != name or name.startswith("."):
             raise UserError(f"the controller sent a configuration file with the name {name!r}", where=os.fspath(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -323,6 +324,7 @@ def test_env_makes_hadoop_work(run: Run, site: Path, installed: Path) -> None:
     )
     assert done.stdout == f"{folder} {installed}/java version\n"
     assert (folder / "core-site.xml").read_text() == "<configuration/>"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder.parent, folder)] == [0o700] * 2
 
 
 def test_env_replaces_what_is_old(run: Run, site: Path, loaded: World, installed: Path) -> None:
