@@ -207,7 +207,7 @@ class MoveMasters:
     when nothing was begun on ``to``, ``gone`` when new masters were begun there and their disk has lost their data,
     ``unreadable`` when the data on ``old`` cannot be read.
 
-    ``from_copy``: the data on ``old`` is not read, although its image is there.
+    ``from_copy``: the data on ``old`` does not count as everything, although its image is there.
 
     ``standby``: the second NameNode on ``to`` takes over, by the journal and not by a copy. The first one cannot write
     to the journal any more, whether it was stopped or not. Then applications go on: ``known`` are those with a tag of

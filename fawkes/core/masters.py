@@ -49,6 +49,9 @@ def lost(draft: Draft, cluster: ClusterState, *, since_us: int, at_once: bool = 
 
 def answer(draft: Draft, cluster: ClusterState) -> None:
     """The masters answer: lost ones are found again, unless others are already taking over."""
+    if cluster.standby is not None and cluster.standby.ahead:
+        cluster = standby.ahead(cluster, False)
+        draft.put_cluster(cluster)
     if cluster.moving is not None and not cluster.moving.planned and not cluster.moving.begun:
         masters_to.stay(draft, cluster)
     elif cluster.moving is None:

@@ -48,9 +48,9 @@ def begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Look
     cluster = replace(cluster, master=effect.to, moving=moving, version=version)
     draft.put_cluster(alerts.ended(alerts.ended(cluster, Kind.MASTERS), Kind.SILENT))
     follow_us, rejoin_us = draft.settings.follow_us, draft.settings.rejoin_us
-    unreadable, planned = moving.unreadable, moving.planned
+    from_copy = moving.unreadable or standby.is_ahead(cluster)
     deed = MoveMasters(
-        cluster.id, version, effect.old, effect.to, planned, by_standby, unreadable, follow_us, rejoin_us
+        cluster.id, version, effect.old, effect.to, moving.planned, by_standby, from_copy, follow_us, rejoin_us
     )
     act(draft, deed, 1)
 
@@ -82,7 +82,7 @@ def moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Move
     cluster = replace(
         alerts.ended(cluster, Kind.MASTERS), moving=None, shut_out=_shut_out(draft, cluster, effect, facts)
     )
-    cluster = standby.alone(cluster) if effect.standby else standby.given_up(draft, cluster)
+    cluster = standby.alone(standby.ahead(cluster, False)) if effect.standby else standby.given_up(draft, cluster)
     draft.put_cluster(cluster)
     cluster = lost_writes.tell(draft, cluster, facts)
     draft.touch(cluster.id, afresh=True)
@@ -119,7 +119,7 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
     """
     draft.say("not-reached", cluster=cluster.id, stage="masters", error=event.error, tries=pending.tries)
     if event.facts.get("alive") is True:
-        _alive(draft, cluster, moving, event)
+        _alive(draft, cluster, moving, pending, event)
         return
     unreadable = event.facts.get("unreadable") is True
     gone = event.facts.get("gone") is True
@@ -148,11 +148,17 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
         draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
-def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, event: Failed) -> None:
+def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, event: Failed) -> None:
+    """The masters stay on their old node. Where they are silent they may have been stopped for the new ones, by a try
+    of which nobody knows how far it came.
+    """
+    silent = event.facts.get("silent") is True
+    if silent and isinstance(pending.effect, MoveMasters) and pending.effect.standby:
+        cluster = standby.ahead(cluster, True)
     draft.touch(cluster.id, afresh=True)
     masters_to.stay(draft, replace(cluster, master=moving.old))
-    if event.facts.get("silent") is True and draft.pending(Key.SILENT.of(cluster.id)) is None:
-        # They may have been stopped for the new ones. That they are silent was told while they moved.
+    if silent and draft.pending(Key.SILENT.of(cluster.id)) is None:
+        # That they are silent was told while they moved.
         draft.expect(Key.SILENT.of(cluster.id), draft.settings.silent_us)
     for job in draft.busy_of(cluster.id):
         # What was seen of it meanwhile did not count, and is not told again by itself.

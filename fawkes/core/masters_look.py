@@ -49,7 +49,8 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
         return f"its second NameNode on {heir} follows, and is waited for"
     if old not in _STOPPABLE and old != "silent":
         return "it is not known whether they still run"
-    if old in _STOPPABLE and facts.get("image") is True and not moving.unreadable:
+    whole = facts.get("image") is True and not (moving.unreadable or standby.is_ahead(cluster))
+    if old in _STOPPABLE and whole:
         return ""
     return _why_no_copy(draft, cluster, moving, facts)
 

@@ -234,12 +234,14 @@ class Standby:
     """The second NameNode of an MR-cluster, and the journal which the first one writes and the second one follows.
 
     ``journal`` are three core nodes, the masters' among them. ``node`` is the one with the second NameNode; None while
-    no node can have it. ``ready``: it was seen to follow, so that it can take over (`core.standby`).
+    no node can have it. ``ready``: it was seen to follow, so that it can take over (`core.standby`). ``ahead``: the
+    other NameNode may have written the journal since, so that the masters' disk alone does not have everything.
     """
 
     journal: tuple[NodeId, ...]
     node: NodeId | None = None
     ready: bool = False
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,18 @@ def alone(cluster: ClusterState) -> ClusterState:
     return replace(cluster, standby=replace(cluster.standby, node=None, ready=False))
 
 
+def ahead(cluster: ClusterState, ahead: bool) -> ClusterState:
+    """Whether the journal may have more than the disk of the masters; once they answer they have read it."""
+    if cluster.standby is None or cluster.standby.ahead == ahead:
+        return cluster
+    return replace(cluster, standby=replace(cluster.standby, ahead=ahead))
+
+
+def is_ahead(cluster: ClusterState) -> bool:
+    """Whether the disk of the masters may lack what the other NameNode has written."""
+    return cluster.standby is not None and cluster.standby.ahead
+
+
 def given_up(draft: Draft, cluster: ClusterState) -> ClusterState:
     """Masters may have taken files after they came back from a copy: what the journal has is another history, and is
     not followed any more. Until then it is that of the old masters, which may answer after all.
@@ -230,7 +242,7 @@ def _wanted(draft: Draft, cluster: ClusterState, standby: Standby, node: NodeId 
     stays = [n for n in fit if not states[n].kept_out]
     first = [n for n in (node, standby.node) if n is not None and n in stays]
     heir = next(iter([*first, *stays, *fit]), None)
-    return Standby(journal=tuple(sorted(journal)), node=heir, ready=standby.ready)
+    return Standby(journal=tuple(sorted(journal)), node=heir, ready=standby.ready, ahead=standby.ahead)
 
 
 def _serves(state: NodeState | None) -> bool:
@@ -255,7 +267,9 @@ def answered(
         draft.settle(pending.key)
         draft.settle(Key.STANDBY.of(cluster.id))
         draft.say("standby-armed", cluster=cluster.id, node=effect.standby.node, journal=effect.standby.journal)
-        cluster = alerts.ended(replace(cluster, standby=replace(effect.standby, ready=True)), Kind.STANDBY)
+        cluster = alerts.ended(
+            replace(cluster, standby=replace(effect.standby, ready=True, ahead=standby.ahead)), Kind.STANDBY
+        )
         draft.put_cluster(cluster)
         draft.touch(cluster.id, afresh=True)
         answering = event.facts.get("journal")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from fawkes.core.effects import MoveMasters
@@ -20,7 +21,7 @@ from fawkes.live.given import Given
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, call
 from fawkes.live.handover import Handover, careful
-from fawkes.live.kept_copy import KeptCopy
+from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.lost_writes import find
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.measure import is_ours
@@ -180,11 +181,15 @@ class Move(Handover):
     def _data(self, standing: Standing) -> tuple[KeptCopy, bool]:
         """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
         copies, name = self._means.copies, self._before.id
+        copy = copies.newest(name)
         if standing.state != "silent":
             self._stop_old()
             if standing.image is True and not self._effect.from_copy:
                 return copies.top_up(name, self._old), True
-        copy = copies.newest(name)
+        if copy is not None and standing.image is True:
+            # What the old disk has beyond the copy is taken along as far as it can be read; that may not be all.
+            with suppress(MastersDataError):
+                copy = replace(copies.top_up(name, self._old), copied_us=copy.copied_us)
         if copy is None:
             _, _, at = self._means.copied(self._before, self._reached)
             if at is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fawkes.core.effects import ArmStandby, Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.events import Condition, Failed, ReleaseAsked, UndrainAsked
+from fawkes.core.events import Condition, Failed, MastersSeen, ReleaseAsked, UndrainAsked
 from fawkes.core.model import JobId, JobLife, NodeAlert, NodeId, NodeLife, Promise, Standby
 from fawkes.core.tags import tag_of
 from tests.support.desk import Desk
@@ -150,6 +150,41 @@ def test_masters_that_died_in_a_planned_move_are_brought_up_again() -> None:
     host = all_of(desk, Host)[-1]
     assert isinstance(host, Host)
     assert host.node == OLD
+
+
+def called_off() -> Desk:
+    """A planned takeover was tried, how far nobody knows; its node is lost, and the old masters are silent."""
+    desk = up()
+    at(desk, 300)
+    ask(desk)
+    look(desk, **FOLLOWS, old="answers")
+    refused(desk, alive=True, silent=True)
+    lost(desk)
+    see(desk, error="it does not answer", ready=False)
+    return desk
+
+
+def test_a_disk_that_may_lack_what_the_other_namenode_wrote_does_not_pass_for_everything() -> None:
+    desk = called_off()
+    at(desk, PATIENCE_S)
+    until_look_at(desk, THIRD)
+    look(desk, old="stopped", image=True, copied_us=0)
+    assert not [effect for effect in moves(desk) if effect.to == THIRD]
+    assert "s older than their last answer: `fawkes restore a`" in cluster(desk).alert
+    until_look_at(desk, THIRD)
+    look(desk, old="stopped", image=True)
+    assert [effect.from_copy for effect in moves(desk) if effect.to == THIRD] == [True]
+
+
+def test_masters_that_answer_have_read_the_journal() -> None:
+    desk = called_off()
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    assert not standby(desk).ahead
+    lost(desk)
+    at(desk, PATIENCE_S)
+    until_look_at(desk, THIRD)
+    look(desk, old="stopped", image=True, copied_us=0)
+    assert [effect.from_copy for effect in moves(desk) if effect.to == THIRD] == [False]
 
 
 def test_masters_that_answer_after_a_planned_move_was_called_off_are_not_lost() -> None:

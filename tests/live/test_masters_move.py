@@ -125,6 +125,7 @@ class FolderCopies:
         self.site = site
         self.given = GivenNotes(site.folder / "notes")
         self.kept: KeptCopy | None = None
+        self.topped = 0
         self.fails = False
         self.damaged = False
 
@@ -148,6 +149,7 @@ class FolderCopies:
         assert not self.site.masters_on(old), "masters that are not stopped go on writing"
         if self.damaged:
             raise MastersDataError("its edits are damaged", where=old)
+        self.topped += 1
         return self.take()
 
     def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
@@ -451,6 +453,14 @@ def test_a_move_that_fails_before_its_point_of_no_return_says_so(site: Site) -> 
     facts = site.move(from_copy=True)
     assert (facts["copied_us"], site.master()) == (7, TO)
     assert (site.root(OLD) / "nn.before-1" / "current" / SEGMENT).read_bytes() == EDITS
+
+
+def test_a_disk_that_may_not_have_everything_is_taken_along_and_the_loss_is_told(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    site.serves(*NODES)
+    site.copies.take(copied_us=3)
+    facts = site.move(from_copy=True)
+    assert (facts["copied_us"], site.copies.topped, site.master()) == (3, 1, TO)
 
 
 def test_a_move_that_fails_later_does_not_say_that_nothing_was_begun(site: Site) -> None:
