@@ -247,25 +247,32 @@ class Move(Handover):
         self._drop(self._ground.run_on(scripts, "starting daemons", within_s=limits.STEP_S), but=to)
 
     def _lead_datanodes(self) -> None:
-        """DataNodes leave the old NameNode for the new one as they run; one that does not is started again."""
+        """DataNodes leave the old NameNode for the new one as they run; one that does not is started again.
+
+        So are those that had two NameNodes. As they run they would drop the name of the pair only when the last of
+        the two was found to be silent, and with it the blocks that they serve to the new one by then.
+        """
         storing = self._storing()
-        address = self._ground.nodes[self._to].data_address
-        scripts = {}
-        for at in storing:
-            right = self._means.lease(self._after, at)
-            daemons = self._setup.daemons(self._after, at, self._after.members[at].role)
-            start = hadoop.start(right, [d for d in daemons if d.name == "datanode"])
-            try:
-                at_address = self._ground.nodes[at].data_address
-                deadline = Deadline.after(limits.ORDER_S)
-                user = self._ground.nodes[at].user
-                session, way = self._setup.session(self._after), self._ground.through(at)
-                call(at_address, Ports().datanode_ipc, REFRESH_NAMENODES, user, deadline, way, session)
-                self._ground.run(at, book.following(right, ["datanode"], address), "noting its masters")
-            except FawkesError as error:
-                _log.info("%s: its DataNode is started again: %s", at, error)
-            scripts[at] = start
-        self._drop(self._ground.run_on(scripts, "starting DataNodes", within_s=limits.STEP_S), but=self._to)
+        daemons = {at: self._setup.daemons(self._after, at, self._after.members[at].role) for at in storing}
+        if self._before.standby is None:
+            for at in storing:
+                self._lead_datanode(at)
+        starts = {
+            at: hadoop.start(self._means.lease(self._after, at), [d for d in daemons[at] if d.name == "datanode"])
+            for at in storing
+        }
+        self._drop(self._ground.run_on(starts, "starting DataNodes", within_s=limits.STEP_S), but=self._to)
+
+    def _lead_datanode(self, at: NodeId) -> None:
+        node, right = self._ground.nodes[at], self._means.lease(self._after, at)
+        deadline, session = Deadline.after(limits.ORDER_S), self._setup.session(self._after)
+        try:
+            way, port = self._ground.through(at), Ports().datanode_ipc
+            call(node.data_address, port, REFRESH_NAMENODES, node.user, deadline, way, session)
+            address = self._ground.nodes[self._to].data_address
+            self._ground.run(at, book.following(right, ["datanode"], address), "noting its masters")
+        except FawkesError as error:
+            _log.info("%s: its DataNode is started again: %s", at, error)
 
     def _settle(self, brought: _Brought) -> Facts:
         """End what cannot go on, look at every file, and make the old node a plain member."""

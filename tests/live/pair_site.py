@@ -24,6 +24,7 @@ from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Ro
 from fawkes.live import edit_log
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
+from fawkes.live.given import GivenNotes
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.ha import Pair
 from fawkes.live.hadoop_conf import Ports
@@ -437,6 +438,7 @@ class KeptCopies:
 
     def __init__(self, site: PairSite) -> None:
         self.site = site
+        self.given = GivenNotes(site.folder / "notes")
         self.kept: KeptCopy | None = None
 
     def take(self) -> None:

@@ -188,8 +188,11 @@ def test_masters_that_come_back_from_a_copy_end_the_journal(site: PairSite) -> N
     """What the journal has is another history: its files are set aside, and the members are configured without it."""
     site.copies.take()
     site.fleet.off = {OLD}
+    before = {at: site.pid(at, "datanode") for at in (TO, THIRD)}
     facts = site.move()
     assert (facts["copied_us"], facts["reached"]) == (7, [TO, THIRD])
+    assert not [order for order in site.orders if order[2] == "refreshNamenodes"]
+    assert all(site.pid(at, "datanode") not in (None, pid) for at, pid in before.items())
     for at in (TO, THIRD):
         assert (site.root(at) / "conf" / "journal").read_text() == ""
         assert "journalnode" not in site.running(at)
