@@ -150,6 +150,11 @@ def kill_application(name: str) -> Order:
     return Order(_YARN_CLIENT, "forceKillApplication", text(1, number(1, int(counted)) + number(2, int(since))))
 
 
+def recover_lease(path: str) -> Order:
+    """The NameNode begins to close a file for a writer who is gone: one that is alive cannot write on."""
+    return Order(_HDFS_CLIENT, "recoverLease", text(1, path.encode()) + text(2, b"fawkes"))
+
+
 def call(
     address: str,
     port: int,

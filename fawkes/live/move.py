@@ -15,7 +15,7 @@ from fawkes.core.effects import MoveMasters
 from fawkes.core.model import Facts, NodeId, Plain, Role
 from fawkes.core.proof import NAMED
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import half_done, history, limits, masters
+from fawkes.live import half_done, history, left_open, limits, masters
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.given import Given
 from fawkes.live.hadoop_conf import Ports
@@ -25,7 +25,7 @@ from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.lost_writes import find
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.measure import is_ours
-from fawkes.live.orders import give
+from fawkes.live.orders import give, tell
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import moving as book
 from fawkes.live.playbooks import standby as pair
@@ -277,8 +277,9 @@ class Move(Handover):
     def _settle(self, brought: _Brought) -> Facts:
         """End what cannot go on, look at every file, and make the old node a plain member."""
         addresses = self._setup.masters(self._after)
-        finished, ended = self._end_applications(addresses)
+        finished, ended, gone = self._end_applications(addresses)
         found, opened = self._files(addresses)
+        closed = left_open.close(left_open.of_ended(opened, gone), self._close, self._after.id)
         # Before the old node's data is set aside; its DataNode and its logs stay where they are.
         lost = self._lost_writes(brought, addresses)
         if self._old in self._reached:
@@ -297,7 +298,7 @@ class Move(Handover):
             "reached": sorted(self._reached),
             "missing": list(found.missing),
             "missing_files": found.missing_files,
-            "open": opened[:NAMED],
+            "open": [path for path in opened if path not in closed][:NAMED],
             "finished": finished,
             "ended": ended,
             **lost,
@@ -313,8 +314,8 @@ class Move(Handover):
         found = find(self._ground, self._after.id, asked, brought.pool, brought.stamp, skipped)
         return found.facts([n for n in storing if n not in asked], addresses)
 
-    def _end_applications(self, addresses: MasterAddresses) -> tuple[list[Plain], list[Plain]]:
-        """Ids of applications that have succeeded, and rows of those that could not go on.
+    def _end_applications(self, addresses: MasterAddresses) -> tuple[list[Plain], list[Plain], list[str]]:
+        """Ids of applications that have succeeded, rows of those that could not go on, and ids of all that have ended.
 
         No ApplicationMaster has survived. One whose history says that it succeeded, or whose output is committed, is
         finished, whatever the ResourceManager recovered; a second attempt of it would run its work again. The output
@@ -329,7 +330,11 @@ class Move(Handover):
                 ended.append({"id": one.id, "name": one.name, "user": one.user, **_tags(one)})
                 self._set_aside(addresses, one)
             self._kill(one)
-        return list(finished), ended
+        return list(finished), ended, [one.id for one in known]
+
+    def _close(self, path: str) -> None:
+        """No container has survived: its writer is gone."""
+        tell(self._ground, self._after, self._to, self._setup.close_order(self._after, path))
 
     def _set_aside(self, addresses: MasterAddresses, one: Application) -> None:
         """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""

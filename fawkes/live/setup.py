@@ -37,6 +37,7 @@ from fawkes.live.hadoop_rpc import (
     Order,
     Session,
     kill_application,
+    recover_lease,
 )
 from fawkes.live.kerberos import Kerberos, Login
 from fawkes.live.masters import MasterAddresses
@@ -373,6 +374,10 @@ class Setup:
     def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
         """The order that ends an application."""
         return self._addressed(cluster, hadoop_conf.Ports().resourcemanager, kill_application(application))
+
+    def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
+        """The order that closes a file whose writer is gone."""
+        return self._addressed(cluster, hadoop_conf.Ports().namenode, recover_lease(path))
 
     def _addressed(self, cluster: LiveCluster, port: int, order: Order) -> AddressedOrder:
         login = self._login(cluster)

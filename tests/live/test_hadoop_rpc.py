@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, REFRESH_YARN, RpcError, call
+from fawkes.live.hadoop_rpc import REFRESH_HDFS, REFRESH_YARN, RpcError, call, recover_lease
 from fawkes.live.rest import Deadline
 
 LIMIT_S = 10.0
@@ -65,6 +65,11 @@ def test_a_good_answer_ends_the_call_and_the_order_was_sent_as_the_user() -> Non
     assert b"\x0a\x06hadoop" in master.got
     assert b"ResourceManagerAdministrationProtocolPB" in master.got
     assert master.got.endswith(b"\x18\x01" + b"\x02\x08\x02")  # protocol version 1; the message: GRACEFUL
+
+
+def test_the_order_to_close_a_file_has_its_path_and_a_client() -> None:
+    order = recover_lease("/a\u00e9")
+    assert (order.method, order.message) == ("recoverLease", b"\x0a\x04/a\xc3\xa9" + b"\x12\x06fawkes")
 
 
 def test_a_refusal_is_told_with_the_first_line_of_its_reason() -> None:

@@ -73,6 +73,7 @@ class FakeSetup:
 
     def __init__(self, server: Server, orders: Path) -> None:
         self.server, self.orders = server, orders
+        self.closed: list[tuple[NodeId, str]] = []
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         # Masters that are gone answer nobody: the server is that of the others.
@@ -105,6 +106,10 @@ class FakeSetup:
 
     def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
         return AddressedOrder(cluster.master, 8032, ENTER_SAFE_MODE)
+
+    def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
+        self.closed.append((cluster.master, path))
+        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
 
     def session(self, cluster: LiveCluster) -> None:
         return None
@@ -594,6 +599,22 @@ def test_applications_end_unless_their_history_says_that_they_succeeded(site: Si
     facts = site.move()
     assert set(cast(list[str], facts["finished"])) == {ended, APPLICATION}
     assert facts["ended"] == [{"id": other, "name": "theirs", "user": "alice"}]
+
+
+def test_files_that_ended_applications_were_writing_are_closed(site: Site) -> None:
+    site.setup.server_off = frozenset({OLD})
+    theirs = f"/staging/u/.staging/{APPLICATION.replace('application', 'job')}/events"
+    opened = "".join(
+        f"{path} 5 bytes, replicated: replication=1, 1 block(s), OPENFORWRITE:  OK\n"
+        f"0. BP-1:blk_{n}_1 len=5 Live_repl=1  [10.0.0.1:9866(LIVE)]\n\n"
+        for n, path in enumerate((theirs, "/user/ann/notes"))
+    )
+    running = {"id": APPLICATION, "state": "RUNNING", "applicationType": "MAPREDUCE", "user": "u"}
+    site.serves(*NODES, applications=(running,), files=opened)
+    facts = site.move()
+    assert site.setup.closed == [(TO, theirs)]
+    # Nobody listens here: what cannot be closed is told.
+    assert facts["open"] == [theirs, "/user/ann/notes"]
 
 
 def test_a_node_that_is_let_in_again(site: Site) -> None:
