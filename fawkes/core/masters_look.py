@@ -49,10 +49,19 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
         return f"its second NameNode on {heir} follows, and is waited for"
     if old not in _STOPPABLE and old != "silent":
         return "it is not known whether they still run"
-    whole = facts.get("image") is True and not (moving.unreadable or standby.is_ahead(cluster))
-    if old in _STOPPABLE and whole:
-        return ""
+    if old in _STOPPABLE and facts.get("image") is True and not moving.unreadable:
+        if not standby.is_ahead(cluster):
+            return ""
+        if why := _reads_journal(cluster, moving, facts):
+            return why
     return _why_no_copy(draft, cluster, moving, facts)
+
+
+def _reads_journal(cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
+    """Why masters that lack what is in their journal are waited for; empty when they cannot read it."""
+    if moving.cause is MoveCause.RESTORE or not standby.journal_answers(cluster, facts):
+        return ""
+    return f"they can read the journal, and are waited for. Without them: `fawkes restore {cluster.id}`"
 
 
 def _heir(draft: Draft, cluster: ClusterState, effect: LookAtMasters) -> NodeId | None:

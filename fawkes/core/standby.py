@@ -67,12 +67,18 @@ def holds(cluster: ClusterState, node: NodeId, under_way: PutPending | None = No
 
 def may_take_over(cluster: ClusterState, to: NodeId, facts: Facts) -> bool:
     """Whether the second NameNode on ``to`` can become active, by facts of right now."""
-    standby, answering = cluster.standby, facts.get("journal")
+    standby = cluster.standby
     if standby is None or standby.node != to or facts.get("standby") not in _FOLLOWS:
         return False
-    if not isinstance(answering, Sequence) or isinstance(answering, str):
+    return journal_answers(cluster, facts)
+
+
+def journal_answers(cluster: ClusterState, facts: Facts) -> bool:
+    """Whether most of the journal answers, by facts of right now: then it has all that was acknowledged."""
+    answering = facts.get("journal")
+    if cluster.standby is None or not isinstance(answering, Sequence) or isinstance(answering, str):
         return False
-    return _most(standby.journal, set(map(str, answering)))
+    return _most(cluster.standby.journal, set(map(str, answering)))
 
 
 def _most(journal: Iterable[NodeId], answering: set[str]) -> bool:

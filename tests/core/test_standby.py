@@ -164,15 +164,27 @@ def called_off() -> Desk:
     return desk
 
 
+def test_masters_that_can_read_the_journal_are_waited_for() -> None:
+    desk = called_off()
+    at(desk, PATIENCE_S)
+    for journal, waits in (([OLD, THIRD], True), ([THIRD], False)):
+        until_look_at(desk, THIRD)
+        look(desk, old="runs", image=True, copied_us=0, journal=journal)
+        assert not [effect for effect in moves(desk) if effect.to == THIRD]
+        assert ("they can read the journal, and are waited for" in cluster(desk).alert) == waits
+    restore(desk, THIRD)
+    look(desk, old="runs", image=True, copied_us=0, journal=[OLD, THIRD])
+    assert [effect.from_copy for effect in moves(desk) if effect.to == THIRD] == [True]
+
+
 def test_a_disk_that_may_lack_what_the_other_namenode_wrote_does_not_pass_for_everything() -> None:
     desk = called_off()
     at(desk, PATIENCE_S)
     until_look_at(desk, THIRD)
-    look(desk, old="stopped", image=True, copied_us=0)
-    assert not [effect for effect in moves(desk) if effect.to == THIRD]
+    look(desk, old="stopped", image=True, copied_us=0, journal=[THIRD])
     assert "s older than their last answer: `fawkes restore a`" in cluster(desk).alert
     until_look_at(desk, THIRD)
-    look(desk, old="stopped", image=True)
+    look(desk, old="stopped", image=True, journal=[THIRD])
     assert [effect.from_copy for effect in moves(desk) if effect.to == THIRD] == [True]
 
 

@@ -1,0 +1,137 @@
+"""Live pairs: one workload under two policies on a lab, and whether `fawkes whatif` had told which is better.
+
+Each workload runs once under each policy and is recorded. Then the record of the first policy of a pair is asked what
+the second one would have changed, and that is held against the mean slowdown that the second run had. The constants of
+the model are those that come with Fawkes: nothing is fitted on these runs. The same folder goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bench.figures import Say
+from fawkes.config.site import Site
+from fawkes.demo.stage import controller_of, lab_of
+from fawkes.errors import ExitStatus, FawkesError
+from fawkes.lab import LabSpec
+
+HOSTS = 8
+WORKLOADS = ("pair-turns", "pair-queue")
+POLICIES = ("None", "TD", "EQ")
+REPLAYS = 10
+CANNOT_TELL = "cannot tell"
+
+_PROJECT = Path(__file__).parents[1]
+_MODEL = _PROJECT / "workloads" / "models" / "lab-of-two-cores.toml"
+_SETTINGS = 'preset = "demo"\npolicy = "{policy}"\ngrowth = "TR"\nsample_every = "4s"\nidle_time = "1h"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a change from one policy to another was told to do to the mean slowdown, and what it did; shares.
+
+    ``line`` says how well the model reproduces the first run.
+    """
+
+    workload: str
+    before: str
+    after: str
+    verdict: str
+    told: float
+    seen: float
+    line: str
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing wrong was told."""
+        return self.verdict == CANNOT_TELL or (self.verdict == "better") == (self.seen < 0)
+
+
+def run(folder: Path, workload: str, policy: str, say: Say) -> None:
+    """Run a workload under a policy and record it, unless that was done; FawkesError when a command fails."""
+    done = folder / f"{workload}-{policy}"
+    if (done / "replay.json").exists():
+        return
+    site = Site(folder / f"lab-{workload}-{policy}")
+    with lab_of(LabSpec(hosts=HOSTS, site=site.root), say) as lab:
+        site.settings_file.write_text(_SETTINGS.format(policy=policy))
+        with controller_of(lab, site):
+            say(f"pairs: {workload} under {policy}")
+            since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
+            scenario = str(_PROJECT / "workloads" / f"{workload}.toml")
+            rows = _fawkes(site, "replay", scenario, "--out", str(folder / f"replay-{workload}-{policy}"), "-o", "json")
+            _fawkes(site, "record", "--since", since, "--model", str(_MODEL), "--out", str(done))
+    (done / "replay.json").write_text(rows)
+
+
+def pairs(folder: Path, workload: str, policies: Sequence[str]) -> Iterator[Pair]:
+    """What `whatif` tells of each pair of policies, from the record of the first one, beside what was seen."""
+    for before, after in combinations(policies, 2):
+        record = str(folder / f"{workload}-{before}")
+        options = ("--policies", f"{before},{after}", "--replays", str(REPLAYS), "-o", "json")
+        # Exit code 4: ranked, but not reproduced, and then every verdict is that nobody can tell.
+        told = json.loads(_fawkes(Site(folder), "whatif", record, *options, good=(0, ExitStatus.PARTIAL)))
+        row = next(one for one in told["rows"] if one["policy"] == after)
+        seen = _slowdown(folder, workload, after) / _slowdown(folder, workload, before) - 1
+        yield Pair(workload, before, after, row["verdict"], row["change"], seen, told["line"])
+
+
+def _slowdown(folder: Path, workload: str, policy: str) -> float:
+    """The mean over all jobs of a run."""
+    rows = json.loads((folder / f"{workload}-{policy}" / "replay.json").read_text())["rows"]
+    return fmean(row["slowdown"] for row in rows)
+
+
+def table(found: Sequence[Pair]) -> str:
+    """The pairs as a table in Markdown, with the honesty line of each record below."""
+    lines = ["| workload | from | to | told | by | seen | right |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for one in found:
+        right = "yes" if one.right else "NO"
+        cells = (one.workload, one.before, one.after, one.verdict, f"{one.told:+.1%}", f"{one.seen:+.1%}", right)
+        lines.append(f"| {' | '.join(cells)} |")
+    said = {f"{one.workload} under {one.before}": one.line for one in found}
+    return "\n".join([*lines, "", *(f"- {name}: {line}" for name, line in said.items())])
+
+
+def _fawkes(site: Site, *words: str, good: Sequence[int] = (0,)) -> str:
+    command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
+    if done.returncode not in good:
+        raise FawkesError(f"`fawkes {' '.join(words)}` ended with {done.returncode}: {done.stdout[-2000:]}")
+    return done.stdout
+
+
+def main() -> int:
+    """Run what is missing, and print the table; 1 when something wrong was told."""
+    parser = argparse.ArgumentParser(prog="python -m bench.pairs", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("build/pairs"), help="records and replays (build/pairs)")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="scenarios of workloads/, with commas")
+    parser.add_argument("--policies", default=",".join(POLICIES), help="two or more, with commas")
+    asked: Any = parser.parse_args()
+    folder, policies = asked.folder.absolute(), asked.policies.split(",")
+    folder.mkdir(parents=True, exist_ok=True)
+    found: list[Pair] = []
+    try:
+        for workload in asked.workloads.split(","):
+            for policy in policies:
+                run(folder, workload, policy, lambda said: print(said, file=sys.stderr))
+            found += pairs(folder, workload, policies)
+    except FawkesError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    print(table(found))
+    return 0 if all(one.right for one in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
