@@ -50,18 +50,17 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
     if old not in _STOPPABLE and old != "silent":
         return "it is not known whether they still run"
     if old in _STOPPABLE and facts.get("image") is True and not moving.unreadable:
-        if not standby.is_ahead(cluster):
-            return ""
-        if why := _reads_journal(cluster, moving, facts):
-            return why
+        return _why_not_of_disk(draft, cluster, moving, facts)
     return _why_no_copy(draft, cluster, moving, facts)
 
 
-def _reads_journal(cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
-    """Why masters that lack what is in their journal are waited for; empty when they cannot read it."""
-    if moving.cause is MoveCause.RESTORE or not standby.journal_answers(cluster, facts):
+def _why_not_of_disk(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
+    """Why stopped masters must not be moved with what is on their disk; empty when they may."""
+    if not standby.is_ahead(cluster):
         return ""
-    return f"they can read the journal, and are waited for. Without them: `fawkes restore {cluster.id}`"
+    if moving.cause is not MoveCause.RESTORE and standby.journal_answers(cluster, facts):
+        return f"they can read the journal, and are waited for. Without them: `fawkes restore {cluster.id}`"
+    return _why_no_copy(draft, cluster, moving, facts)
 
 
 def _heir(draft: Draft, cluster: ClusterState, effect: LookAtMasters) -> NodeId | None:
