@@ -54,11 +54,13 @@ drills: ready
 	$(BIN)/python -m drills --folder $(DRILLS) masters --seeds $(MASTERS)
 	$(BIN)/python -m drills --folder $(DRILLS) table
 
-# Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging, deadlines (20 minutes each).
+# Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging, live pairs, deadlines (20 to 40
+# minutes each).
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	$(BIN)/python -m bench.micro
 	$(BIN)/python -m bench.trust
+	$(BIN)/python -m bench.pairs
 	$(BIN)/python -m bench.deadlines
 
 # Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
