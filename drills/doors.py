@@ -108,15 +108,16 @@ def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool
     """Every door of the MR-cluster ``own``, tried from the four places.
 
     ``other`` is another MR-cluster, ``outside`` a host of neither. ``own`` has two nodes or more, and ``kerberos``
-    when it wants tickets. Nobody who tries has one. ApplicationMasters give their pages to the masters' node, whose
-    proxy asks for the ticket: another own node tries them, where there is one.
+    when it wants tickets. Nobody who tries has one. ApplicationMasters give their pages to the nodes that have masters
+    or could take them over, whose proxy asks for the ticket: another own node tries them, where there is one.
     """
     nodes = sorted(site.state.nodes_of(ClusterId(own)))
-    master = site.ledger.clusters[own].master
+    cluster = site.ledger.clusters[own]
+    proxies = {cluster.master, None if cluster.standby is None else cluster.standby.node}
     stranger = min(site.state.nodes_of(ClusterId(other)))
     doors = [door for node in nodes for door in listeners(site, node)]
     got: dict[Door, dict[str, str]] = {door: {} for door in doors}
-    friends = {node: min((n for n in nodes if n != node), key=lambda n: n == master) for node in nodes}
+    friends = {node: min((n for n in nodes if n != node), key=lambda n: n in proxies) for node in nodes}
     for node, friend in friends.items():
         mine = [door for door in doors if door.host == node]
         for place, host in ((OWN, friend), (OTHER, stranger), (OUTSIDE, outside)):
@@ -124,7 +125,7 @@ def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool
                 got[door][place] = what
         for door, what in zip(mine, from_controller(site, _targets(site, mine)), strict=True):
             got[door][LOCAL] = what
-    proxied = [door for door in doors if door.daemon == _MASTER_OF_JOB and friends[NodeId(door.host)] == master]
+    proxied = [door for door in doors if door.daemon == _MASTER_OF_JOB and friends[NodeId(door.host)] in proxies]
     return [Tried(door, got[door], kerberos and door not in proxied) for door in doors]
 
 

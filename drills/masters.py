@@ -184,7 +184,9 @@ class MastersDrill:
             if kill and facts.decided():
                 kill = False
                 self._agenda.add(now_s + self.plan.loss.killed_after_s, self._kill)
-            if facts.held() and held_s is None:
+            if not facts.held():
+                held_s = None
+            elif held_s is None:
                 held_s = now_s
             if held_s is not None and now_s > held_s + _HELD_S and "restored" not in self.figures:
                 refused = ask(self.site, "restore", CLUSTER, "--yes")

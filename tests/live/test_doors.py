@@ -45,7 +45,7 @@ def test_only_the_keys_of_known_mr_clusters_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_key_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:
-    (tmp_path / ".a.new").write_text("half")
+    (tmp_path / ".a.part").write_text("half")
     (tmp_path / "a").touch()
     assert len(DoorKeys(tmp_path).of(A)) == 64
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

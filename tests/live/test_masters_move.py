@@ -2,255 +2,48 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
-import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Role
+from fawkes.core.effects import MoveMasters
 from fawkes.errors import HostError
 from fawkes.live import edit_log, stamps
-from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.clusters import LiveCluster
 from fawkes.live.doors import LIST
-from fawkes.live.given import GivenNotes
-from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE
-from fawkes.live.kept_copy import KeptCopy, MastersDataError
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.membership import MembershipKeeper
-from fawkes.live.moving import MastersMover
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.setup import Setup
 from fawkes.live.succession import GoneError, StayError, UntouchedError
-from fawkes.playbook import Lease
-from playbooks import hadoop, moving, node
+from playbooks import hadoop, moving
 from playbooks import lease as leases
-from playbooks.hadoop import Daemon
 from tests.live.masters_server import (
-    APPS,
     HISTORY,
-    INFO,
     JMX,
     NODE_LIST,
     Answer,
     Server,
-    beans,
     clear,
     missing,
     running,
     says,
-    text,
 )
-from tests.support.local_nodes import LocalFleet, node_of
-
-C = ClusterId("c-1")
-OLD, TO, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
-NODES = (OLD, TO, THIRD)
-DATA = Path(__file__).with_name("data")
-EDITS = (DATA / "edits-blocks-3.5.0").read_bytes()
-LAST = edit_log.operations(EDITS[edit_log.HEADER_BYTES :], 0).last
-SEGMENT = edit_log.open_name(1)
-WHOLE = "The filesystem under path '/' is HEALTHY\n"
-MISSING = (
-    "/data/a 5 bytes, replicated: replication=2, 1 block(s): MISSING 1 blocks of total size 5 B\n"
-    "0. BP-1:blk_1_1 len=5 MISSING!\n\n"
+from tests.live.move_site import (
+    APPLICATION,
+    DATA,
+    EDITS,
+    LAST,
+    MISSING,
+    NODES,
+    OLD,
+    ORIGIN,
+    SEGMENT,
+    THIRD,
+    TO,
+    C,
+    Site,
 )
-APPLICATION = "application_1795220018027_0001"
-ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
-
-
-class FakeSetup:
-    """Daemons are sleepers, and all masters answer at the one server."""
-
-    def __init__(self, server: Server, orders: Path) -> None:
-        self.server, self.orders = server, orders
-        self.closed: list[tuple[NodeId, str]] = []
-
-    def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        # Masters that are gone answer nobody: the server is that of the others.
-        url = "http://127.0.0.1:1" if cluster.master in self.server_off else self.server.url
-        return self.server.masters(
-            resource_manager=url, namenode=url, history=url, nodes={name: name for name in NODES}
-        )
-
-    server_off: frozenset[NodeId] = frozenset()
-
-    def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
-        return "/usr"
-
-    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str]:
-        return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
-
-    def doors_list(self, cluster: LiveCluster) -> str:
-        return "".join(f"{at}\n" for at in sorted(cluster.members) if at not in cluster.shut_out)
-
-    def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
-        names = ["namenode", "resourcemanager"] if at == cluster.master else []
-        workers = [Daemon(name, ["/bin/sleep", "60"], follows=cluster.master) for name in ("datanode", "nodemanager")]
-        return [Daemon(name, ["/bin/sh", "-c", "sleep 60", name]) for name in names] + workers
-
-    def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
-        return {}
-
-    def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
-        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
-
-    def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
-        return AddressedOrder(cluster.master, 8032, ENTER_SAFE_MODE)
-
-    def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
-        self.closed.append((cluster.master, path))
-        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
-
-    def session(self, cluster: LiveCluster) -> None:
-        return None
-
-    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
-        return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
-
-    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        return ["/bin/touch", str(self.orders / which)]
-
-    kill_argv = refresh_argv
-
-
-class FolderCopies:
-    """Copies by copying folders."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.given = GivenNotes(site.folder / "notes")
-        self.kept: KeptCopy | None = None
-        self.topped = 0
-        self.fails = False
-        self.damaged = False
-
-    def take(self, *, copied_us: int = 7) -> KeptCopy:
-        folder = self.site.folder / "kept"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.site.root(OLD) / "nn" / "current", folder / "nn")
-        self.kept = KeptCopy(origin=ORIGIN, copied_us=copied_us, transaction=LAST, image=0, size_bytes=0, folder=folder)
-        return self.kept
-
-    def newest(self, cluster: ClusterId) -> KeptCopy | None:
-        return self.kept
-
-    def second(self, cluster: ClusterId, at: NodeId) -> int | None:
-        return None
-
-    def fetch(self, cluster: ClusterId, at: NodeId) -> KeptCopy:
-        raise AssertionError("there is no second copy")
-
-    def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
-        assert not self.site.masters_on(old), "masters that are not stopped go on writing"
-        if self.damaged:
-            raise MastersDataError("its edits are damaged", where=old)
-        self.topped += 1
-        return self.take()
-
-    def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
-        if self.fails:
-            raise HostError("its disk is full", host=at)
-        shutil.copytree(copy.files, self.site.root(at) / "nn" / "current")
-
-    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
-class Site:
-    """Three core nodes, the first one with masters."""
-
-    def __init__(self, folder: Path, server: Server) -> None:
-        self.folder, self.server = folder, server
-        self.fleet = LocalFleet([node_of(name, folder) for name in NODES])
-        # Daemons are found by their marks, on all of this machine.
-        pool = f"pool-{uuid4().hex[:8]}"
-        self.ground = self.fleet.ground(1, "x", pool)
-        self.clusters = Clusters()
-        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in NODES}
-        spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain())
-        self.clusters.deploying(Deploy(C, 1, spec, members, OLD))
-        self.clusters.mark(C, ready=True)
-        self.setup = FakeSetup(server, folder)
-        setup = cast(Setup, self.setup)
-        self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
-        self.copies = FolderCopies(self)
-        self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, self.copies, threading.Event())
-        for at in NODES:
-            self.ground.run(at, leases.take(self.lease(at)), "taking")
-            self.ground.run(at, node.prepare(self.lease(at)), "preparing")
-        current = self.root(OLD) / "nn" / "current"
-        current.mkdir(parents=True)
-        (current / "VERSION").write_text(f"clusterID={pool}-{C}\n")
-        image = (DATA / "fsimage-3.5.0").read_bytes()
-        (current / edit_log.image_name(0)).write_bytes(image)
-        sum_of = hashlib.md5(image).hexdigest()
-        (current / f"{edit_log.image_name(0)}.md5").write_text(f"{sum_of} *{edit_log.image_name(0)}\n")
-        (current / SEGMENT).write_bytes(EDITS)
-
-    def lease(self, at: NodeId) -> Lease:
-        return self.ground.lease(at, C, 1)
-
-    def root(self, at: NodeId) -> Path:
-        return Path(self.ground.folders(at, C).root)
-
-    def start_masters(self) -> None:
-        cluster = self.clusters.get(C)
-        assert cluster is not None
-        daemons = self.setup.daemons(cluster, OLD, Role.CORE)
-        self.ground.run(OLD, hadoop.start(self.lease(OLD), daemons), "starting")
-
-    def masters_on(self, at: NodeId) -> set[str]:
-        """The masters that the pid files of a node tell of."""
-        script = hadoop.status(self.ground.folders(at, C), list(moving.MASTERS))
-        facts, _ = self.ground.look(at, script)
-        return {name for name, state in facts.under("daemon").items() if state == "running"}
-
-    def end(self) -> None:
-        self.fleet.off.clear()
-        for at in NODES:
-            self.ground.run(at, hadoop.stop(self.lease(at), list(hadoop.DAEMONS)), "stopping")
-
-    # --- what the masters say
-
-    def serves(
-        self, *at: NodeId, applications: tuple[dict[str, Any], ...] = (), files: str = "", safe: str = ""
-    ) -> None:
-        live = {f"{n}:9866": {"xferaddr": f"{n}:9866", "adminState": "In Service", "lastBlockReport": 0} for n in at}
-        info = {"name": "NameNodeInfo", "LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
-        self.server.answers |= {
-            INFO: says({"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}),
-            NODE_LIST: says({"nodes": {"node": [{"nodeHostName": n, "state": "RUNNING"} for n in at]}}),
-            APPS: says({"apps": {"app": list(applications)}}),
-            JMX: beans(NameNodeInfo={"beans": [{**info, "Safemode": safe}]}),
-            "/fsck": text(files + (WHOLE if not files else WHOLE.replace("HEALTHY", "CORRUPT"))),
-            "/ws/v1/history/info": says({"historyInfo": {}}),
-        }
-
-    def move(self, *, planned: bool = False, version: int = 5, from_copy: bool = False) -> Facts:
-        effect = MoveMasters(C, version, OLD, TO, planned, from_copy=from_copy)
-        facts = self.mover.reach(effect, lambda: True)
-        assert facts is not None
-        return facts
-
-    def look(self) -> Facts:
-        facts = self.mover.reach(LookAtMasters(C, 4, OLD, TO), lambda: True)
-        assert facts is not None
-        return facts
-
-    def master(self) -> NodeId:
-        cluster = self.clusters.get(C)
-        assert cluster is not None
-        return cluster.master
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from fawkes.core.events import Done, Failed, StandbySeen
 from fawkes.core.model import NodeId, Promise, Standby
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
-from tests.support.masters import KEY, NEW, OLD, THIRD, A, all_of, cluster, how
+from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, all_of, at, cluster, how, look, moved, silence
 
 STANDBY_S = 20
 JOURNAL = (OLD, NEW, THIRD)
@@ -50,3 +50,22 @@ def armed(desk: Desk, *answering: NodeId) -> None:
 
 def not_armed(desk: Desk, error: str = "it broke") -> None:
     desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=desk.state.pending[KEY].version, error=error))
+
+
+FOLLOWS = {"standby": "standby", "journal": [NEW, THIRD]}
+"""The look at a second NameNode that can take over."""
+
+
+def lost(desk: Desk) -> None:
+    """Its masters have been silent for as long as masters may be, and no longer."""
+    silence(desk)
+    at(desk, SILENT_S)
+
+
+def took_over() -> Desk:
+    """The second NameNode has taken over, and another one is being brought up on the third node."""
+    desk = up()
+    lost(desk)
+    look(desk, **FOLLOWS)
+    moved(desk, known=[])
+    return desk
