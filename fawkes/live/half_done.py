@@ -1,7 +1,7 @@
 """What a MapReduce application that was cut off has left in HDFS: whether it succeeded, and output that is not whole.
 
-A job that begins again finds the folder of its output in its way. What an earlier application has left of it is set
-aside in the staging folder of that application, which is Hadoop's own bookkeeping: nothing is deleted.
+A job that begins again, or is tried again, finds the folder of its output in its way. What an earlier application left
+of it is set aside in the staging folder of that application, which is Hadoop's own bookkeeping: nothing is deleted.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 from fawkes.live.masters import Application
 from fawkes.live.webhdfs import Hdfs
 
-_OUTPUT = "mapreduce.output.fileoutputformat.outputdir"
+OUTPUT = "mapreduce.output.fileoutputformat.outputdir"
+"""The key of a job's configuration that has the folder of its output."""
+
 #: as Hadoop writes it; a parser would read what a user has put into the file
-_PROPERTY = re.compile(rf"<name>{re.escape(_OUTPUT)}</name>\s*<value>([^<]*)</value>")
+_PROPERTY = re.compile(rf"<name>{re.escape(OUTPUT)}</name>\s*<value>([^<]*)</value>")
 _STAGING = "yarn.app.mapreduce.am.staging-dir"
 #: written by an ApplicationMaster before and after it commits the output of its job
 _BEGUN, _COMMITTED = "COMMIT_STARTED", "COMMIT_SUCCESS"
@@ -44,8 +46,22 @@ def set_aside(hdfs: Hdfs, folder: str) -> str:
     if not output or hdfs.status(output) is None:
         return ""
     begun = hdfs.status(f"{output}/{_WRITING}") is not None or hdfs.status(f"{folder}/{_BEGUN}") is not None
-    if not begun:
+    return _aside(hdfs, output, folder) if begun else ""
+
+
+def make_way(hdfs: Hdfs, output: str, folder: str) -> str:
+    """Set the ``output`` of an application that has failed aside; where it is now, empty when there is none.
+
+    The folder was not there when the application was submitted, or Hadoop would have refused it.
+    """
+    output = urlsplit(output).path.rstrip("/")
+    if not output or hdfs.status(output) is None:
         return ""
+    hdfs.mkdir(folder)
+    return _aside(hdfs, output, folder)
+
+
+def _aside(hdfs: Hdfs, output: str, folder: str) -> str:
     aside = f"{folder}/output"
     number = 1
     while hdfs.status(aside) is not None:

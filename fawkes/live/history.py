@@ -106,3 +106,19 @@ def succeeded(masters: MasterAddresses, application: str, deadline: Deadline) ->
     if not isinstance(job, Mapping):
         raise UnreadableError(url, "the answer has no 'job'")
     return job.get("state") == "SUCCEEDED"
+
+
+def configured(masters: MasterAddresses, application: str, key: str, deadline: Deadline) -> str:
+    """The value of a key in the configuration of a job that has ended; empty when it has none, or no history.
+
+    UnreadableError when the JobHistory server does not answer.
+    """
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}/conf"
+    try:
+        document = get_json(url, deadline, key=masters.key)
+    except UnreadableError as error:
+        if error.status == _NOT_FOUND:
+            return ""
+        raise
+    found = (row.get("value") for row in listed(document, "conf", "property", url) if row.get("name") == key)
+    return str(next(found, ""))

@@ -20,6 +20,7 @@ from fawkes.core.model import ClusterId, JobId
 from fawkes.core.record import dumps, to_plain
 from fawkes.core.sight import Attempt, Launcher
 from fawkes.errors import ElsewhereError, FawkesError, UserError
+from fawkes.live import half_done, history, limits
 from fawkes.live.attempts import applications_of, see
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.ground import Ground
@@ -27,8 +28,10 @@ from fawkes.live.mailbox import Mailbox
 from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
+from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
 from fawkes.live.upload import Upload
+from fawkes.live.webhdfs import Hdfs
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
@@ -199,11 +202,30 @@ class Jobs:
 
     def _begin(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> None:
         """Files first, then the launcher: what is missing is found before anything runs."""
+        if effect.attempt > 1:
+            self._make_way(cluster, effect)
         right = self._lease(cluster)
         command = self._setup.job_command(cluster, effect, details)
         self._upload.job_files(cluster.master, right, effect, details, command.conf)
         script = book.start(right, effect.job, effect.attempt, command.argv, env=command.env, kept=kept_job(effect))
         self._ground.run(cluster.master, script, "starting a job")
+
+    def _make_way(self, cluster: LiveCluster, effect: StartJob) -> None:
+        """Set the output of the attempt before aside: Hadoop takes no job whose output is there already.
+
+        Only of an attempt with one application, which has failed: a program of several may go on with what it made.
+        """
+        try:
+            before = applications_of(self._setup, cluster, effect.job, effect.attempt - 1)
+            if len(before) != 1 or not before[0].ended or before[0].succeeded:
+                return
+            masters, deadline = self._setup.masters(cluster), Deadline.after(limits.APPLICATIONS_S)
+            output = history.configured(masters, before[0].id, half_done.OUTPUT, deadline)
+            folder = half_done.staging(before[0], self._setup.settings(cluster))
+            if aside := half_done.make_way(Hdfs.of(masters), output, folder):
+                _log.info("%s: the output of %s is in %s", effect.job, before[0].id, aside)
+        except FawkesError as error:
+            _log.warning("%s: what its last attempt left may be in its way: %s", effect.job, error)
 
     def _lease(self, cluster: LiveCluster) -> Lease:
         generation = cluster.members[cluster.master].generation

@@ -64,6 +64,13 @@ def test_a_folder_in_which_no_task_has_begun_to_write_is_left_alone(hdfs: Hdfs) 
     assert names(hdfs, "/output") == {"/output/a&b/part-0"}
 
 
+def test_the_output_of_an_application_that_has_failed_makes_way(hdfs: Hdfs) -> None:
+    assert half_done.make_way(hdfs, "hdfs://10.0.0.1:8020/output/a&b/", f"{FOLDER}9") == f"{FOLDER}9/output"
+    assert names(hdfs, "/") == {f"{FOLDER}/job.xml", f"{FOLDER}9/output/part-0"}
+    assert half_done.make_way(hdfs, "/output/a&b", f"{FOLDER}9") == ""
+    assert half_done.make_way(hdfs, "", f"{FOLDER}9") == ""
+
+
 def test_jobs_without_output_and_jobs_that_were_never_submitted(server: FakeHdfs, hdfs: Hdfs) -> None:
     put(server, f"{FOLDER}2/job.xml", "<configuration></configuration>")
     assert half_done.set_aside(hdfs, f"{FOLDER}2") == ""

@@ -16,6 +16,7 @@ from fawkes.core.events import AttemptSeen, Progress
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.core.sight import AppLife, Attempt, Launcher
 from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
+from fawkes.live import half_done
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import kill_application
@@ -26,7 +27,9 @@ from fawkes.live.orders import AddressedOrder
 from fawkes.live.setup import Setup, _streaming
 from fawkes.live.timers import Clock
 from fawkes.live.upload import Upload
+from fawkes.live.webhdfs import Hdfs
 from fawkes.playbook import Facts, Folders
+from tests.live.fake_hdfs import running as running_hdfs
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -44,6 +47,7 @@ class Bench:
         self.stderr = ""
         self.did: list[str] = []
         self.unreachable = False
+        self.namenode = ""
         self.meanwhile: Callable[[], None] = lambda: None
         self.forwards_nothing = False
         self.orders: list[socket.socket] = []
@@ -70,6 +74,7 @@ class Bench:
         rows = [
             {
                 "id": f"application_1_{n}",
+                "user": "u",
                 "state": state,
                 "finalStatus": {"FINISHED": "SUCCEEDED", "RUNNING": "UNDEFINED"}.get(state, state),
                 "diagnostics": "Task failed task_1_1_m_000007\nJob failed" if state == "FAILED" else "",
@@ -135,7 +140,10 @@ class Bench:
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url = self.master.url
-        return MasterAddresses(resource_manager=url, namenode=url, history=url, user="root")
+        return MasterAddresses(resource_manager=url, namenode=self.namenode or url, history=url, user="root")
+
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Any:
         return SimpleNamespace(argv=["true"], env={}, conf={})
@@ -250,6 +258,41 @@ def test_nothing_begins_before_the_resourcemanager_has_finished_its_recovery(
     bench.recovered()
     (seen,) = bench.begin()
     assert (bench.did, lives(seen), seen.error) == ([], [AppLife.LIVE], "")
+
+
+@pytest.mark.parametrize(
+    ("states", "makes_way"),
+    [(("FAILED",), True), (("KILLED",), True), (("FINISHED",), False), (("FAILED", "FAILED"), False), ((), False)],
+)
+def test_what_a_failed_attempt_has_written_is_no_longer_in_the_way(
+    master: Stub, states: tuple[str, ...], makes_way: bool
+) -> None:
+    """Only of an attempt with one application: a program of several may go on with what it made."""
+    with running_hdfs() as hdfs:
+        hdfs.put("/out/part-0", b"half")
+        bench = Bench(master)
+        bench.namenode = hdfs.masters().namenode
+        bench.yarn(*states)
+        before, nothing = master.answers[APPS], {"apps": None}
+        # By their tags: the new attempt has none, the one before has these.
+        answers = iter([nothing, before])
+        master.answers[APPS] = lambda: next(answers, nothing)
+        conf = [{"name": "a", "value": "b"}, {"name": half_done.OUTPUT, "value": "hdfs://10.0.0.1:8020/out"}]
+        master.answers["/ws/v1/history/mapreduce/jobs/job_1_1/conf"] = {"conf": {"property": conf}}
+        bench.jobs.start(StartJob(bench.spec.id, C, 2, bench.spec))
+        left = [file.path for file in Hdfs.of(hdfs.masters()).below("/") if not file.folder]
+    assert left == (["/staging/u/.staging/job_1_1/output/part-0"] if makes_way else ["/out/part-0"])
+    assert bench.did == ["starting a job"]
+
+
+def test_an_attempt_begins_although_nobody_knows_what_the_one_before_wrote(master: Stub) -> None:
+    bench = Bench(master)
+    bench.yarn("FAILED")
+    answers = iter([{"apps": None}, master.answers[APPS]])
+    master.answers[APPS] = lambda: next(answers, {"apps": None})
+    master.answers["/ws/v1/history/mapreduce/jobs/job_1_1/conf"] = {"no": "configuration"}
+    bench.jobs.start(StartJob(bench.spec.id, C, 2, bench.spec))
+    assert bench.did == ["starting a job"]
 
 
 def test_nothing_begins_when_the_resourcemanager_was_started_anew_while_it_answered(master: Stub) -> None:
