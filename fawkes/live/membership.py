@@ -47,7 +47,7 @@ class MembershipKeeper:
         FawkesError while its masters are being moved: the new ones get the members as they are then.
         """
         if (to := self._clusters.moving(effect.cluster)) is not None:
-            raise FawkesError(f"its masters are being moved to {to}", where=effect.cluster)
+            raise FawkesError(f"its NameNodes move or start again ({to})", where=effect.cluster)
         cluster = self._clusters.changed(effect)
         if cluster is None:
             return None

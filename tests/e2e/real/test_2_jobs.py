@@ -52,6 +52,16 @@ output = "/output/{{id}}"
 properties = {{ "mapreduce.map.maxattempts" = "1", "mapreduce.job.reduces" = "0" }}
 
 [[job]]
+id = "again"
+kind = "streaming"
+mapper = "sh -c 'case $mapreduce_job_tags in *-1) exit 1 ;; esac; cat'"
+reducer = "cat"
+input = "/records"
+output = "/output/{{id}}"
+retries = 1
+properties = {{ "mapreduce.map.maxattempts" = "1", "mapreduce.job.reduces" = "0" }}
+
+[[job]]
 id = "too-long"
 kind = "script"
 command = "sleep 100000"
@@ -83,7 +93,7 @@ def ended(running: RealSite) -> dict[str, JobState]:
     master = site.ledger.clusters["beta"].master
     assert master is not None
     site.on(master, f"touch {GO}")
-    names = ("first", "second", "lost-jar", "no-input", "twice", "bad-task", "too-long", "lines", "good")
+    names = ("first", "second", "lost-jar", "no-input", "twice", "bad-task", "again", "too-long", "lines", "good")
     found = dict(zip(names, site.until_ended(*names), strict=True))
     site.on(master, f"rm {GO}")
     return found
@@ -91,7 +101,7 @@ def ended(running: RealSite) -> dict[str, JobState]:
 
 def test_the_queue_goes_on_behind_bad_jobs(ended: dict[str, JobState]) -> None:
     lives = {name: job.life for name, job in ended.items()}
-    good = {"first", "second", "lines", "good"}
+    good = {"first", "second", "again", "lines", "good"}
     assert lives == {name: JobLife.SUCCEEDED if name in good else JobLife.FAILED for name in lives}
 
 
@@ -113,7 +123,12 @@ def test_each_failure_says_where_its_log_is(running: RealSite, ended: dict[str, 
 
 
 def test_a_retry_is_one_more_attempt(ended: dict[str, JobState]) -> None:
-    assert {name: job.attempt for name, job in ended.items() if job.attempt > 1} == {"twice": 2}
+    assert {name: job.attempt for name, job in ended.items() if job.attempt > 1} == {"twice": 2, "again": 2}
+
+
+def test_a_retry_writes_to_the_folder_that_the_first_attempt_had(running: RealSite, ended: dict[str, JobState]) -> None:
+    texts = running.hdfs("beta", "read", "/output/again")
+    assert sum(text.count("\n") for text in texts.values()) == 12000
 
 
 def test_streaming_counts(running: RealSite, ended: dict[str, JobState]) -> None:
