@@ -85,6 +85,8 @@ class Hdfs:
         for cluster in state.clusters.values():
             if cluster.master == node and not self._storing(cluster.id, state, core=True) - {node}:
                 lost += self.blocks.lose_all(cluster.id, "a fault took the NameNode's disk")
+                # Also while it loads, and has no file yet: an operator has to restore it.
+                self._robbed.add(cluster.id)
         self._robbed.update(file.cluster for file in lost)
         self.lost_to_faults += len(lost)
 

@@ -25,7 +25,8 @@ def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
     to = _target(draft, cluster, moving, turn)
     if to is None:
         if not moving.planned:
-            hold(draft, cluster, "no other core node of it is in service")
+            way = f"When its own node answers: `fawkes restore {cluster.id} --to {moving.old}`"
+            hold(draft, cluster, f"no other core node of it is in service. {way}")
         elif moving.to is not None:
             # No job begins meanwhile, and nobody knows for how long.
             draft.say("masters-stay", cluster=cluster.id, node=moving.to)
