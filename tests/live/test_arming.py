@@ -127,7 +127,7 @@ def test_a_node_that_does_not_answer_cannot_have_it(site: PairSite) -> None:
 
 def test_nothing_is_brought_up_while_masters_move(site: PairSite) -> None:
     site.clusters.begin_move(C, TO)
-    with pytest.raises(FawkesError, match="c-1: its NameNodes move or start again"):
+    with pytest.raises(FawkesError, match="c-1: its masters are being moved"):
         site.arm(TO)
 
 

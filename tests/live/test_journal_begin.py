@@ -143,7 +143,7 @@ def test_masters_that_do_not_answer_are_no_case_for_it(site: PairSite) -> None:
 
 def test_nothing_begins_while_masters_move(site: PairSite) -> None:
     site.clusters.begin_move(C, TO)
-    with pytest.raises(FawkesError, match="its NameNodes move or start again"):
+    with pytest.raises(FawkesError, match="its masters are being moved"):
         site.begin()
 
 
