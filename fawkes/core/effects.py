@@ -194,6 +194,11 @@ class LookAtMasters:
         """What a newer goal of the same key replaces."""
         return f"masters:{self.cluster}"
 
+    @property
+    def move_version(self) -> int:
+        """The version of the move that follows when nothing comes between."""
+        return self.version + 1
+
 
 @dataclass(frozen=True, slots=True)
 class MoveMasters:

@@ -18,7 +18,7 @@ from fawkes.config.settings import SiteSettings
 from fawkes.config.site import Site
 from fawkes.core import backoff
 from fawkes.core.closing import longest_us
-from fawkes.core.effects import CountWork, LookAtMasters, Reply, Survey
+from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
@@ -344,10 +344,7 @@ class Controller:
                 "old copies", limits.CLEAR_EVERY_US, lambda: copies.clear(lambda name: name not in state.clusters)
             )
 
-        def look(effect: LookAtMasters) -> Facts | None:
-            return mover.reach(effect, lambda: not world.stopping.is_set())
-
-        return setup, stages, Restorer(ground, clusters, setup, fleet, copies, look, mailbox.clock.now_us)
+        return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
     def _control(
         self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages, restorer: Restorer

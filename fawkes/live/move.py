@@ -67,11 +67,15 @@ class Move(Handover):
         """One try, from the beginning or from where an earlier one was cut off."""
         means, name = self._means, self._before.id
         self._reached = means.reached(self._before, [n for n in self._before.members if n != self._old])
-        self._given = means.copies.given.has(name, self._note)
-        if self._to not in self._reached and not self._take(self._to):
-            raise self._without_it()
+        notes, nothing = means.copies.given, replace(self._note, begun=False)
+        self._given, untouched = notes.has(name, self._note), notes.has(name, nothing)
+        # Without a note a disk that was lost cannot say what was on it.
+        if self._to not in self._reached and not ((self._given or untouched) and self._take(self._to)):
+            raise self._without_it(untouched=untouched)
         brought = self._begun()
         if brought is None:
+            if not (self._given or untouched):
+                notes.put(name, nothing)
             try:
                 brought = self._bring()
             except StayError:
@@ -110,11 +114,14 @@ class Move(Handover):
 
     # -- before the point of no return
 
-    def _without_it(self) -> FawkesError:
-        """What a try ends with whose new node does not answer; masters that can go on where they were do so."""
+    def _without_it(self, *, untouched: bool) -> FawkesError:
+        """What a try ends with whose new node does not answer; masters that can go on where they were do so.
+
+        Only where it is noted that the new node is ``untouched``: others may have taken files there.
+        """
         name, old = self._before.id, self._old
         error = HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
-        if self._given:
+        if not untouched:
             return error
         if not self._effect.planned:
             return UntouchedError(error)

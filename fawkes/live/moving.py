@@ -12,6 +12,7 @@ from fawkes.errors import FawkesError, HostError
 from fawkes.live import ha
 from fawkes.live.arming import Arming
 from fawkes.live.clusters import Clusters, LiveCluster
+from fawkes.live.given import Given
 from fawkes.live.ground import Ground
 from fawkes.live.ha import Pair
 from fawkes.live.journal_begin import JournalBegin
@@ -57,7 +58,12 @@ class MastersMover:
         if effect.to not in cluster.members:
             raise HostError(f"it is not a member of {cluster.id}", host=effect.to)
         if isinstance(effect, LookAtMasters):
-            return self._look(cluster, effect)
+            if self._means.clusters.moving(cluster.id) is not None:
+                # An earlier move was given up: its node, or the one before it, has the masters until the next one.
+                self._means.clusters.end_move(cluster.id, effect.old)
+            facts = self._look(cluster, effect)
+            self._note(cluster, effect)
+            return facts
         if effect.standby and cluster.standby is None:
             raise FawkesError("it has no second NameNode that could take over", where=cluster.id)
         self._means.clusters.begin_move(cluster.id, effect.to)
@@ -67,11 +73,21 @@ class MastersMover:
                 return Takeover(self._means, self._pair, effect, before, current).do()
             return Move(self._means, effect, before, current).do()
 
+    def look(self, effect: LookAtMasters) -> Facts:
+        """How the masters, their image, their copy and the members are at this moment, for a person who asks.
+
+        Changes nothing: the masters may be moving. FawkesError when it is not known.
+        """
+        return self._look(self._cluster(effect.cluster), effect)
+
+    def _note(self, cluster: LiveCluster, effect: LookAtMasters) -> None:
+        """The move to which a look may lead has begun nowhere, and its node had not lost its disk."""
+        nothing = Given(effect.move_version, effect.to, cluster.members[effect.to].generation, begun=False)
+        if not self._means.copies.given.has(cluster.id, nothing):
+            self._means.copies.given.put(cluster.id, nothing)
+
     def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
-        """How the masters, their image, their copy and the members are at this moment; changes nothing."""
-        if self._means.clusters.moving(cluster.id) is not None:
-            # An earlier move was given up: its node, or the one before it, is that of the masters until the next one.
-            self._means.clusters.end_move(cluster.id, effect.old)
+        """See `look`."""
         self._means.setup.java_home(cluster, effect.to)
         reached = self._means.reached(cluster, [n for n in cluster.members if n not in (effect.old, effect.to)])
         if not self._means.reached(cluster, [effect.to]) and effect.to != effect.old:

@@ -116,7 +116,7 @@ class Restorer:
         programs: Programs,
         carrier: Carrier,
         copies: Copies,
-        look: Callable[[LookAtMasters], Facts | None],
+        look: Callable[[LookAtMasters], Facts],
         now: Callable[[], int],
     ) -> None:
         """``look`` takes a fresh look at masters; ``now`` is the controller's time (us)."""
@@ -166,7 +166,7 @@ class Restorer:
     def _pieces(self, cluster: LiveCluster, to: NodeId) -> Iterator[Plain]:
         with self._alone(cluster.id):
             yield {"doing": f"asking the members of {cluster.id} and its masters on {cluster.master}"}
-            seen = self._look(LookAtMasters(cluster.id, cluster.version, cluster.master, to)) or {}
+            seen = self._look(LookAtMasters(cluster.id, cluster.version, cluster.master, to))
             _check(cluster, seen)
             facts: dict[str, Plain] = {key: seen.get(key) for key in ("old", "image", "copied_us", "txid", "reached")}
             facts |= {"cluster": cluster.id, "master": cluster.master, "to": to, "now_us": self._now()}

@@ -60,8 +60,10 @@ def test_lost_masters_are_waited_for_then_looked_at_then_others_take_over() -> N
     since_us = lost(desk, PATIENCE_S - 1)
     assert not all_of(desk, LookAtMasters)
     at(desk, 1)
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, NEW)]
+    looked = LookAtMasters(A, cluster(desk).version, OLD, NEW)
+    assert all_of(desk, LookAtMasters) == [looked]
     look(desk)
+    assert cluster(desk).version == looked.move_version
     assert all_of(desk, MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False)]
     assert (cluster(desk).master, desk.node(OLD).life) == (NEW, NodeLife.LOST)
     moved(desk, copied_us=since_us - SECOND_US)

@@ -10,11 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.effects import MoveMasters
+from fawkes.core.effects import LookAtMasters, MoveMasters
 from fawkes.errors import HostError
 from fawkes.live import edit_log, stamps
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.doors import LIST
+from fawkes.live.given import Given
 from fawkes.live.succession import GoneError, StayError, UntouchedError
 from playbooks import hadoop, moving
 from playbooks import lease as leases
@@ -64,7 +65,7 @@ def site(tmp_path: Path, server: Server) -> Iterator[Site]:
 
 def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
     site.setup.server_off = frozenset({OLD})
-    before = sorted(path.name for path in site.folder.rglob("*"))
+    before = sorted(path for at in NODES for path in (site.folder / at).rglob("*"))
     assert site.look() == {
         "old": "stopped",
         "image": True,
@@ -74,7 +75,7 @@ def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
         "reached": [TO, THIRD],
         "applications": None,
     }
-    assert sorted(path.name for path in site.folder.rglob("*")) == before
+    assert sorted(path for at in NODES for path in (site.folder / at).rglob("*")) == before
     site.copies.take(copied_us=11)
     site.start_masters()
     found = site.look()
@@ -102,6 +103,16 @@ def test_a_look_after_a_move_that_was_given_up_lets_others_go_on(site: Site) -> 
     site.serves(*NODES)
     assert site.look()["old"] == "answers"
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+
+
+def test_a_person_who_looks_changes_nothing_of_a_move(site: Site) -> None:
+    """Else the old masters of a pair would be made active beside the new ones."""
+    site.clusters.begin_move(C, TO)
+    site.serves(*NODES)
+    site.copies.given.put(C, Given(4, TO, 1))
+    assert site.mover.look(LookAtMasters(C, 4, OLD, TO))["old"] == "answers"
+    assert site.clusters.moving(C) == TO
+    assert site.copies.given.has(C, Given(4, TO, 1))
 
 
 def test_masters_that_answer_are_not_replaced(site: Site) -> None:
@@ -346,6 +357,7 @@ def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
 def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) -> None:
     site.serves(*NODES)
     site.start_masters()
+    site.look()
     shutil.rmtree(site.folder / TO)
     facts = site.move(planned=True)
     assert (facts["copied_us"], site.master()) == (None, TO)
@@ -353,6 +365,7 @@ def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) ->
 
 def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Site) -> None:
     """The controller ended between the stop of the old masters and the point of no return."""
+    site.look()
     site.setup.server_off = frozenset({OLD})
     site.fleet.off = {TO}
     with pytest.raises(StayError, match="c-1: node02 does not answer, so its masters stay on node01") as error:
@@ -362,7 +375,38 @@ def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Sit
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
 
 
+@pytest.mark.parametrize("planned", [False, True], ids=["lost", "planned"])
+@pytest.mark.parametrize("lost", [False, True], ids=["off", "with an empty disk"])
+def test_without_a_note_nobody_knows_what_a_node_that_is_gone_was_given(site: Site, planned: bool, lost: bool) -> None:
+    """An earlier Fawkes began the move, or somebody deleted the notes: new masters may have taken files there."""
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    if lost:
+        shutil.rmtree(site.folder / TO)
+    else:
+        site.fleet.off = {TO}
+    with pytest.raises(HostError, match="node02: it does not answer, so it cannot run the masters of c-1"):
+        site.move(planned=planned)
+    assert (site.masters_on(OLD), site.clusters.moving(C)) == (set(), TO)
+    assert not (site.root(TO) / "nn").exists()
+    site.fleet.off = set()
+    site.ground.run(TO, leases.take(site.lease(TO)), "it comes back")
+
+
+def test_a_node_that_was_found_without_masters_is_noted(site: Site) -> None:
+    site.serves(*NODES)
+    site.setup.server_off = frozenset({OLD})
+    site.copies.fails = True
+    with pytest.raises(UntouchedError, match="its disk is full"):
+        site.move()
+    site.setup.server_off = frozenset({OLD, TO})
+    site.fleet.off = {TO}
+    with pytest.raises(UntouchedError, match="node02: it does not answer"):
+        site.move()
+
+
 def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
+    site.look()
     site.setup.server_off = frozenset({OLD})
     site.copies.take()
     site.fleet.off = {TO}

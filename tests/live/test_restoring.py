@@ -158,7 +158,7 @@ class Lost:
         (place / f"blk_{number}").write_bytes(b"x" * size)
         (place / f"blk_{number}_{stamp}.meta").write_bytes(b"m")
 
-    def look(self, effect: LookAtMasters) -> Facts | None:
+    def look(self, effect: LookAtMasters) -> Facts:
         self.asked.append(effect)
         return self.seen
 

@@ -73,9 +73,7 @@ def spans(site: RealSite, cluster: str, job: str) -> list[list[tuple[int, int, s
     known = listed(site.history(cluster, tasks), "tasks", "task", tasks)
     attempts = [f"{tasks}/{task['id']}/attempts" for task in known]
     found = [listed(site.history(cluster, one), "taskAttempts", "taskAttempt", one) for one in attempts]
-    return [
-        [(row["startTime"], row["finishTime"], row["state"]) for row in rows if row["startTime"]] for rows in found
-    ]
+    return [[(row["startTime"], row["finishTime"], row["state"]) for row in rows if row["startTime"]] for rows in found]
 
 
 def most_at_once(running: list[tuple[int, int, str]]) -> int:
