@@ -95,13 +95,10 @@ def succeeded(masters: MasterAddresses, application: str, deadline: Deadline) ->
 
     UnreadableError when the JobHistory server does not answer.
     """
-    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}"
-    try:
-        document = get_json(url, deadline, key=masters.key)
-    except UnreadableError as error:
-        if error.status == _NOT_FOUND:
-            return False
-        raise
+    url = _job_url(masters, application)
+    document = _ended(masters, url, deadline)
+    if document is None:
+        return False
     job = document.get("job") if isinstance(document, Mapping) else None
     if not isinstance(job, Mapping):
         raise UnreadableError(url, "the answer has no 'job'")
@@ -113,12 +110,23 @@ def configured(masters: MasterAddresses, application: str, key: str, deadline: D
 
     UnreadableError when the JobHistory server does not answer.
     """
-    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}/conf"
-    try:
-        document = get_json(url, deadline, key=masters.key)
-    except UnreadableError as error:
-        if error.status == _NOT_FOUND:
-            return ""
-        raise
+    url = f"{_job_url(masters, application)}/conf"
+    document = _ended(masters, url, deadline)
+    if document is None:
+        return ""
     found = (row.get("value") for row in listed(document, "conf", "property", url) if row.get("name") == key)
     return str(next(found, ""))
+
+
+def _job_url(masters: MasterAddresses, application: str) -> str:
+    return f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}"
+
+
+def _ended(masters: MasterAddresses, url: str, deadline: Deadline) -> Any:
+    """What the history has at a place; None where the application has no history."""
+    try:
+        return get_json(url, deadline, key=masters.key)
+    except UnreadableError as error:
+        if error.status == _NOT_FOUND:
+            return None
+        raise

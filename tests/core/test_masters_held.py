@@ -126,12 +126,7 @@ TRIES: Mapping[str, tuple[tuple[Mapping[str, object], ...], NodeId]] = {
 def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) -> None:
     tries, old = TRIES[case]
     desk = up(3)
-    if planned:
-        ask(desk, NEW)
-        look(desk, old="answers")
-    else:
-        lost(desk)
-        look(desk)
+    begin(desk, planned=planned)
     restore(desk)
     assert desk.refusal() == "masters-moving", "no try has failed yet"
     for facts in tries:
@@ -153,12 +148,7 @@ def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) 
 def test_new_masters_whose_disk_is_lost_are_lost_masters(planned: bool) -> None:
     """They may have taken files until now, and the copy is from before: it must be young."""
     desk = up(4)
-    if planned:
-        ask(desk, NEW)
-        look(desk, old="answers")
-    else:
-        lost(desk)
-        look(desk)
+    begin(desk, planned=planned)
     at(desk, 20)
     refused(desk, gone=True)
     (*_, again) = all_of(desk, LookAtMasters)
@@ -170,6 +160,16 @@ def test_new_masters_whose_disk_is_lost_are_lost_masters(planned: bool) -> None:
     look(desk, old="stopped", image=False, copied_us=cluster(desk).moving.since_us - 20 * SECOND_US)  # type: ignore[union-attr]
     (*_, effect) = all_of(desk, MoveMasters)
     assert (effect.old, effect.planned, effect.to != NEW) == (NEW, False, True)  # type: ignore[union-attr]
+
+
+def begin(desk: Desk, *, planned: bool) -> None:
+    """A move to NEW that somebody asked for, or of lost masters."""
+    if planned:
+        ask(desk, NEW)
+        look(desk, old="answers")
+    else:
+        lost(desk)
+        look(desk)
 
 
 def by(planned: bool) -> str:
