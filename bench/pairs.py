@@ -2,16 +2,24 @@
 
 Each workload runs once under each policy and is recorded. Then the record of the first policy of a pair is asked what
 the second one would have changed, and that is held against the mean slowdown that the second run had. The constants of
-the model are those that come with Fawkes: nothing is fitted on these runs. The same folder goes on where it stopped.
+the model are those that come with Fawkes, or those of another file (`python -m bench.trust --keep` makes one of this
+machine): nothing is fitted on these runs. The same folder goes on where it stopped.
+
+`TD+pay` is TD with moves that must pay. `whatif` compares policies under the same settings, so it is not asked about
+that one: the second table has what each run had.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -24,16 +32,19 @@ from fawkes.config.site import Site
 from fawkes.demo.stage import controller_of, lab_of
 from fawkes.errors import ExitStatus, FawkesError
 from fawkes.lab import LabSpec
+from fawkes.store.sqlite import LedgerReader
 
-HOSTS = 8
 WORKLOADS = ("pair-turns", "pair-queue")
 POLICIES = ("None", "TD", "EQ")
 REPLAYS = 10
 CANNOT_TELL = "cannot tell"
+PAYING = "+pay"
 
-_PROJECT = Path(__file__).parents[1]
-_MODEL = _PROJECT / "workloads" / "models" / "lab-of-two-cores.toml"
+_WORKLOADS = Path(__file__).parents[1] / "workloads"
+_MODEL = _WORKLOADS / "models" / "lab-of-two-cores.toml"
 _SETTINGS = 'preset = "demo"\npolicy = "{policy}"\ngrowth = "TR"\nsample_every = "4s"\nidle_time = "1h"\n'
+#: a lab's hosts share the cores of this machine
+_PAYING = f"moves_must_pay = true\nshared_cores = {os.cpu_count() or 1}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +68,29 @@ class Pair:
         return self.verdict == CANNOT_TELL or (self.verdict == "better") == (self.seen < 0)
 
 
-def run(folder: Path, workload: str, policy: str, say: Say) -> None:
+def run(folder: Path, workload: str, policy: str, model: Path, say: Say) -> None:
     """Run a workload under a policy and record it, unless that was done; FawkesError when a command fails."""
     done = folder / f"{workload}-{policy}"
     if (done / "replay.json").exists():
         return
     site = Site(folder / f"lab-{workload}-{policy}")
-    with lab_of(LabSpec(hosts=HOSTS, site=site.root), say) as lab:
-        site.settings_file.write_text(_SETTINGS.format(policy=policy))
+    scenario = _WORKLOADS / f"{workload}.toml"
+    hosts = tomllib.loads(scenario.read_text())["hosts"]
+    settings = _SETTINGS.format(policy=policy.removesuffix(PAYING)) + _PAYING * policy.endswith(PAYING)
+    with lab_of(LabSpec(hosts=hosts, site=site.root), say) as lab:
+        site.settings_file.write_text(settings)
         with controller_of(lab, site):
             say(f"pairs: {workload} under {policy}")
             since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
-            scenario = str(_PROJECT / "workloads" / f"{workload}.toml")
-            rows = _fawkes(site, "replay", scenario, "--out", str(folder / f"replay-{workload}-{policy}"), "-o", "json")
-            _fawkes(site, "record", "--since", since, "--model", str(_MODEL), "--out", str(done))
+            out = folder / f"replay-{workload}-{policy}"
+            rows = _fawkes(site, "replay", str(scenario), "--out", str(out), "-o", "json")
+            _fawkes(site, "record", "--since", since, "--model", str(model), "--out", str(done))
     (done / "replay.json").write_text(rows)
 
 
 def pairs(folder: Path, workload: str, policies: Sequence[str]) -> Iterator[Pair]:
     """What `whatif` tells of each pair of policies, from the record of the first one, beside what was seen."""
-    for before, after in combinations(policies, 2):
+    for before, after in combinations((policy for policy in policies if not policy.endswith(PAYING)), 2):
         record = str(folder / f"{workload}-{before}")
         options = ("--policies", f"{before},{after}", "--replays", str(REPLAYS), "-o", "json")
         # Exit code 4: ranked, but not reproduced, and then every verdict is that nobody can tell.
@@ -103,6 +117,17 @@ def table(found: Sequence[Pair]) -> str:
     return "\n".join([*lines, "", *(f"- {name}: {line}" for name, line in said.items())])
 
 
+def seen(folder: Path, workload: str, policies: Sequence[str]) -> str:
+    """A table of what each run of a workload had, in Markdown."""
+    lines = [f"| {workload} under | mean slowdown | nodes given | nodes taken back |", "| --- | --- | --- | --- |"]
+    for policy in policies:
+        with closing(LedgerReader(folder / f"{workload}-{policy}")) as ledger:
+            said = Counter(reason.code for entry in ledger.entries() for reason in entry.decision.reasons)
+        slowdown = _slowdown(folder, workload, policy)
+        lines.append(f"| {policy} | {slowdown:.2f} | {said['grow']} | {said['shrink']} |")
+    return "\n".join(lines)
+
+
 def _fawkes(site: Site, *words: str, good: Sequence[int] = (0,)) -> str:
     command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
@@ -117,19 +142,22 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("build/pairs"), help="records and replays (build/pairs)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="scenarios of workloads/, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES), help="two or more, with commas")
+    parser.add_argument("--model", type=Path, default=_MODEL, help="constants, as `fawkes calibrate` writes them")
     asked: Any = parser.parse_args()
     folder, policies = asked.folder.absolute(), asked.policies.split(",")
     folder.mkdir(parents=True, exist_ok=True)
     found: list[Pair] = []
+    runs: list[str] = []
     try:
         for workload in asked.workloads.split(","):
             for policy in policies:
-                run(folder, workload, policy, lambda said: print(said, file=sys.stderr))
+                run(folder, workload, policy, asked.model.absolute(), lambda said: print(said, file=sys.stderr))
             found += pairs(folder, workload, policies)
+            runs.append(seen(folder, workload, policies))
     except FawkesError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    print(table(found))
+    print("\n\n".join([table(found), *runs]))
     return 0 if all(one.right for one in found) else 1
 
 
