@@ -18,8 +18,8 @@ from fawkes.core.model import ClusterId
 #: loads are estimates, and a node that was moved in vain has to move back: costs count so many times
 RESERVE = 1.5
 #: the part of the slots that compute at once where cores are shared: ApplicationMasters hold up to half of the slots,
-#: and a task also starts, reads and waits for its heartbeat (assumed)
-_COMPUTING = 1 / 3
+#: and a task also starts, reads and waits for its heartbeat (assumed; docs/decisions/moves-that-pay.md compares)
+_COMPUTING = 1 / 4
 #: cores that a node takes while its daemons start: a Java process is two threads then, the program and its compiler
 _STARTING = 2
 

@@ -134,7 +134,7 @@ def test_a_move_that_comes_after_the_work_is_done_saves_nothing() -> None:
     assert found.targets == {A: 5, B: 5}
 
 
-@pytest.mark.parametrize(("cores", "target"), [(0.0, 6), (2.0, 3), (4.0, 6)])
+@pytest.mark.parametrize(("cores", "target"), [(0.0, 6), (1.0, 2), (2.0, 4), (4.0, 6)])
 def test_where_cores_are_shared_only_as_many_nodes_join_as_use_them(cores: float, target: int) -> None:
     lab = Prices(join_s=5, move_s=10, kills=False, shared_cores=cores, join_cpu_s=1)
     found = weigh({A: 2}, {A: 6}, {A: 6}, {A: load()}, {A: load()}, 4, lab)

@@ -29,7 +29,7 @@ COUNT = 'kind = "jar"\njar = "examples"\nargs = ["wordcount", "/words/more", "/o
 #: one map that takes its time, so that masters change under it
 SLOW = """
 kind = "streaming"
-mapper = "sh -c 'sleep 40; cat'"
+mapper = "sh -c 'sleep 25; cat'"
 reducer = "wc -l"
 input = "/words/more"
 output = "/output/{id}"

@@ -73,6 +73,7 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
         agree(site)
 
 
+@pytest.mark.drill
 def test_in_the_middle_of_a_transient_core_drain(site: RealSite) -> None:
     """Blocks that lie on leaving nodes alone, or on one of them, are all there afterwards."""
     with site.demand("beta"):
