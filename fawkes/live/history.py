@@ -125,8 +125,11 @@ def _job_url(masters: MasterAddresses, application: str) -> str:
 def _ended(masters: MasterAddresses, url: str, deadline: Deadline) -> Any:
     """What the history has at a place; None where the application has no history."""
     try:
-        return get_json(url, deadline, key=masters.key)
+        found = get_json(url, deadline, key=masters.key)
     except UnreadableError as error:
         if error.status == _NOT_FOUND:
             return None
         raise
+    if found is None:
+        raise UnreadableError(url, "the answer is null")
+    return found

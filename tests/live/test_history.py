@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fawkes.core.model import NodeId
-from fawkes.live.history import LIMITS, Limits, histories
+from fawkes.live.history import LIMITS, Limits, configured, histories, succeeded
 from fawkes.live.masters import Application, MasterAddresses
-from fawkes.live.rest import Deadline
+from fawkes.live.rest import Deadline, UnreadableError
 from tests.support.stub import Stub, stub_master
 
 JOB = "/ws/v1/history/mapreduce/jobs/job_1_0007"
@@ -47,11 +47,14 @@ def server() -> Iterator[Stub]:
         yield stub
 
 
-def asked(stub: Stub, limits: Limits = LIMITS) -> dict[str, Any]:
-    masters = MasterAddresses(
+def masters_at(stub: Stub) -> MasterAddresses:
+    return MasterAddresses(
         resource_manager="", namenode="", user="", history=stub.url, nodes={"10.98.1.2": NodeId("node02")}
     )
-    found = list(histories(masters, [APPLICATION], Deadline.after(10), limits))
+
+
+def asked(stub: Stub, limits: Limits = LIMITS) -> dict[str, Any]:
+    found = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10), limits))
     assert len(found) == 1
     return dict(found[0])
 
@@ -113,3 +116,29 @@ def test_nothing_is_asked_once_the_time_is_over(server: Stub) -> None:
 def test_a_task_without_a_name_is_told_without_its_attempt(server: Stub) -> None:
     server.answers[f"{JOB}/tasks"] = {"tasks": {"task": [{"type": "MAP", "successfulAttempt": "a0"}]}}
     assert asked(server)["tasks"] == [{"type": "MAP", "successfulAttempt": "a0"}]
+
+
+@pytest.mark.parametrize(
+    ("document", "success"), [({"job": {"state": "SUCCEEDED"}}, True), ({"job": {"state": "KILLED"}}, False)]
+)
+def test_an_application_succeeded_if_its_history_says_so(server: Stub, document: object, success: bool) -> None:
+    server.answers[JOB] = document
+    assert succeeded(masters_at(server), APPLICATION.id, Deadline.after(10)) is success
+
+
+def test_one_without_a_history_did_not_succeed_and_has_no_configuration(server: Stub) -> None:
+    server.answers = {}
+    masters = masters_at(server)
+    assert succeeded(masters, APPLICATION.id, Deadline.after(10)) is False
+    assert configured(masters, APPLICATION.id, "a.key", Deadline.after(10)) == ""
+
+
+@pytest.mark.parametrize("document", [None, {}, {"job": None}, []])
+def test_an_answer_that_says_nothing_is_not_known(server: Stub, document: object) -> None:
+    """The job of an application that is taken for one that failed begins again."""
+    server.answers[JOB] = server.answers[f"{JOB}/conf"] = lambda: document
+    with pytest.raises(UnreadableError):
+        succeeded(masters_at(server), APPLICATION.id, Deadline.after(10))
+    if document is None:
+        with pytest.raises(UnreadableError):
+            configured(masters_at(server), APPLICATION.id, "a.key", Deadline.after(10))
