@@ -54,13 +54,14 @@ drills: ready
 	$(BIN)/python -m drills --folder $(DRILLS) masters --seeds $(MASTERS)
 	$(BIN)/python -m drills --folder $(DRILLS) table
 
-# Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging, live pairs, deadlines (20 to 40
-# minutes each).
+# Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging (on another day: judging alone),
+# live pairs, deadlines (20 to 40 minutes each).
 TRUST := build/trust
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	$(BIN)/python -m bench.micro
-	[ -f $(TRUST)/model.toml ] || { rm -rf $(TRUST); $(BIN)/python -m bench.trust --keep $(TRUST); }
+	if [ -f $(TRUST)/model.toml ]; then $(BIN)/python -m bench.trust --model $(TRUST)/model.toml; \
+	else rm -rf $(TRUST); $(BIN)/python -m bench.trust --keep $(TRUST); fi
 	$(BIN)/python -m bench.pairs --model $(TRUST)/model.toml
 	$(BIN)/python -m bench.deadlines
 

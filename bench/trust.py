@@ -1,6 +1,7 @@
 """Calibrate on one workload in a lab, predict another: by how much each job was missed, as `fawkes calibrate` says it.
 
-Both workloads lie in workloads/ and run by `fawkes replay`, one after the other, on a lab of their own.
+Both workloads lie in workloads/ and run by `fawkes replay`, one after the other, on a lab of their own. With --model
+nothing is fitted: constants of another day are judged by a run of today.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,25 +22,25 @@ from fawkes.lab import LabSpec
 
 HOSTS = 6
 WORKLOADS = {"calibration-fit": ("fit", "fit-many"), "calibration-judge": ("judge", "judge-many")}
-"""Each with its MR-clusters; the constants are fitted on the first."""
+"""Each with its MR-clusters; the constants are fitted on the first, and judged on the last."""
 
 _SETTINGS = 'preset = "demo"\npolicy = "TD"\nsample_every = "4s"\nidle_time = "10h"\n'
 
 
-def recorded(folder: Path, say: Say) -> list[Path]:
-    """A record of each workload in ``folder``, as `fawkes record` writes it; FawkesError when a command fails."""
+def recorded(folder: Path, names: Sequence[str], say: Say) -> list[Path]:
+    """A record of each workload of ``names``, as `fawkes record` writes it; FawkesError when a command fails."""
     site = Site(folder / "lab")
     found = []
     with lab_of(LabSpec(hosts=HOSTS, site=site.root), say) as lab:
         site.settings_file.write_text(_SETTINGS)
         with controller_of(lab, site):
-            for name, clusters in WORKLOADS.items():
+            for name in names:
                 since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
                 say(f"trust: {name}")
                 _fawkes(site, "replay", name, "--out", str(folder / f"replay-{name}"))
                 found.append(folder / name)
                 _fawkes(site, "record", "--since", since, "--out", str(found[-1]))
-                for cluster in clusters:
+                for cluster in WORKLOADS[name]:
                     _fawkes(site, "release", cluster, "--yes", "--wait", "--discard-data")
     return found
 
@@ -47,6 +49,11 @@ def judged(records: list[Path], model: Path) -> str:
     """Constants fitted on all records but the last, and how well they predict that: the command's table."""
     *fitted, last = (str(record) for record in records)
     return _fawkes(Site(model.parent), "calibrate", *fitted, "--out", str(model), "--force", "--validate", last)
+
+
+def judged_again(record: Path, model: Path) -> str:
+    """How well constants that were fitted before predict a record: the command's table."""
+    return _fawkes(Site(record.parent), "calibrate", "--model", str(model.absolute()), "--validate", str(record))
 
 
 def _fawkes(site: Site, *words: str) -> str:
@@ -61,22 +68,27 @@ def main() -> int:
     """Run, print the table, and keep the records if a folder is named."""
     parser = argparse.ArgumentParser(prog="python -m bench.trust", description=__doc__)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the records and the model in a new folder")
+    parser.add_argument("--model", type=Path, metavar="FILE", help="judge these constants; fit nothing")
     asked = parser.parse_args()
+    if asked.model is not None and not asked.model.is_file():
+        parser.error(f"there is no file {asked.model}: --keep DIR makes DIR/model.toml")
     try:
         if asked.keep is not None:
             asked.keep.mkdir(parents=True)
-            print(_both(asked.keep.absolute()))
+            print(_table(asked.keep.absolute(), asked.model))
         else:
             with TemporaryDirectory(prefix="fawkes-trust-") as folder:
-                print(_both(Path(folder)))
+                print(_table(Path(folder), asked.model))
     except (FawkesError, OSError) as error:
         print(error, file=sys.stderr)
         return error.exit_status if isinstance(error, FawkesError) else 1
     return 0
 
 
-def _both(folder: Path) -> str:
-    return judged(recorded(folder, lambda said: print(said, file=sys.stderr)), folder / "model.toml")
+def _table(folder: Path, model: Path | None) -> str:
+    names = tuple(WORKLOADS) if model is None else tuple(WORKLOADS)[-1:]
+    records = recorded(folder, names, lambda said: print(said, file=sys.stderr))
+    return judged(records, folder / "model.toml") if model is None else judged_again(records[-1], model)
 
 
 if __name__ == "__main__":

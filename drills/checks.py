@@ -123,11 +123,14 @@ def one_owner(nodes: Iterable[OwnerFacts]) -> list[Failure]:
     return found
 
 
-def restless(view: View) -> list[str]:
-    """What is under way, each with its alerts; empty when everything is at rest."""
+def restless(view: View, away: Collection[NodeId] = ()) -> list[str]:
+    """What is under way, each with its alerts; empty when everything is at rest.
+
+    A lost node of ``away`` never comes back, so nobody needs to wait for it.
+    """
     found = []
     for node in view.nodes.values():
-        if node.life in _PASSING_NODES:
+        if node.life in _PASSING_NODES and not (node.life is NodeLife.LOST and node.node.id in away):
             owner = view.clusters.get(node.owner) if node.owner is not None else None
             alert = node.alert or (owner.alert if owner is not None else "")
             found.append(_row(f"{node.node.id} is {node.life}", alert))

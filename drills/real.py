@@ -269,7 +269,7 @@ class RealDrill:
 
     def _until_rest(self) -> None:
         limit_s = self._agenda.now_s() + PATIENCE_S
-        while self._agenda.now_s() < limit_s and restless(self.site.state):
+        while self._agenda.now_s() < limit_s and restless(self.site.state, self._away):
             self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))
@@ -281,7 +281,7 @@ class RealDrill:
                 if refused:
                     self._fail(Failure("not given back", f"{cluster.id}: {refused}"))
         limit_s = self._agenda.now_s() + PATIENCE_S
-        while self._agenda.now_s() < limit_s and (self.site.state.clusters or restless(self.site.state)):
+        while self._agenda.now_s() < limit_s and (self.site.state.clusters or restless(self.site.state, self._away)):
             self._turn()
         self._check(comes_to_rest(self.site.state))
         self._check(stuck(self.site.state, self._away, self._robbed))

@@ -19,10 +19,11 @@ from fawkes.live.rest import Deadline, UnreadableError, get_lines
 _FILE = re.compile(
     r"(.*) \d+ bytes, (?:replicated: replication=(\d+)|erasure-coded: policy=(\S+)), (\d+) block\(s\)(.*)"
 )
-_BLOCK = re.compile(r"\d+\. \S+:blk_-?\d+_\d+ len=(\d+)")
+_BLOCK = re.compile(r"(\d+)\. \S+:blk_-?\d+_\d+ len=(\d+)")
 _REPLICA = re.compile(r"DatanodeInfoWithStorage\[([^][,]+),[^]]*\]\(([A-Z_ ]+)\)")
 _ANY_REPLICA = "DatanodeInfoWithStorage["
 _OPEN = "OPENFORWRITE"
+_BEING_WRITTEN = "Under Construction Block:"
 _MISSING = " MISSING!"
 _WHOLE = (
     "The filesystem under path '{}' is HEALTHY",
@@ -33,13 +34,14 @@ _WHOLE = (
 
 @dataclass(slots=True)
 class _File:
-    """A file of a report: ``left`` of its blocks are still to come."""
+    """A file of a report: ``seen`` of its ``count`` blocks have come."""
 
     name: str
     is_open: bool
-    left: int
+    count: int
     replication: int
     policy: str
+    seen: int = 0
 
     @classmethod
     def of(cls, line: re.Match[str]) -> _File:
@@ -47,13 +49,19 @@ class _File:
         name, replication, policy, count, state = line.groups()
         return cls(name, _OPEN in state, int(count), int(replication or 0), policy or "")
 
-    def block(self, length: int, replicas: tuple[tuple[str, str], ...]) -> BlockSeen | None:
-        """One of its blocks; None where it has no more of them, or a policy that is not known."""
+    def ends_open(self) -> None:
+        """Its last block comes next and is being written: Hadoop counts it only if the NameNode knows bytes of it."""
+        if self.is_open and self.seen == self.count:
+            self.count += 1
+
+    def block(self, number: int, length: int, replicas: tuple[tuple[str, str], ...]) -> BlockSeen | None:
+        """One of its blocks; None where it has no more of them, one was passed over, or its policy is not known."""
         # One replica of what is being written is enough to go on from, one cell of a group is not.
         is_open = self.is_open and not self.policy
         wanted = cells_of(self.policy, None if self.is_open else length) if self.policy else self.replication
-        self.left -= 1
-        return BlockSeen(self.name, is_open, wanted, replicas, bool(self.policy)) if wanted and self.left >= 0 else None
+        due = number == self.seen < self.count
+        self.seen += 1
+        return BlockSeen(self.name, is_open, wanted, replicas, bool(self.policy)) if wanted and due else None
 
 
 def counts(hdfs: Storage, node: NodeId) -> Blocks:
@@ -125,10 +133,12 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
             if _MISSING in line:
                 # Too few cells of a group are left: the others may be live and are of no use to anybody.
                 replicas = tuple((address, _MISSING) for address, _ in replicas)
-            block = file.block(int(match[1]), replicas)
+            block = file.block(int(match[1]), int(match[2]), replicas)
             if block is None or len(replicas) != line.count(_ANY_REPLICA):
                 raise UnreadableError(url, f"the report on {path} has an unknown form: {line!r}")
             yield block
+        elif line == _BEING_WRITTEN:
+            file.ends_open()
         previous = line
     _complete(file, url)
     if last not in [end.format(path) for end in _WHOLE] or (path == "/" and last == _WHOLE[-1].format(path)):
@@ -137,5 +147,5 @@ def blocks_below(masters: MasterAddresses, path: str, deadline: Deadline) -> Ite
 
 def _complete(file: _File, url: str) -> None:
     """UnreadableError when not all blocks of a file were in the report: those that are not may be anywhere."""
-    if file.left:
-        raise UnreadableError(url, f"the report has an unknown form: {file.left} blocks of {file.name} are not in it")
+    if left := file.count - file.seen:
+        raise UnreadableError(url, f"the report has an unknown form: {left} blocks of {file.name} are not in it")

@@ -92,6 +92,14 @@ def test_rest_is_when_nothing_is_under_way() -> None:
     assert restless(desk.state) == [f"node02 is lost: {desk.node('node02').alert}"]
 
 
+def test_nobody_waits_for_a_lost_node_that_never_comes_back() -> None:
+    desk = lost_node()
+    assert restless(desk.state, {N2}) == []
+    assert restless(desk.state, {NodeId("node01")}) == restless(desk.state)
+    evolve(desk.state, desk.now_us, [PutNode(replace(desk.node("node02"), life=NodeLife.CLEANING))])
+    assert restless(desk.state, {N2}) == restless(desk.state)
+
+
 def test_what_waits_must_say_for_what() -> None:
     desk = lost_node()
     assert comes_to_rest(desk.state) == []

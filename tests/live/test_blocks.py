@@ -96,6 +96,17 @@ def coded(policy: str, length: int, *replicas: str, state: str = "") -> str:
     )
 
 
+def written(counted: int, *last: str, state: str = ", OPENFORWRITE") -> str:
+    """A file with two whole blocks and one that is being written."""
+    return (
+        f"/out/open 200 bytes, replicated: replication=1, {counted} block(s){state}:  OK\n"
+        f"0. BP-1:blk_1_1 len=100 Live_repl=1  {places('1 LIVE')}\n"
+        f"1. BP-1:blk_2_1 len=100 Live_repl=1  {places('1 LIVE')}\n\n"
+        f"Under Construction Block:\n"
+        f"2. BP-1:blk_3_1 len=0 Expected_repl=1  {places(*last)}\n"
+    )
+
+
 # --- reading a report
 
 
@@ -129,6 +140,16 @@ def test_every_block_of_a_report_is_read(server: Server) -> None:
         ("/out/x", False, 1, 1),
         ("/out/x", False, 1, 1),
     ]
+
+
+@pytest.mark.parametrize("counted", [2, 3])
+def test_a_file_of_several_blocks_that_is_being_written_is_read(server: Server, counted: int) -> None:
+    """As recorded: Hadoop counts the last block only after hsync, when the NameNode knows bytes of it."""
+    says(server, whole(written(counted, "3 DECOMMISSIONED")))
+    assert [(b.file, b.is_open) for b in below(server)] == [("/out/open", True)] * 3
+    assert why(server) == "too few replicas on other nodes: /out/open (open)"
+    says(server, whole(written(counted, "1 LIVE"), file_of(1, "1 LIVE")))
+    assert why(server) == ""
 
 
 def test_what_real_hdfs_says_when_datanodes_have_died(server: Server) -> None:
@@ -193,6 +214,14 @@ def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server
         (whole(file_of(1, "1 LIVE").replace("1 block(s)", "2 block(s)")), "1 blocks of /out/a file are not in it"),
         (whole(file_of(1, "1 LIVE").replace("1 block(s)", "0 block(s)")), "unknown form"),
         (whole("0. BP-1:blk_1_1 len=1 Live_repl=1  []"), "unknown form"),
+        # The block that is being written must not stand for one that was passed over.
+        (whole(written(3, "1 LIVE").replace("blk_2_1 len", "blk_2_1 size")), "unknown form"),
+        (whole(written(2, "1 LIVE").replace("blk_2_1 len", "blk_2_1 size")), "unknown form"),
+        (whole(written(2, "1 LIVE").replace("len=0", "size 0")), "1 blocks of /out/open are not in it"),
+        (whole(written(4, "1 LIVE")), "1 blocks of /out/open are not in it"),
+        (whole(written(1, "1 LIVE")), "unknown form"),
+        (whole(written(2, "1 LIVE").replace("Under Construction Block:", "")), "unknown form"),
+        (whole(written(2, "1 LIVE", state="")), "unknown form"),
         (whole(coded("HOME-GROWN", 100, "1 LIVE")), "unknown form"),
     ],
 )
