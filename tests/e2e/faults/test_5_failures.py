@@ -17,6 +17,12 @@ map_time = "1000s"
 reduces = 0
 properties = { "mapreduce.map.memory.mb" = "1024" }
 """
+#: writes a file of three blocks, and does not close it before somebody says so
+WRITER = """
+kind = "script"
+command = "(head -c 2500000 /dev/zero; until [ -e /tmp/enough ]; do sleep 0.2; done) | \
+hadoop fs -D dfs.blocksize=1048576 -D dfs.replication=1 -put - /output/core/open"
+"""
 #: the pids of a daemon
 PIDS = """
 for file in /proc/[0-9]*/cmdline; do
@@ -92,7 +98,7 @@ def test_hosts_that_die_under_running_tasks(site: RealSite) -> None:
 
 
 def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(site: RealSite) -> None:
-    """Its own copy of a block may be the only one, and input lies on core nodes alone."""
+    """Its own copy of a block may be the only one, input lies on core nodes alone, and a file is written all the while."""
     master = site.ledger.clusters["beta"].master
     (second,) = [n.node.id for n in site.nodes_of("beta") if n.role is Role.CORE and n.node.id != master]
     for replication in (1, 2):
@@ -101,11 +107,20 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     before = {folder: site.hdfs("beta", "digests", folder) for folder in ("/output/core", "/words", "/records")}
     places = {path: hosts for folder in before for path, hosts in site.hdfs("beta", "places", folder).items()}
     assert all(any(site.hosts[second] in hosts for hosts in places[path]) for path in places)
+    site.fawkes("submit", "beta", site.job("writer", WRITER))
+    site.until(
+        "whole blocks of a file that is being written",
+        lambda: len(site.hdfs("beta", "places", "/output/core").get("/output/core/open._COPYING_", ())) > 1,
+    )
     began = site.now()
 
     drained = site.fawkes("drain", second, "--reason", "new fans", "--wait")
     assert "out of service" in drained
     assert site.on_nodes([second])[second].clean
+    assert site.ledger.jobs["writer"].life is JobLife.RUNNING
+    site.on(str(master), "touch /tmp/enough")
+    assert [job.life for job in site.until_ended("writer")] == [JobLife.SUCCEEDED]
+    site.hdfs("beta", "remove", "/output/core/open")
     assert {folder: site.hdfs("beta", "digests", folder) for folder in before} == before
     (taken,) = site.until("what was told of it", lambda: site.ledger.reasons("takes-over", after=began))
     newcomer = str(taken.facts["node"])
