@@ -98,7 +98,7 @@ def test_hosts_that_die_under_running_tasks(site: RealSite) -> None:
 
 
 def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(site: RealSite) -> None:
-    """Its own copy of a block may be the only one, input lies on core nodes alone, and a file is written all the while."""
+    """Its own copy of a block may be the only one, input lies on core nodes alone, and a file is being written."""
     master = site.ledger.clusters["beta"].master
     (second,) = [n.node.id for n in site.nodes_of("beta") if n.role is Role.CORE and n.node.id != master]
     for replication in (1, 2):
