@@ -144,7 +144,7 @@ def test_every_block_of_a_report_is_read(server: Server) -> None:
 
 @pytest.mark.parametrize("counted", [2, 3])
 def test_a_file_of_several_blocks_that_is_being_written_is_read(server: Server, counted: int) -> None:
-    """As recorded: Hadoop counts the last block only after hsync, when the NameNode knows bytes of it."""
+    """With 2 as recorded; after hsync the NameNode knows bytes of the last block and counts it (Hadoop's source)."""
     says(server, whole(written(counted, "3 DECOMMISSIONED")))
     assert [(b.file, b.is_open) for b in below(server)] == [("/out/open", True)] * 3
     assert why(server) == "too few replicas on other nodes: /out/open (open)"
