@@ -21,7 +21,8 @@ _MOST_MS = 10**15
 def work_us(masters: MasterAddresses, effect: CountWork, deadline: Deadline) -> int:
     """The time of all tasks of an attempt in microseconds, over all of its MR-jobs: more than 0.
 
-    Task attempts that failed or were killed count as well. UnreadableError while any part of it is not known.
+    Task attempts that failed or were killed count as well; Hadoop counts a map twice that is killed after its success
+    and before its process has ended. UnreadableError while any part of it is not known.
     """
     found = all_applications(masters, deadline, tag=tag_of(effect.job, effect.attempt))
     if not any(one.id == effect.application for one in found):

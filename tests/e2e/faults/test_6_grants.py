@@ -85,6 +85,14 @@ def most_at_once(running: list[tuple[int, int, str]]) -> int:
     return max(sum(begin <= at < end for begin, end in ran) for at, _ in ran)
 
 
+def spent_ms(running: list[tuple[int, int, str]], *states: str) -> int:
+    """How long the attempts ran that ended in one of these states; all attempts without any.
+
+    Hadoop's counter has a map twice that is killed after its success and before its process has ended.
+    """
+    return sum(end - begin for begin, end, state in running if not states or state in states)
+
+
 def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(granting: RealSite) -> None:
     site, begin = granting, granting.now()
     site.fawkes("submit", "alpha", site.job("sleeps", SLEEPS))
@@ -102,7 +110,8 @@ def test_a_granted_job_runs_no_more_tasks_and_is_admitted_and_learned_once(grant
         tasks = spans(site, cluster, job.id)
         running = [span for attempts in tasks for span in attempts]
         assert (len(tasks), most_at_once(running)) == (job.spec.tasks, 2), sorted(running)
-        assert learned[cluster] == [pytest.approx(sum(end - at for at, end, _ in running) / 1000)]
+        (work_s,) = learned[cluster]
+        assert spent_ms(running) <= round(1000 * work_s) <= spent_ms(running) + spent_ms(running, "KILLED"), running
     admitted = [(r.facts["job"], r.facts["cpus"]) for r in site.ledger.reasons("job-admitted", after=begin)]
     assert sorted(admitted) == [("program", 2), ("sleeps", 2)]
     changes = [change for entry in site.ledger.entries[begin:] for change in entry.decision.changes]
