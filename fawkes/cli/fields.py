@@ -107,6 +107,12 @@ _ALL: Final = (
     Field("brief", "why", "The alert of the node, else why it is in this state.", TEXT),
     Field("code", "reason code", "The code of the reason; codes stay the same when sentences change.", NAME),
     Field("alert", "alert", "What needs attention; empty if nothing does.", TEXT),
+    Field(
+        "alert_kind",
+        "kind of alert",
+        "What the alert is about, as a code that stays the same when texts change.",
+        NAME,
+    ),
     Field("reason", "reason", "The reason that was given with the command.", TEXT),
     Field("waits_for", "waits for", "The jobs that must end first.", NAMES),
     Field("keep_out", "kept out", "Why the node is kept out of service; empty when it is not.", TEXT),

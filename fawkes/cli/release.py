@@ -53,7 +53,7 @@ def release(
     outputs = client.rows("at-stake", cluster=cluster)
     if dry_run:
         show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
-        _would_go(client, cluster, discard_data, force)
+        _would_go(client, row, discard_data, force)
         return
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
@@ -65,11 +65,16 @@ def release(
         show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
 
 
-def _would_go(client: Client, cluster: str, discard: bool, force: bool) -> None:
+def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool) -> None:
     """What the controller would answer, on stderr."""
     from fawkes.cli.client import TurnedDownError
     from fawkes.cli.show import warn
+    from fawkes.core.model import ClusterLife
 
+    cluster, state = row["cluster"], row["state"]
+    if state == ClusterLife.RETIRING or (state == ClusterLife.SAVING and not (discard or force)):
+        warn(f"{cluster} is being released already: it is {state}")
+        return
     try:
         client.post("release", {"cluster": cluster, "discard": discard, "force": force, "dry_run": True})
     except TurnedDownError as error:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import takewhile
 
-from fawkes.core import standby
+from fawkes.core import alerts, standby
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Deploy
 from fawkes.core.free import FreeNodes
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Role
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Role
 from fawkes.core.moves import claim, clean
 from fawkes.core.plan import TO_ADMIT, donors, give, home
 from fawkes.core.targets import Bounds, whole_nodes
@@ -50,9 +50,9 @@ def _is_admitted(state: ClusterState) -> bool:
 def _too_many(draft: Draft, state: ClusterState, promised: int) -> None:
     """A minimum does not fit beside those that are promised, all of them on nodes that may be core nodes."""
     minimum, usable = state.spec.min_nodes, draft.counts.usable_core
-    alert = f"needs {minimum} nodes; {promised} of {usable} nodes are promised to other MR-clusters"
-    if state.alert != alert or state.life is not ClusterLife.WAITING:
-        draft.put_cluster(replace(state, life=ClusterLife.WAITING, alert=alert))
+    why = f"needs {minimum} nodes; {promised} of {usable} nodes are promised to other MR-clusters"
+    if state.alert != why or state.life is not ClusterLife.WAITING:
+        draft.put_cluster(alerts.raised(replace(state, life=ClusterLife.WAITING), ClusterAlert.WAITS, why))
         draft.say("waits-infeasible", cluster=state.id, minimum=minimum, promised=promised, usable=usable)
 
 
@@ -62,7 +62,7 @@ def _step_back(draft: Draft, behind: Iterable[ClusterState]) -> None:
     Behind them is at most one that was told why it waits; that reason is another one now.
     """
     for state in takewhile(lambda state: _is_admitted(state) or state.alert, behind):
-        draft.put_cluster(replace(state, life=ClusterLife.WAITING, alert=""))
+        draft.put_cluster(replace(alerts.cleared(state), life=ClusterLife.WAITING))
 
 
 def _deploy(draft: Draft, state: ClusterState) -> None:
@@ -79,12 +79,11 @@ def _deploy(draft: Draft, state: ClusterState) -> None:
     for node in chosen:
         claim(draft, node, state.id, Role.CORE, why)
     state = replace(
-        state,
+        alerts.cleared(state),
         life=ClusterLife.DEPLOYING,
         master=chosen[0].node.id,
         version=state.version + 1,
         wait_us=draft.at_us - state.requested_us,
-        alert="",
         standby=standby.of_new(state.spec, [node.node.id for node in chosen]),
     )
     draft.put_cluster(state)
@@ -107,7 +106,7 @@ def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
     )
     master = other.node.id if cluster.master == node else cluster.master or other.node.id
     heir = standby.instead(cluster.standby, node, other.node.id)
-    cluster = replace(cluster, master=master, version=cluster.version + 1, alert="", standby=heir)
+    cluster = replace(alerts.cleared(cluster), master=master, version=cluster.version + 1, standby=heir)
     draft.put_cluster(cluster)
     effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master, heir)
     draft.act(effect, within_us=draft.settings.deploy_us, version=cluster.version)
@@ -133,15 +132,14 @@ def _make_room(draft: Draft, waiting: list[ClusterState]) -> None:
 
 def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
     """An MR-cluster is admitted and waits for its nodes; the alert says how many are not even on their way."""
-    alert = ""
+    waits = alerts.cleared(state)
     if lacking > 0:
-        alert = f"waits for {lacking} more nodes" + (
-            f"; voluntary moves are stopped: {draft.paused}" if draft.paused else ""
-        )
-        if state.alert != alert:
+        stopped = f"; voluntary moves are stopped: {draft.paused}" if draft.paused else ""
+        waits = alerts.raised(state, ClusterAlert.WAITS, f"waits for {lacking} more nodes{stopped}")
+        if state.alert != waits.alert:
             draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
-    if not _is_admitted(state) or state.alert != alert:
-        draft.put_cluster(replace(state, life=ClusterLife.ADMITTED, alert=alert))
+    if not _is_admitted(state) or state.alert != waits.alert:
+        draft.put_cluster(replace(waits, life=ClusterLife.ADMITTED))
 
 
 def _shrink_others(draft: Draft, waiting: list[ClusterState], lacking: dict[ClusterId, int]) -> None:

@@ -1,66 +1,75 @@
-"""Alerts of MR-clusters and nodes, by kind: each ends when its reason has passed.
-
-The kind of an MR-cluster's alert is known by how its text begins; a node's alert has its kind beside it.
-"""
+"""Alerts of MR-clusters and nodes, each with its kind beside its text: it ends when its reason has passed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import StrEnum
 
-from fawkes.core.model import ClusterState, NodeAlert, NodeId, NodeLife, NodeState
+from fawkes.core.model import ClusterAlert, ClusterLife, ClusterState, NodeAlert, NodeId, NodeLife, NodeState
 
-
-class Kind(StrEnum):
-    """What an alert is about; the value is the beginning of its text."""
-
-    IDLE = "idle, but kept"
-    """The MR-cluster has been idle for long and is kept all the same; the alert ends with the idleness."""
-    UNREADABLE = "its masters cannot be read"
-    """Its masters do not report what it does; the alert ends with the next reading."""
-    MISSING = "blocks are missing in HDFS"
-    """Its NameNode counts missing blocks; the alert ends when it counts none."""
-    STUCK = "tasks wait and none runs"
-    """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
-    SILENT = "its masters do not answer"
-    """Nothing was heard of its masters for too long; the alert ends when they answer."""
-    MEMBERS = "its masters do not have its new member list"
-    """A member list did not get to its masters; the alert ends with the next list that does."""
-    MASTERS = "its masters are lost"
-    """They cannot go to another node yet; the alert ends when they answer, or have moved."""
-    COPY = "its masters' data is not copied"
-    """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
-    WRITES = "writes of its last seconds are lost"
-    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`, or with the next alert."""
-    STANDBY = "its second NameNode cannot take over"
-    """It does not follow the journal, or the journal is not whole; the alert ends when all is."""
-    ADMISSION = "its admission policy fails"
-    """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
+#: how the text of an alert begins; those that are not here have their detail alone
+_WORDS: Mapping[ClusterAlert, str] = {
+    ClusterAlert.IDLE: "idle, but kept",
+    ClusterAlert.UNREADABLE: "its masters cannot be read",
+    ClusterAlert.MISSING: "blocks are missing in HDFS",
+    ClusterAlert.STUCK: "tasks wait and none runs",
+    ClusterAlert.SILENT: "its masters do not answer",
+    ClusterAlert.MEMBERS: "its masters do not have its new member list",
+    ClusterAlert.MASTERS: "its masters are lost",
+    ClusterAlert.COPY: "its masters' data is not copied",
+    ClusterAlert.WRITES: "writes of its last seconds are lost",
+    ClusterAlert.STANDBY: "its second NameNode cannot take over",
+    ClusterAlert.ADMISSION: "its admission policy fails",
+}
+#: how texts began that versions have stored which stored no kinds
+_EARLIER: Mapping[str, ClusterAlert] = {
+    **{words: kind for kind, words in _WORDS.items()},
+    "the masters do not know their members yet": ClusterAlert.MEMBERS,
+}
 
 
-#: how texts began that earlier versions have stored in a ledger
-_EARLIER: Mapping[Kind, str] = {Kind.MEMBERS: "the masters do not know their members yet"}
+def in_words(kind: ClusterAlert) -> str:
+    """How the text of an alert of this kind begins; empty for those that have their detail alone."""
+    return _WORDS.get(kind, "")
 
 
-def text(kind: Kind, detail: str) -> str:
-    """The alert of this kind, with ``detail`` after a colon."""
-    return f"{kind}: {detail}"
+def raised(cluster: ClusterState, kind: ClusterAlert, detail: str) -> ClusterState:
+    """The MR-cluster with an alert of this kind, in place of an earlier one."""
+    words = in_words(kind)
+    return replace(cluster, alert=f"{words}: {detail}" if words else detail, alert_kind=kind)
 
 
-def about(cluster: ClusterState, kind: Kind) -> bool:
-    """Whether the alert of an MR-cluster is of this kind; also when an earlier version stored it."""
-    return cluster.alert.startswith((kind.value, _EARLIER.get(kind, kind.value)))
+def about(cluster: ClusterState, *kinds: ClusterAlert) -> bool:
+    """Whether the alert of an MR-cluster is of one of these kinds; also when an earlier version stored it."""
+    return kind_of_cluster(cluster) in kinds
 
 
-def of_node(node: NodeId) -> str:
-    """How an alert begins that is about a lost node with data; it ends when the node is back or leaves."""
-    return f"{node}: "
+def ended(cluster: ClusterState, *kinds: ClusterAlert) -> ClusterState:
+    """The MR-cluster without its alert, if that is of one of these kinds."""
+    return cleared(cluster) if about(cluster, *kinds) else cluster
 
 
-def ended(cluster: ClusterState, kind: Kind) -> ClusterState:
-    """The MR-cluster without its alert, if that is of this kind."""
-    return replace(cluster, alert="") if about(cluster, kind) else cluster
+def cleared(cluster: ClusterState) -> ClusterState:
+    """The MR-cluster without an alert."""
+    return replace(cluster, alert="", alert_kind=None)
+
+
+def kind_of_cluster(cluster: ClusterState) -> ClusterAlert | None:
+    """What the alert of an MR-cluster is about; None when it has none. Earlier versions stored only its text."""
+    if cluster.alert_kind is not None or not cluster.alert:
+        return cluster.alert_kind
+    known = next((kind for words, kind in _EARLIER.items() if cluster.alert.startswith(words)), None)
+    if known is not None:
+        return known
+    if cluster.life in (ClusterLife.WAITING, ClusterLife.ADMITTED):
+        return ClusterAlert.WAITS
+    # Only an alert about a node began with a name.
+    return ClusterAlert.STAGE if " " in cluster.alert.partition(": ")[0] else ClusterAlert.NODE
+
+
+def about_node(cluster: ClusterState, node: NodeId, why: str) -> ClusterState:
+    """The MR-cluster with an alert about a lost node with data, which ends when the node is back or leaves."""
+    return raised(cluster, ClusterAlert.NODE, f"{node}: {why}")
 
 
 def put(state: NodeState, kind: NodeAlert, why: str) -> NodeState:

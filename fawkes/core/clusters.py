@@ -8,14 +8,13 @@ from typing import cast
 
 from fawkes.core import alerts, backoff, deadlines, jobs, masters, release
 from fawkes.core.admission import admit, deploy_without
-from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, Membership, Retire, Survey
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Plain
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Plain
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
 
@@ -58,8 +57,8 @@ def answered(draft: Draft, event: Done | Failed) -> None:
         _not_reached(draft, cluster, pending, event)
     elif kind is Key.MEMBERSHIP:
         draft.settle(event.effect)
-        if alerts.about(cluster, Kind.MEMBERS) and cluster.active:
-            draft.put_cluster(replace(cluster, alert=""))
+        if alerts.about(cluster, ClusterAlert.MEMBERS) and cluster.active:
+            draft.put_cluster(alerts.cleared(cluster))
     else:
         draft.settle(event.effect)
         _stage_done(draft, cluster, event)
@@ -83,24 +82,24 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
                 if node.life is NodeLife.JOINING:
                     draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))
             version = cluster.version + 1
-            draft.put_cluster(replace(cluster, life=ClusterLife.LOADING, deploy_us=took_us, alert="", version=version))
+            cluster = replace(alerts.cleared(cluster), life=ClusterLife.LOADING, deploy_us=took_us, version=version)
+            draft.put_cluster(cluster)
             draft.touch(cluster.id)
             draft.act(Load(cluster.id, version), within_us=draft.settings.transfer_us, version=version)
         case ClusterLife.LOADING:
             draft.say("loaded", cluster=cluster.id, took_us=took_us, **event.facts)
             cluster = replace(
-                cluster,
+                alerts.cleared(cluster),
                 life=ClusterLife.RUNNING,
                 load_us=took_us,
                 active_us=draft.at_us,
                 idle_us=None if draft.jobs_of(cluster.id) else draft.at_us,
-                alert="",
             )
             draft.put_cluster(cluster)
             jobs.release(draft, cluster.id)
         case ClusterLife.SAVING:
             draft.say("saved", cluster=cluster.id, took_us=took_us, **event.facts)
-            release.retire(draft, replace(cluster, save_us=took_us, alert=""))
+            release.retire(draft, replace(alerts.cleared(cluster), save_us=took_us))
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:
@@ -111,11 +110,14 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     lost = cluster.moving is not None or draft.pending(Key.SILENT.of(cluster.id)) is not None
     if not lost:
         # What is wrong with lost masters is said already.
-        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.MEMBERS, event.error) if members else event.error))
+        kind = ClusterAlert.MEMBERS if members else ClusterAlert.STAGE
+        draft.put_cluster(alerts.raised(cluster, kind, event.error))
     refused = event.facts.get("refused")
-    if stage is ClusterLife.DEPLOYING and isinstance(refused, str) and deploy_without(draft, cluster, NodeId(refused)):
-        return
-    if stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
+    if stage is ClusterLife.DEPLOYING and isinstance(refused, str):
+        if deploy_without(draft, cluster, NodeId(refused)):
+            return
+        # Somebody repairs the node, or another one becomes free: it would serve as well as one of a new request.
+    elif stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
         _give_up(draft, cluster, event.error)
         return
     wait_us = backoff.wait_us(draft.settings, pending.tries)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fawkes.core import alerts
-from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.events import CopySeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterState
+from fawkes.core.model import ClusterAlert, ClusterState
 
 
 def seen(draft: Draft, event: CopySeen) -> None:
@@ -21,11 +18,11 @@ def seen(draft: Draft, event: CopySeen) -> None:
     key = Key.COPY.of(cluster.id)
     if not event.error:
         draft.settle(key)
-        if alerts.about(cluster, Kind.COPY):
-            draft.put_cluster(replace(cluster, alert=""))
+        if alerts.about(cluster, ClusterAlert.COPY):
+            draft.put_cluster(alerts.cleared(cluster))
             draft.say("copied-again", cluster=cluster.id)
-    elif alerts.about(cluster, Kind.COPY):
-        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.COPY, event.error)))
+    elif alerts.about(cluster, ClusterAlert.COPY):
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.COPY, event.error))
     elif draft.settings.copy_us and draft.pending(key) is None:
         draft.expect(key, draft.settings.copy_us)
 
@@ -35,4 +32,4 @@ def late(draft: Draft, cluster: ClusterState) -> None:
     draft.say("not-copied", cluster=cluster.id, within_us=draft.settings.copy_us)
     if not cluster.alert:
         why = f"since {draft.settings.copy_us // 1_000_000} s and more; the controller's log says why"
-        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.COPY, why)))
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.COPY, why))

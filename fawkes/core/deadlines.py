@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from fawkes.core import alerts, backoff
 from fawkes.core.admitting import Admission, Done, Job, Queue, Verdict, Why, checked, max_cpus
-from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutLearned
 from fawkes.core.draft import Draft
 from fawkes.core.effects import CountWork
 from fawkes.core.events import Done as Counted
 from fawkes.core.events import Failed
-from fawkes.core.model import ClusterId, ClusterState, Facts, JobLife, JobState, Reason
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterState, Facts, JobLife, JobState, Reason
 from fawkes.core.view import View
 from fawkes.core.weights import in_words, plain_copy
 from fawkes.units import SECOND_US
@@ -50,8 +49,8 @@ def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) ->
     except Exception as error:
         _failed(draft, cluster, error)
         return None
-    if alerts.about(cluster, Kind.ADMISSION):
-        draft.put_cluster(alerts.ended(cluster, Kind.ADMISSION))
+    if alerts.about(cluster, ClusterAlert.ADMISSION):
+        draft.put_cluster(alerts.ended(cluster, ClusterAlert.ADMISSION))
     asked = sum(verdict.asked for verdict in verdicts if not verdict.drop)
     room = slots - held - master * busy
     return Pass(verdicts, queue.total, queue.free, room, master, held + asked)
@@ -139,11 +138,11 @@ def is_late(draft: Draft, job: JobState) -> bool:
 def _failed(draft: Draft, cluster: ClusterState, error: Exception) -> None:
     """The policy's fault is told once, and is the alert of its MR-cluster, unless that has another."""
     what = in_words(error)
-    alert = alerts.text(Kind.ADMISSION, what)
-    if cluster.alert != alert:
+    failing = alerts.raised(cluster, ClusterAlert.ADMISSION, what)
+    if failing.alert != cluster.alert:
         draft.say("admission-failed", cluster=cluster.id, policy=draft.settings.admission, failed=what)
-        if not cluster.alert or alerts.about(cluster, Kind.ADMISSION):
-            draft.put_cluster(replace(cluster, alert=alert))
+        if not cluster.alert or alerts.about(cluster, ClusterAlert.ADMISSION):
+            draft.put_cluster(failing)
 
 
 def _place(draft: Draft, cluster: ClusterId) -> str:

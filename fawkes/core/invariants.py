@@ -138,8 +138,8 @@ def unsound(view: View, decision: Decision) -> list[str]:
             case PutCluster():
                 known = clusters.get(change.state.id) or view.clusters.get(change.state.id)
                 clusters[change.state.id] = change.state
-                if known is not None and not allowed(CLUSTER_EDGES, known.life, change.state.life):
-                    found.append(f"{change.state.id} cannot go from {known.life} to {change.state.life}")
+                if known is not None:
+                    found += _cluster_step(known, change.state)
             case PutJob():
                 job = jobs.get(change.state.id) or view.jobs.get(change.state.id)
                 jobs[change.state.id] = change.state
@@ -160,6 +160,17 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
         return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
     if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
         return [f"{name} would be handed over without a new generation"]
+    return _alert_step(name, old, new)
+
+
+def _cluster_step(old: ClusterState, new: ClusterState) -> list[str]:
+    if not allowed(CLUSTER_EDGES, old.life, new.life):
+        return [f"{new.id} cannot go from {old.life} to {new.life}"]
+    return _alert_step(new.id, old, new)
+
+
+def _alert_step(name: str, old: NodeState | ClusterState, new: NodeState | ClusterState) -> list[str]:
+    """An alert that is new has a kind; one that an earlier version stored may stay without."""
     if bool(new.alert) != (new.alert_kind is not None) and (new.alert, new.alert_kind) != (old.alert, old.alert_kind):
         return [f"{name} would have the alert {new.alert!r} of the kind {new.alert_kind}"]
     return []

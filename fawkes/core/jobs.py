@@ -10,7 +10,17 @@ from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, Facts, JobId, JobLife, JobState, Reason
+from fawkes.core.model import (
+    ClusterAlert,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    Facts,
+    JobId,
+    JobLife,
+    JobState,
+    Reason,
+)
 from fawkes.core.sight import Attempt, Launcher
 
 _ENDS = {
@@ -50,7 +60,7 @@ def submitted(draft: Draft, event: Submitted) -> None:
     if cluster.life is ClusterLife.DORMANT:
         draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
     elif cluster.idle_us is not None:
-        draft.put_cluster(replace(alerts.ended(cluster, alerts.Kind.IDLE), idle_us=None))
+        draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.IDLE), idle_us=None))
     draft.reply(event.ask, job=spec.id)
     release(draft, spec.cluster, asks=spec.id)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts
-from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import ArmStandby
 from fawkes.core.keys import Key
 from fawkes.core.model import (
     JOURNAL_NODES,
+    ClusterAlert,
     ClusterLife,
     ClusterState,
     Facts,
@@ -128,7 +128,7 @@ def begun(draft: Draft, cluster: ClusterState, moving: MastersMove, wanted: Stan
     took_us = draft.at_us - moving.since_us
     draft.say("journal-begun", cluster=cluster.id, node=cluster.master, journal=wanted.journal, took_us=took_us)
     standby = Standby(journal=wanted.journal)
-    cluster = replace(alerts.ended(cluster, Kind.STANDBY), moving=None, standby=standby)
+    cluster = replace(alerts.ended(cluster, ClusterAlert.STANDBY), moving=None, standby=standby)
     draft.put_cluster(cluster)
     draft.touch(cluster.id, afresh=True)
     return cluster

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from fawkes.core import alerts
-from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
-from fawkes.core.model import ClusterState, Facts, JobId, Plain
+from fawkes.core.model import ClusterAlert, ClusterState, Facts, JobId, Plain
 from fawkes.core.tags import job_of
 from fawkes.units import show_bytes
 
@@ -165,7 +164,7 @@ def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
     draft.say("writes-lost", cluster=cluster.id, **said)
     if not (blocks or files or jobs):
         return cluster
-    cluster = replace(cluster, alert=alerts.text(Kind.WRITES, _in_short(cluster, said)))
+    cluster = alerts.raised(cluster, ClusterAlert.WRITES, _in_short(cluster, said))
     draft.put_cluster(cluster)
     return cluster
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts, backoff, displaced, jobs, journal, lost_writes, masters_to, standby
-from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterState, Facts, MastersMove, MoveCause, NodeId, NodeLife
+from fawkes.core.model import ClusterAlert, ClusterState, Facts, MastersMove, MoveCause, NodeId, NodeLife
 from fawkes.core.moves import lost as lost_node
 
 #: names of files and applications in a reason
@@ -46,7 +45,7 @@ def begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Look
     version = cluster.version + 1
     moving = replace(moving, old=effect.old, to=effect.to, begun=True)
     cluster = replace(cluster, master=effect.to, moving=moving, version=version)
-    draft.put_cluster(alerts.ended(alerts.ended(cluster, Kind.MASTERS), Kind.SILENT))
+    draft.put_cluster(alerts.ended(cluster, ClusterAlert.MASTERS, ClusterAlert.SILENT))
     follow_us, rejoin_us = draft.settings.follow_us, draft.settings.rejoin_us
     from_copy = moving.unreadable or standby.is_ahead(cluster)
     deed = MoveMasters(
@@ -80,7 +79,7 @@ def moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Move
         **({"by_standby": True} if effect.standby else {}),
     )
     cluster = replace(
-        alerts.ended(cluster, Kind.MASTERS), moving=None, shut_out=_shut_out(draft, cluster, effect, facts)
+        alerts.ended(cluster, ClusterAlert.MASTERS), moving=None, shut_out=_shut_out(draft, cluster, effect, facts)
     )
     cluster = standby.alone(standby.ahead(cluster, False)) if effect.standby else standby.given_up(draft, cluster)
     draft.put_cluster(cluster)
@@ -133,7 +132,7 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
     why = event.error
     if often and moving.planned and moving.written:
         why += f". If it is gone for good: `fawkes restore {cluster.id}`"
-    cluster = replace(cluster, moving=moving, alert=alerts.text(Kind.MASTERS, why))
+    cluster = alerts.raised(replace(cluster, moving=moving), ClusterAlert.MASTERS, why)
     draft.put_cluster(cluster)
     if gone or (often and not moving.planned and unreadable and not moving.written):
         draft.settle(pending.key)
@@ -206,7 +205,7 @@ def journal_answered(
     elif isinstance(event, Failed):
         draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
         if not cluster.alert:
-            cluster = replace(cluster, alert=alerts.text(Kind.STANDBY, event.error))
+            cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
         if event.facts.get("alive") is True:
             draft.touch(cluster.id, afresh=True)
             journal.block(draft, cluster)

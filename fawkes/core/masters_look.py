@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fawkes.core import journal, standby
+from fawkes.core import journal, masters_to, standby
 from fawkes.core.draft import Draft
 from fawkes.core.effects import LookAtMasters
 from fawkes.core.model import ClusterLife, ClusterState, Facts, MastersMove, MoveCause, NodeId, NodeLife
@@ -13,7 +13,6 @@ from fawkes.core.tags import is_copy
 #: how the old masters were seen when they cannot serve any more once they are stopped
 _STOPPABLE = frozenset({"stopped", "runs"})
 _NAMED = 5
-_NO_COPY = "there is no copy of their data"
 
 
 def at_work(facts: Facts) -> list[str]:
@@ -82,14 +81,18 @@ def never_copied(draft: Draft, cluster: ClusterState, moving: MastersMove, effec
     """
     empty = facts.get("old") in _STOPPABLE and facts.get("image") is False
     loads = cluster.life is ClusterLife.LOADING and moving.cause is MoveCause.LOST
-    return empty and loads and objection(draft, cluster, moving, effect, facts) == _NO_COPY
+    return empty and loads and objection(draft, cluster, moving, effect, facts) == _no_copy(cluster, moving)
+
+
+def _no_copy(cluster: ClusterState, moving: MastersMove) -> str:
+    return f"there is no copy of their data. {masters_to.if_gone(cluster, moving.old)}"
 
 
 def _why_no_copy(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
     """Why a copy of what they knew must not be taken; empty when it may."""
     copied_us = facts.get("copied_us")
     if not isinstance(copied_us, int):
-        return _NO_COPY
+        return _no_copy(cluster, moving)
     if moving.cause is MoveCause.RESTORE:
         return ""
     gap_us = moving.since_us - copied_us

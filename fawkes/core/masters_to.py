@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts, jobs, standby
-from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Load, LookAtMasters
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterState, JobState, MastersMove, MoveCause, NodeId, NodeLife, NodeState, Role, Standby
+from fawkes.core.model import (
+    ClusterAlert,
+    ClusterState,
+    JobState,
+    MastersMove,
+    MoveCause,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Role,
+    Standby,
+)
 
 
 def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
@@ -25,8 +35,8 @@ def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
     to = _target(draft, cluster, moving, turn)
     if to is None:
         if not moving.planned:
-            way = f"When its own node answers: `fawkes restore {cluster.id} --to {moving.old}`"
-            hold(draft, cluster, f"no other core node of it is in service. {way}")
+            back = f"When {moving.old} answers: `fawkes restore {cluster.id} --to {moving.old}`"
+            hold(draft, cluster, f"no other core node of it is in service. {back}. {if_gone(cluster, moving.old)}")
         elif moving.to is not None:
             # No job begins meanwhile, and nobody knows for how long.
             draft.say("masters-stay", cluster=cluster.id, node=moving.to)
@@ -76,17 +86,22 @@ def able(draft: Draft, cluster: ClusterState, *, restore: bool = False) -> list[
 
 def hold(draft: Draft, cluster: ClusterState, why: str) -> None:
     """The masters stay where they are until something changes; said again when the reason has."""
-    alert = alerts.text(Kind.MASTERS, why)
-    if cluster.alert != alert:
-        draft.put_cluster(replace(cluster, alert=alert))
+    held = alerts.raised(cluster, ClusterAlert.MASTERS, why)
+    if held.alert != cluster.alert:
+        draft.put_cluster(held)
         draft.say("masters-held", cluster=cluster.id, error=why)
+
+
+def if_gone(cluster: ClusterState, node: NodeId) -> str:
+    """What to type when no other disk has what the masters knew, and their node never comes back."""
+    return f"If {node} is gone for good, give up its data: `fawkes release {cluster.id} --discard-data --force`"
 
 
 def stay(draft: Draft, cluster: ClusterState) -> None:
     """The masters stay where they are, and jobs begin again."""
     for key in (Key.MASTERS, Key.PATIENCE):
         draft.settle(key.of(cluster.id))
-    draft.put_cluster(replace(alerts.ended(cluster, Kind.MASTERS), moving=None))
+    draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.MASTERS), moving=None))
     serve(draft, cluster)
 
 

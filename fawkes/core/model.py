@@ -75,6 +75,39 @@ class NodeAlert(StrEnum):
     """The controller has not the release of Hadoop that the node needs."""
 
 
+class ClusterAlert(StrEnum):
+    """What the alert of an MR-cluster is about; `alerts.kind_of_cluster` says it for ledgers of earlier versions."""
+
+    WAITS = "waits"
+    """It waits for nodes; the alert ends once they are on their way."""
+    STAGE = "stage"
+    """Its deployment, load or save did not succeed, and is tried again; the alert ends with that stage."""
+    NODE = "node"
+    """A lost node may hold data of it; the alert ends when the node is back or leaves."""
+    IDLE = "idle"
+    """It has been idle for long and is kept all the same; the alert ends with the idleness."""
+    UNREADABLE = "unreadable"
+    """Its masters do not report what it does; the alert ends with the next reading."""
+    MISSING = "missing-blocks"
+    """Its NameNode counts missing blocks; the alert ends when it counts none."""
+    STUCK = "stuck"
+    """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
+    SILENT = "silent"
+    """Nothing was heard of its masters for too long; the alert ends when they answer."""
+    MEMBERS = "members"
+    """A member list did not get to its masters; the alert ends with the next list that does."""
+    MASTERS = "masters"
+    """They cannot go to another node yet; the alert ends when they answer, or have moved."""
+    COPY = "no-copy"
+    """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
+    WRITES = "lost-writes"
+    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`, or with the next alert."""
+    STANDBY = "standby"
+    """The second NameNode does not follow the journal, or that is not whole; the alert ends when all is."""
+    ADMISSION = "admission"
+    """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
+
+
 class MoveCause(StrEnum):
     """Why the masters of an MR-cluster go to another core node."""
 
@@ -254,7 +287,8 @@ class ClusterState:
     tasks have waited and none has run (`core.stuck`); None until that has lasted. ``moving``: its masters are to go to
     another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
     brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
-    ``shut_out`` former masters may still run, as long as they are lost.
+    ``shut_out`` former masters may still run, as long as they are lost. ``alert_kind`` is None without an ``alert``,
+    and where an earlier version has stored it.
     """
 
     spec: ClusterSpec
@@ -277,6 +311,7 @@ class ClusterState:
     moving: MastersMove | None = None
     standby: Standby | None = None
     shut_out: tuple[NodeId, ...] = ()
+    alert_kind: ClusterAlert | None = None
 
     @property
     def id(self) -> ClusterId:

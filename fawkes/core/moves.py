@@ -8,7 +8,7 @@ from fawkes.core import alerts
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterId, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterAlert, ClusterId, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
 
 
 def awaits_proof(draft: Draft, node: NodeId) -> bool:
@@ -96,11 +96,11 @@ def clean(draft: Draft, state: NodeState, why: Reason) -> None:
 def no_alert(draft: Draft, state: NodeState) -> None:
     """An MR-cluster is not red for this node any more; another one that is held may still be a reason."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
-    if cluster is None or not cluster.alert.startswith(alerts.of_node(state.node.id)):
+    if cluster is None or not alerts.about(cluster, ClusterAlert.NODE):
         return
     nodes = draft.nodes_of(cluster.id)
     held = [n for n in nodes if n.life is NodeLife.LOST and n.leaving and n.node.id != state.node.id]
-    draft.put_cluster(replace(cluster, alert=alerts.of_node(held[0].node.id) + held[0].alert if held else ""))
+    draft.put_cluster(alerts.about_node(cluster, held[0].node.id, held[0].alert) if held else alerts.cleared(cluster))
 
 
 def wiped(draft: Draft, state: NodeState) -> None:

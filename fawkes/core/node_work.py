@@ -9,7 +9,7 @@ from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.events import Condition, NodeObserved, RetryAsked
 from fawkes.core.keys import Key, split
-from fawkes.core.model import ClusterId, ClusterLife, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, NodeAlert, NodeId, NodeLife, NodeState, Reason, Role
 from fawkes.core.moves import awaits_proof, clean, evacuate, leave_key, quarantine, shrink, wiped
 
 
@@ -205,9 +205,9 @@ def retry(draft: Draft, event: RetryAsked) -> None:
     keys = [key.of(name) for name in sorted(names) for key in _RETRIED]
     waiting = [pending for key in keys if (pending := draft.pending(key)) is not None and pending.effect is not None]
     cluster = draft.cluster(ClusterId(event.subject))
-    has_read = cluster is not None and alerts.about(cluster, alerts.Kind.WRITES)
+    has_read = cluster is not None and alerts.about(cluster, ClusterAlert.WRITES)
     if cluster is not None and has_read:
-        draft.put_cluster(alerts.ended(cluster, alerts.Kind.WRITES))
+        draft.put_cluster(alerts.ended(cluster, ClusterAlert.WRITES))
     if NodeId(event.subject) not in view.nodes and cluster is None:
         draft.reply(event.ask, Reason("no-such-subject", {"subject": event.subject}))
     elif not waiting and not has_read:

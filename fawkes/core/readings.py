@@ -8,12 +8,11 @@ from math import fsum
 from typing import NamedTuple
 
 from fawkes.core import alerts, deadlines, jobs, stuck
-from fawkes.core.alerts import Kind
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
 from fawkes.core.events import Sampled
-from fawkes.core.model import ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 from fawkes.core.tags import tag_of
 
 
@@ -33,8 +32,8 @@ def _unreadable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     latest = draft.view.latest(cluster.id)
     seen_us = latest.sample.at_us if latest else (cluster.active_us or draft.at_us)
     if cluster.unreadable_us is None and draft.at_us - seen_us >= draft.settings.stale_us:
-        alert = alerts.text(Kind.UNREADABLE, reading.error)
-        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us, alert=alert))
+        cluster = alerts.raised(cluster, ClusterAlert.UNREADABLE, reading.error)
+        draft.put_cluster(replace(cluster, unreadable_us=draft.at_us))
         draft.say("unreadable", cluster=cluster.id, error=reading.error)
 
 
@@ -52,10 +51,10 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)
-    alert = _alert(cluster, reading, idle_us, still=still_us is not None)
-    new = replace(cluster, unreadable_us=None, alert=alert, idle_us=idle_us, still_us=still_us)
+    new = _with_alert(cluster, reading, idle_us, still=still_us is not None)
+    new = replace(new, unreadable_us=None, idle_us=idle_us, still_us=still_us)
     new = _stuck(draft, new, sample)
-    if alerts.about(cluster, Kind.STUCK) and still_us is None:
+    if alerts.about(cluster, ClusterAlert.STUCK) and still_us is None:
         draft.say("runs-again", cluster=cluster.id)
     if new != cluster:
         draft.put_cluster(new)
@@ -95,21 +94,22 @@ def _stuck(draft: Draft, cluster: ClusterState, sample: Sample) -> ClusterState:
     draft.say("stuck", cluster=cluster.id, since_us=since_us, **{k: v for k, v in facts.items() if v is not None})
     holders = "" if sample.masters is None else f" ({sample.masters} by ApplicationMasters)"
     detail = f"{standing.waiting} waiting, {standing.held} slots held{holders}. Cancel a job or add nodes"
-    return replace(cluster, alert=alerts.text(Kind.STUCK, detail))
+    return alerts.raised(cluster, ClusterAlert.STUCK, detail)
 
 
-def _alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *, still: bool) -> str:
-    """What is wrong with an MR-cluster that can be read; what somebody else said about it stays."""
-    passed = (
-        (Kind.UNREADABLE, True),
-        (Kind.MISSING, reading.missing_blocks == 0),
-        (Kind.IDLE, idle_us != cluster.idle_us),
-        (Kind.STUCK, not still),
-    )
-    alert = "" if any(ended and alerts.about(cluster, kind) for kind, ended in passed) else cluster.alert
-    if reading.missing_blocks and (not alert or alerts.about(cluster, Kind.MISSING)):
-        return alerts.text(Kind.MISSING, f"{reading.missing_blocks}. `hdfs fsck /` names the files")
-    return alert
+def _with_alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *, still: bool) -> ClusterState:
+    """An MR-cluster that can be read, with what is wrong with it; what somebody else said about it stays."""
+    passed = {
+        ClusterAlert.UNREADABLE: True,
+        ClusterAlert.MISSING: reading.missing_blocks == 0,
+        ClusterAlert.IDLE: idle_us != cluster.idle_us,
+        ClusterAlert.STUCK: not still,
+    }
+    cluster = alerts.ended(cluster, *(kind for kind, ended in passed.items() if ended))
+    if reading.missing_blocks and (not cluster.alert or alerts.about(cluster, ClusterAlert.MISSING)):
+        detail = f"{reading.missing_blocks}. `hdfs fsck /` names the files"
+        return alerts.raised(cluster, ClusterAlert.MISSING, detail)
+    return cluster
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:

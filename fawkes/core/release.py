@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fawkes.core import jobs, masters
-from fawkes.core.alerts import Kind
+from fawkes.core import alerts, jobs, masters
 from fawkes.core.decision import PutClosing
 from fawkes.core.draft import Draft
 from fawkes.core.effects import Host, Retire, Save, Survey
 from fawkes.core.events import Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterLife, ClusterState, Facts, NodeLife, Plain, Reason
+from fawkes.core.model import ClusterAlert, ClusterLife, ClusterState, Facts, NodeLife, Plain, Reason
 from fawkes.core.moves import clean
 from fawkes.core.tags import is_copy
 
@@ -134,12 +133,12 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
     objection = _objection(cluster, event, data=not draft.settings.retire_undeclared, applications=True)
     if objection is None:
         draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
-        save(draft, replace(cluster, alert=""), undeclared=draft.settings.retire_undeclared)
+        save(draft, alerts.cleared(cluster), undeclared=draft.settings.retire_undeclared)
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
-    alert = f"{Kind.IDLE}, because {_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
-    draft.put_cluster(replace(cluster, idle_us=draft.at_us, alert=alert))
+    why = f"{_WHY_KEPT[objection.code]}: see `fawkes explain --cluster {cluster.id}`"
+    draft.put_cluster(alerts.raised(replace(cluster, idle_us=draft.at_us), ClusterAlert.IDLE, why))
 
 
 def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
@@ -194,16 +193,16 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, fo
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
         case ClusterLife.DEPLOYING:
             _called_off(draft, cluster)
-            retire(draft, replace(cluster, alert=""))
+            retire(draft, alerts.cleared(cluster))
         case ClusterLife.LOADING:
             _called_off(draft, cluster)
-            save(draft, replace(cluster, discard=discard, alert=""), applications=force)
+            save(draft, replace(alerts.cleared(cluster), discard=discard), applications=force)
         case ClusterLife.RUNNING:
-            save(draft, replace(cluster, discard=discard, alert=""), applications=force)
+            save(draft, replace(alerts.cleared(cluster), discard=discard), applications=force)
         case ClusterLife.SAVING:
             effect = _saves(draft, cluster)
             undeclared = effect is not None and effect.undeclared
-            save(draft, replace(cluster, discard=discard, alert=""), undeclared=undeclared, applications=force)
+            save(draft, replace(alerts.cleared(cluster), discard=discard), undeclared=undeclared, applications=force)
 
 
 def _called_off(draft: Draft, cluster: ClusterState) -> None:

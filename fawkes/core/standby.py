@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from fawkes.core import alerts, backoff
-from fawkes.core.alerts import Kind
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
 from fawkes.core.effects import ArmStandby
@@ -19,6 +18,7 @@ from fawkes.core.events import Done, Failed, StandbySeen
 from fawkes.core.keys import Key
 from fawkes.core.model import (
     JOURNAL_NODES,
+    ClusterAlert,
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -113,7 +113,7 @@ def given_up(draft: Draft, cluster: ClusterState) -> ClusterState:
         return cluster
     draft.settle(Key.STANDBY.of(cluster.id))
     draft.say("standby-given-up", cluster=cluster.id, journal=cluster.standby.journal)
-    return replace(alerts.ended(cluster, Kind.STANDBY), standby=None)
+    return replace(alerts.ended(cluster, ClusterAlert.STANDBY), standby=None)
 
 
 def seen(draft: Draft, event: StandbySeen) -> None:
@@ -129,11 +129,11 @@ def seen(draft: Draft, event: StandbySeen) -> None:
     key = Key.STANDBY.of(cluster.id)
     if not event.error:
         draft.settle(key)
-        if alerts.about(cluster, Kind.STANDBY):
-            draft.put_cluster(replace(cluster, alert=""))
+        if alerts.about(cluster, ClusterAlert.STANDBY):
+            draft.put_cluster(alerts.cleared(cluster))
         return
-    if alerts.about(cluster, Kind.STANDBY):
-        draft.put_cluster(replace(cluster, alert=alerts.text(Kind.STANDBY, event.error)))
+    if alerts.about(cluster, ClusterAlert.STANDBY):
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
     pending = draft.pending(Key.MASTERS.of(cluster.id))
     if pending is None or not isinstance(pending.effect, ArmStandby):
         # What is being brought up is told at its end; what is seen while masters are away must not be forgotten.
@@ -150,7 +150,7 @@ def not_whole_for_long(draft: Draft, cluster: ClusterState) -> None:
         return
     if not cluster.alert:
         why = f"not whole for {draft.settings.standby_us // 1_000_000} s"
-        cluster = replace(cluster, alert=alerts.text(Kind.STANDBY, why))
+        cluster = alerts.raised(cluster, ClusterAlert.STANDBY, why)
         draft.put_cluster(cluster)
     if not arm(draft, cluster, afresh=True):
         _look_again(draft, cluster)
@@ -274,7 +274,7 @@ def answered(
         draft.settle(Key.STANDBY.of(cluster.id))
         draft.say("standby-armed", cluster=cluster.id, node=effect.standby.node, journal=effect.standby.journal)
         cluster = alerts.ended(
-            replace(cluster, standby=replace(effect.standby, ready=True, ahead=standby.ahead)), Kind.STANDBY
+            replace(cluster, standby=replace(effect.standby, ready=True, ahead=standby.ahead)), ClusterAlert.STANDBY
         )
         draft.put_cluster(cluster)
         draft.touch(cluster.id, afresh=True)
@@ -283,8 +283,8 @@ def answered(
             _look_again(draft, cluster)
     else:
         draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)
-        if not cluster.alert or alerts.about(cluster, Kind.STANDBY):
-            draft.put_cluster(replace(cluster, alert=alerts.text(Kind.STANDBY, event.error)))
+        if not cluster.alert or alerts.about(cluster, ClusterAlert.STANDBY):
+            draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
         wait_us = backoff.wait_us(draft.settings, pending.tries)
         draft.expect(pending.key, wait_us, effect=effect, version=pending.version, tries=pending.tries)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core import alerts, masters
-from fawkes.core.alerts import Kind
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, missing_blocks, missing_name, not_proven
 from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
@@ -36,8 +35,8 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
         draft.settle(key)
         masters.answer(draft, cluster)
         cluster = draft.cluster(event.cluster) or cluster
-        if alerts.about(cluster, Kind.SILENT):
-            draft.put_cluster(replace(cluster, alert=""))
+        if alerts.about(cluster, ClusterAlert.SILENT):
+            draft.put_cluster(alerts.cleared(cluster))
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
                 _JUDGES[state.life](draft, state, state.sight)
@@ -58,12 +57,11 @@ def silent_for_long(draft: Draft, name: str) -> None:
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None or _between(cluster):
         return
-    alert = alerts.text(Kind.SILENT, "they will be restarted as soon as their node answers")
     master = draft.node(cluster.master)
-    cluster = replace(cluster, alert=alert)
+    cluster = alerts.raised(cluster, ClusterAlert.SILENT, "they will be restarted as soon as their node answers")
     draft.put_cluster(cluster)
     if master.life is NodeLife.SERVING:
-        lost(draft, master, Kind.SILENT.value)
+        lost(draft, master, alerts.in_words(ClusterAlert.SILENT))
     masters.lost(draft, cluster, since_us=draft.at_us - draft.settings.silent_us)
 
 
@@ -282,4 +280,4 @@ def _cluster_alert(draft: Draft, state: NodeState, why: str) -> None:
     """An MR-cluster that waits for a lost node with data is red until that is settled."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
     if cluster is not None and state.life is NodeLife.LOST:
-        draft.put_cluster(replace(cluster, alert=f"{alerts.of_node(state.node.id)}{why}"))
+        draft.put_cluster(alerts.about_node(cluster, state.node.id, why))

@@ -21,7 +21,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.keys import Key, split
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.settings import Settings
 from fawkes.core.state import View
 from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
@@ -199,6 +199,6 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
         taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
         life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
-    if cluster is not None and alerts.about(cluster, alerts.Kind.STUCK):
+    if cluster is not None and alerts.about(cluster, ClusterAlert.STUCK):
         life += f" ({cluster.alert})"
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import mean, median
+from statistics import fmean, median
 from typing import Any, cast
 
 from fawkes.offline.work import Row
@@ -133,8 +133,9 @@ def of_cluster(name: str, figure: str) -> Callable[[Row], float]:
 
 
 def mean_slowdown(row: Row) -> float:
-    """The mean over the MR-clusters of their mean job slowdown."""
-    return mean(of_cluster(name, "slowdown")(row) for name in CLUSTERS)
+    """The mean slowdown of all jobs, as in `compare` and `whatif`: an MR-cluster counts by its jobs."""
+    slow, jobs = ([of_cluster(name, figure)(row) for name in CLUSTERS] for figure in ("slowdown", "jobs"))
+    return fmean(slow, weights=jobs)
 
 
 def makespan_s(row: Row) -> float:

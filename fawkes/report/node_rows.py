@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fawkes.core import alerts
 from fawkes.core.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.sight import Blocks, Compute, Sight, Stored
 from fawkes.report.facts import named_files
@@ -45,6 +46,7 @@ def node_row(state: NodeState, cluster: ClusterState | None) -> Row:
     """
     why = present(state)
     blocks = _report(state.sight)
+    kind = alerts.kind_of(state)
     return {
         "node": state.node.id,
         "site": state.node.site,
@@ -62,6 +64,7 @@ def node_row(state: NodeState, cluster: ClusterState | None) -> Row:
         "keep_out": state.keep_out,
         "back": None if state.back_us is None else show_time(state.back_us),
         "alert": state.alert,
+        "alert_kind": None if kind is None else kind.value,
         "brief": state.alert or sentence(why),
         "waited_since": show_time(state.since_us) if waited_for(state) else None,
         "seen": seen_in_words(state),

@@ -11,7 +11,18 @@ from fawkes.core.decision import PutTick
 from fawkes.core.events import StandbySeen
 from fawkes.core.lifecycle import ENDED_JOBS, WITH_MASTERS
 from fawkes.core.members import copy_on
-from fawkes.core.model import ClusterLife, ClusterState, JobLife, JobState, MoveCause, NodeLife, NodeState, Role, Sample
+from fawkes.core.model import (
+    ClusterAlert,
+    ClusterLife,
+    ClusterState,
+    JobLife,
+    JobState,
+    MoveCause,
+    NodeLife,
+    NodeState,
+    Role,
+    Sample,
+)
 from fawkes.core.record import to_plain
 from fawkes.ports import Entry
 from fawkes.report import history
@@ -103,6 +114,7 @@ def cluster_row(
     roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
     active = state.active and tick is not None
     health, why = _health(state, held)
+    kind = alerts.kind_of_cluster(state)
     return {
         "cluster": state.id,
         "state": state.life.value,
@@ -139,6 +151,7 @@ def cluster_row(
         **_standby(state),
         "failed": state.failed,
         "alert": state.alert,
+        "alert_kind": None if kind is None else kind.value,
     }
 
 
@@ -190,13 +203,15 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     """Lost nodes that may hold data, and files of which blocks are nowhere; empty when there are neither."""
     lost = [node for node in nodes if node.life is NodeLife.LOST and waited_for(node)]
     if lost:
-        alert = next((f": {node.alert}" for node in lost if node.alert), "")
-        return f"waits for {fold([node.node.id for node in lost])}, which may hold data{alert}"
+        said = [node.alert for node in lost if node.alert]
+        if alerts.about(state, ClusterAlert.MASTERS):
+            said = [state.alert]
+        return ": ".join([f"waits for {fold([node.node.id for node in lost])}, which may hold data", *said[:1]])
     reports = [node.sight.blocks for node in nodes if node.sight is not None and node.sight.blocks is not None]
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return state.alert if alerts.about(state, alerts.Kind.MISSING) else ""
+    return state.alert if alerts.about(state, ClusterAlert.MISSING) else ""
 
 
 def cluster_rows(store: Reader) -> list[Row]:

@@ -144,6 +144,26 @@ def test_a_dry_run_of_release_says_what_would_be_refused(run: Run, loaded: World
     assert all(event.dry_run for event in loaded.events)
 
 
+@pytest.mark.parametrize(
+    ("state", "options", "going"),
+    [
+        ("running", [], False),
+        ("saving", [], True),
+        ("saving", ["--discard-data"], False),
+        ("saving", ["--force"], False),
+        ("retiring", [], True),
+        ("retiring", ["--discard-data"], True),
+    ],
+)
+def test_a_dry_run_says_that_an_mr_cluster_goes_already(
+    run: Run, loaded: World, state: str, options: list[str], going: bool
+) -> None:
+    loaded.clusters["c-1"].update(state=state)
+    said = run("release", "c-1", "--dry-run", *options).stderr
+    assert (f"c-1 is being released already: it is {state}" in said) == going
+    assert ("would release it" in said) != going
+
+
 def test_down_leaves_the_controller_to_wipe_a_lost_node(run: Run, loaded: World) -> None:
     loaded.nodes["node04"].update(state="lost", alert="does not answer since noon")
     result = run("down", "--yes")

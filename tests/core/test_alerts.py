@@ -1,4 +1,4 @@
-"""Alerts have kinds, also when an earlier version of Fawkes stored them: an MR-cluster's by how its text begins."""
+"""Alerts have kinds, also when an earlier version of Fawkes stored them without."""
 
 from __future__ import annotations
 
@@ -9,23 +9,41 @@ from typing import Any
 import pytest
 
 from fawkes.core import alerts
-from fawkes.core.alerts import Kind
 from fawkes.core.events import Condition, NodeObserved, UndrainAsked
-from fawkes.core.model import ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
+from fawkes.core.model import (
+    ClusterAlert,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    NodeAlert,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Role,
+)
 from fawkes.core.record import from_plain, to_plain
 from fawkes.core.sight import Compute, Stored
 from tests.support.desk import Desk, grown
 from tests.support.pools import settings
 
-#: every beginning that a version has ever stored in a ledger, with the kind that it stands for
+#: every alert of an MR-cluster that a version has stored without its kind, with the kind that it stands for
 STORED = (
-    ("idle, but kept", Kind.IDLE),
-    ("its masters cannot be read", Kind.UNREADABLE),
-    ("blocks are missing in HDFS", Kind.MISSING),
-    ("its masters do not answer", Kind.SILENT),
-    ("tasks wait and none runs", Kind.STUCK),
-    ("the masters do not know their members yet", Kind.MEMBERS),
-    ("its masters do not have its new member list", Kind.MEMBERS),
+    ("idle, but kept, because HDFS has data outside of its declared folders: see", ClusterAlert.IDLE),
+    ("its masters cannot be read: no answer", ClusterAlert.UNREADABLE),
+    ("blocks are missing in HDFS: 3", ClusterAlert.MISSING),
+    ("its masters do not answer: they will be restarted", ClusterAlert.SILENT),
+    ("tasks wait and none runs: 3 waiting", ClusterAlert.STUCK),
+    ("the masters do not know their members yet: refused", ClusterAlert.MEMBERS),
+    ("its masters do not have its new member list: refused", ClusterAlert.MEMBERS),
+    ("its masters are lost: there is no copy of their data", ClusterAlert.MASTERS),
+    ("its masters' data is not copied: since 60 s and more", ClusterAlert.COPY),
+    ("writes of its last seconds are lost: 3 blocks", ClusterAlert.WRITES),
+    ("its second NameNode cannot take over: it broke", ClusterAlert.STANDBY),
+    ("its admission policy fails: admit raised", ClusterAlert.ADMISSION),
+    ("node03: /x is nowhere else", ClusterAlert.NODE),
+    ("node03: its masters do not answer", ClusterAlert.NODE),
+    ("/saved/out cannot be written", ClusterAlert.STAGE),
+    ("the port is taken: 8020", ClusterAlert.STAGE),
 )
 
 
@@ -36,17 +54,35 @@ def cluster() -> ClusterState:
     return desk.state.clusters[ClusterId("a")]
 
 
-@pytest.mark.parametrize(("beginning", "kind"), STORED)
-def test_an_alert_is_of_the_one_kind_that_it_was_stored_as(cluster: ClusterState, beginning: str, kind: Kind) -> None:
-    stored = replace(cluster, alert=f"{beginning}: why")
-    assert [each for each in Kind if alerts.about(stored, each)] == [kind]
-    assert alerts.ended(stored, kind).alert == ""
-    assert all(alerts.ended(stored, other) == stored for other in Kind if other is not kind)
+@pytest.mark.parametrize(("text", "kind"), STORED)
+def test_an_alert_is_of_the_one_kind_that_it_was_stored_as(
+    cluster: ClusterState, text: str, kind: ClusterAlert
+) -> None:
+    stored = replace(cluster, alert=text)
+    assert [each for each in ClusterAlert if alerts.about(stored, each)] == [kind]
+    assert (alerts.ended(stored, kind).alert, alerts.ended(stored, kind).alert_kind) == ("", None)
+    assert all(alerts.ended(stored, other) == stored for other in ClusterAlert if other is not kind)
 
 
-def test_an_alert_about_a_node_is_of_no_kind(cluster: ClusterState) -> None:
-    stored = replace(cluster, alert=alerts.of_node(next(iter(Desk(2).state.nodes))) + "its masters do not answer")
-    assert [each for each in Kind if alerts.about(stored, each)] == []
+@pytest.mark.parametrize("life", [ClusterLife.WAITING, ClusterLife.ADMITTED])
+def test_what_a_queued_cluster_was_stored_with_is_that_it_waits(cluster: ClusterState, life: ClusterLife) -> None:
+    assert alerts.about(replace(cluster, life=life, alert="waits for 2 more nodes"), ClusterAlert.WAITS)
+
+
+@pytest.mark.parametrize("kind", ClusterAlert)
+def test_an_alert_keeps_its_kind_whatever_its_detail_says(cluster: ClusterState, kind: ClusterAlert) -> None:
+    for detail in ("blocks are missing in HDFS: 3", "node03: gone", "refused"):
+        state = alerts.raised(cluster, kind, detail)
+        assert from_plain(ClusterState, to_plain(state)) == state
+        assert [each for each in ClusterAlert if alerts.about(state, each)] == [kind]
+        assert state.alert.endswith(detail)
+        assert state.alert.startswith(alerts.in_words(kind))
+        assert alerts.cleared(state) == cluster
+
+
+def test_an_mr_cluster_without_an_alert_has_no_kind_and_stores_nothing_about_it(cluster: ClusterState) -> None:
+    plain: Any = to_plain(cluster)
+    assert (alerts.kind_of_cluster(cluster), "alert_kind" in plain) == (None, False)
 
 
 def unclean() -> Desk:

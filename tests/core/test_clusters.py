@@ -375,12 +375,25 @@ def test_a_node_that_refuses_does_not_end_a_deployment(bad: str) -> None:
     assert desk.node(bad).life is NodeLife.FREE
 
 
-def test_without_another_node_a_deployment_that_is_refused_is_tried_again() -> None:
-    desk = Desk(2)
+def test_without_another_node_a_deployment_that_is_refused_waits_until_one_is_free() -> None:
+    """However often it is tried: somebody repairs the node, or another one becomes free."""
+    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))
+    desk.up("b")
     desk.request("a")
-    version = desk.state.pending["cluster:a"].version
-    facts = {"refused": "node02"}
-    desk.tell(Failed(at_us=desk.now_us, effect="cluster:a", version=version, error="empty", facts=facts))
-    assert state(desk).life is ClusterLife.DEPLOYING
-    assert state(desk).alert == "empty"
-    assert desk.node("node02").life is NodeLife.JOINING
+    bad, key = "node04", "cluster:a"
+    for _ in range(9):
+        version = desk.state.pending[key].version
+        facts = {"refused": bad}
+        desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+        assert (state(desk).life, state(desk).alert) == (ClusterLife.DEPLOYING, "its lease is empty")
+        assert desk.node(bad).life is NodeLife.JOINING
+        desk.now_s = desk.state.pending[key].deadline_us / 1e6
+        assert "asked-again" in desk.wait(0)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b"), discard=True, force=True))
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    version = desk.state.pending[key].version
+    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+    assert (desk.node(bad).life, state(desk).alert) == (NodeLife.CLEANING, "")
+    desk.done(key)
+    assert state(desk).life is ClusterLife.LOADING

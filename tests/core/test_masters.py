@@ -176,6 +176,7 @@ def test_without_another_core_node_they_wait_for_one() -> None:
     lost(desk)
     assert not all_of(desk, LookAtMasters)
     assert "no other core node" in cluster(desk).alert
+    assert "gone for good, give up its data: `fawkes release a --discard-data --force`" in cluster(desk).alert
     desk.tell(UndrainAsked(at_us=desk.now_us, node=NEW))
     assert all_of(desk, LookAtMasters)
 

@@ -92,6 +92,9 @@ def test_a_repaired_disk_counts_again_after_a_retry() -> None:
     at(desk, 1)
     look(desk, old="stopped", image=True, copied_us=None)
     assert "there is no copy" in cluster(desk).alert
+    assert (
+        f"If {OLD} is gone for good, give up its data: `fawkes release a --discard-data --force`" in cluster(desk).alert
+    )
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     look(desk, old="stopped", image=True, copied_us=None)
     (*_, effect) = all_of(desk, MoveMasters)

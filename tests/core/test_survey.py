@@ -11,7 +11,7 @@ from fawkes.core import alerts
 from fawkes.core.effects import Reply, Retire, Save, Survey
 from fawkes.core.events import CancelAsked, Done, Failed, ReleaseAsked
 from fawkes.core.keys import Key
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, JobId
 from fawkes.core.settings import Settings
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
@@ -251,7 +251,7 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
         codes = idle(desk, 10)
         asked += [desk.now_s] * codes.count("not-retired")
     assert cluster(desk).life is ClusterLife.RUNNING
-    assert cluster(desk).alert.startswith(alerts.Kind.IDLE)
+    assert alerts.about(cluster(desk), ClusterAlert.IDLE)
     because = [r.facts["because"] for e in desk.store.entries() for r in e.decision.reasons if r.code == "not-retired"]
     assert set(because) == {code}
     assert len(asked) == 5

@@ -18,6 +18,8 @@ DRAINED = {
 }
 #: mean slowdown of c-2 in WKLD-D
 SLOW = {"None": 4.0, "EQ": 4.0, "TD": 3.0, "DD": 3.3, "JD": 3.4, "PU": 3.5, "JS": 3.8, "JT": 3.8, "TT": 3.8}
+#: jobs of c-1, c-2 and c-3
+JOBS = (50, 100, 50)
 #: reconfigurations, makespan, and c-1's part of the movable nodes in WKLD-E
 SKEWED = {"None": (0, 2000, 0.0), "EQ": (1, 1300, 0.33), "TD": (5, 1000, 0.95)}
 
@@ -74,8 +76,8 @@ def _macro(values: dict[str, runs.Value]) -> Row:
 
 def _row(drained: tuple[float, ...], slow: tuple[float, ...], makespan_s: float, moves: float, movable: float) -> Row:
     clusters = {
-        f"c-{number}": {"drain_s": drain_s, "slowdown": slowdown}
-        for number, (drain_s, slowdown) in enumerate(zip(drained, slow, strict=True), start=1)
+        f"c-{number}": {"drain_s": drain_s, "slowdown": slowdown, "jobs": jobs}
+        for number, (drain_s, slowdown, jobs) in enumerate(zip(drained, slow, JOBS, strict=True), start=1)
     }
     return {"clusters": clusters, "makespan_s": makespan_s, "reconfigurations": moves, "movable_c1": movable}
 

@@ -7,13 +7,19 @@ import pytest
 from fawkes.offline.work import Row
 from fawkes.paper import runs
 from fawkes.paper.curves import Curve, curves
-from fawkes.paper.rows import NotRunError, Rows, makespan_s
+from fawkes.paper.rows import NotRunError, Rows, makespan_s, mean_slowdown
 from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
 from fawkes.paper.runs import Run
 from fawkes.paper.verdicts import ruled, swept
 from tests.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()
+
+
+def test_the_mean_slowdown_is_of_all_jobs_as_in_compare() -> None:
+    """Half of the jobs are c-2's, so it counts twice; the mean over the MR-clusters would be 2.07."""
+    rows = Rows(IDEAL)
+    assert rows.middle(mean_slowdown, "WKLD-D", "TD") == pytest.approx((1.2 + 3.0 + 3.0 + 2.0) / 4)
 
 
 def half_rows(sort_by_tr: float) -> dict[Run, Row]:

@@ -149,7 +149,7 @@ def test_an_idle_cluster_that_is_kept_is_explained_and_its_alert_ends_with_the_i
     desk.sample(a={"jobs_running": 0, "jobs_waiting": 0})
     desk.tick()
     (row,) = cluster_rows(desk.store)
-    assert row["alert"].startswith("idle, but kept, because HDFS has data outside of its declared folders")
+    assert row["alert"].startswith("idle, but kept: HDFS has data outside of its declared folders")
     said = [line.text for line in explain_cluster(desk.store, "a").lines]
     assert any(text.startswith("a is idle, but it is kept: a has data in HDFS") and "of ann" in text for text in said)
     desk.submit("a", 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fawkes.cli.status import headlines
-from fawkes.core.alerts import Kind
+from fawkes.core import alerts
 from fawkes.core.decision import Decision, PutCluster
 from fawkes.core.events import (
     EVENTS,
@@ -42,6 +42,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.model import (
+    ClusterAlert,
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -85,8 +86,14 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
     [
         (RUNNING, [CORE, EXTRA], "green", ""),
         (RUNNING, [], "green", ""),
-        (replace(RUNNING, failed="no disk", alert="x"), [CORE], "red", "no disk"),
+        (alerts.raised(replace(RUNNING, failed="no disk"), ClusterAlert.STAGE, "x"), [CORE], "red", "no disk"),
         (RUNNING, [replace(CORE, life=NodeLife.LOST), EXTRA], "red", "waits for n1, which may hold data"),
+        (
+            alerts.raised(RUNNING, ClusterAlert.MASTERS, "type `fawkes restore a`"),
+            [replace(CORE, life=NodeLife.LOST, alert="its masters do not answer"), EXTRA],
+            "red",
+            "waits for n1, which may hold data: its masters are lost: type `fawkes restore a`",
+        ),
         (
             RUNNING,
             [
@@ -104,14 +111,15 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
             "HDFS misses blocks of /a",
         ),
         (RUNNING, [replace(CORE, sight=Sight(asked_us=1, blocks=Blocks(missing_files=0)))], "green", ""),
-        (replace(RUNNING, alert="refused"), [CORE], "yellow", "refused"),
-        (replace(RUNNING, alert=f"{Kind.MISSING}: 3"), [CORE], "red", "blocks are missing in HDFS: 3"),
+        (alerts.raised(RUNNING, ClusterAlert.STAGE, "refused"), [CORE], "yellow", "refused"),
+        (alerts.raised(RUNNING, ClusterAlert.MISSING, "3"), [CORE], "red", "blocks are missing in HDFS: 3"),
         (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
     ],
 )
 def test_health(cluster: ClusterState, nodes: list[NodeState], health: str, reason: str) -> None:
     row = cluster_row(cluster, nodes, None, None, 2000)
     assert (row["health"], row["why"]) == (health, reason)
+    assert row["alert_kind"] == (str(cluster.alert_kind) if cluster.alert_kind else None)
 
 
 def test_nodes_of_a_cluster_by_what_they_do() -> None:
