@@ -110,9 +110,14 @@ class Catalog:
         raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
 
     def came_with_fawkes(self, found: Found) -> bool:
-        """Whether a file is the one that came with Fawkes, as in a checkout that is a site as well."""
+        """Whether a file is the one that came with Fawkes, or its unchanged copy found by name.
+
+        A checkout is a site as well for whoever calls an installed Fawkes there.
+        """
         ours = (self.bundled or bundled_dir(found.kind)) / found.kind.value / found.path.name
-        return ours.is_file() and found.path.samefile(ours)
+        if not ours.is_file():
+            return False
+        return found.path.samefile(ours) or (found.origin is Origin.SITE and found.text() == read_text(ours))
 
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
         path = base / os.path.expanduser(name)

@@ -18,7 +18,8 @@ def found_policy(allocator: Allocator, catalog: Catalog) -> Found:
 
 def is_compiled(found: Found) -> bool:
     """Whether the compiled pool knows this policy: it came with Fawkes."""
-    return found.origin is Origin.BUNDLED and found.title.upper() in KINDS
+    ours = found.origin is Origin.BUNDLED or Catalog().came_with_fawkes(found)
+    return ours and found.title.upper() in KINDS
 
 
 def admission_of(found: Found, allocator: Allocator) -> Admission:

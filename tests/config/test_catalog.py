@@ -113,6 +113,17 @@ def test_a_checkout_that_is_a_site_has_what_came_with_fawkes(tmp_path: Path) -> 
     assert not checkout.came_with_fawkes(checkout.find(Kind.ADMISSION, str(own)))
 
 
+def test_an_unchanged_copy_in_a_site_came_with_fawkes(tmp_path: Path) -> None:
+    """Or an installed Fawkes would divide otherwise in a checkout than anywhere else."""
+    copied = (ROOT / "policies/admission/fifo.py").read_text()
+    own = write(tmp_path, "policies/admission/fifo.py", copied)
+    catalog = Catalog(site=tmp_path, bundled=ROOT)
+    assert catalog.find(Kind.ADMISSION, "fifo").path == own
+    assert catalog.came_with_fawkes(catalog.find(Kind.ADMISSION, "fifo"))
+    own.write_text(copied + "\n# changed\n")
+    assert not catalog.came_with_fawkes(catalog.find(Kind.ADMISSION, "fifo"))
+
+
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog()
     policies = {one.title for one in catalog.all(Kind.POLICY)}
