@@ -16,7 +16,7 @@ from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, MastersMove, MoveCause, NodeLife, NodeState
+from fawkes.core.model import ClusterId, ClusterLife, ClusterState, MastersMove, MoveCause, NodeLife, NodeState, Reason
 
 #: lives of an MR-cluster in which its masters can go to another node
 MOVABLE = WITH_MASTERS - {ClusterLife.DEPLOYING}
@@ -56,6 +56,15 @@ def answer(draft: Draft, cluster: ClusterState) -> None:
         masters_to.stay(draft, cluster)
     elif cluster.moving is None:
         masters_to.count_anew(draft, cluster)
+
+
+def why_away(cluster: ClusterState) -> Reason | None:
+    """Why nothing can be asked of the masters, and nothing else be done with them; None when they are in place."""
+    moving = cluster.moving
+    if moving is None or moving.gives_way:
+        return None
+    code = "masters-lost" if moving.cause is MoveCause.LOST and not moving.begun else "masters-moving"
+    return Reason(code, {"cluster": cluster.id, "cause": moving.cause})
 
 
 def forget(draft: Draft, cluster: ClusterState) -> ClusterState:

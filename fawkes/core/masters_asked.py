@@ -49,8 +49,8 @@ def _refusal(draft: Draft, cluster: ClusterState, to: NodeId | None) -> Reason |
     """Why the masters cannot be asked to move; None when they can."""
     if cluster.life is not ClusterLife.RUNNING or cluster.master is None:
         return Reason("not-running", {"cluster": cluster.id, "life": cluster.life})
-    if cluster.moving is not None and not cluster.moving.gives_way:
-        return Reason("masters-moving", {"cluster": cluster.id, "cause": cluster.moving.cause})
+    if (away := masters.why_away(cluster)) is not None:
+        return away
     fit = [state.node.id for state in masters_to.able(draft, cluster)]
     if cluster.standby is not None:
         fit = [node for node in fit if standby.holds(cluster, node)]

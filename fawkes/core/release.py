@@ -26,6 +26,7 @@ _WHY_KEPT = {
     "undeclared-data": "HDFS has data outside of its declared folders",
     "foreign-applications": "it runs applications that are none of its jobs",
     "masters-moving": "its masters move or start again",
+    "masters-lost": "its masters are lost",
     "survey-failed": "its data and applications are not known",
 }
 #: folders and applications that are named in a reason
@@ -143,8 +144,8 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
 
 def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
     """Why the MR-cluster must stay; None when nothing speaks against it."""
-    if cluster.moving is not None and not cluster.moving.gives_way:
-        return Reason("masters-moving", {"cluster": cluster.id, "cause": cluster.moving.cause})
+    if (away := masters.why_away(cluster)) is not None:
+        return away
     if isinstance(event, Failed):
         return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
     found, running = event.facts.get("undeclared"), _nobodys(event.facts.get("applications"))

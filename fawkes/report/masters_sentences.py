@@ -158,5 +158,7 @@ MASTERS: Mapping[str, Template] = {
 MASTER_REFUSALS: Mapping[str, Template] = {
     "not-running": "{cluster} is {life}: only the masters of a running MR-cluster can move",
     "masters-moving": "The masters of {cluster} are moving already: `fawkes status {cluster}` shows how far that is",
+    "masters-lost": "The masters of {cluster} are lost, so nobody knows what is in its HDFS and on its YARN: "
+    "`fawkes status {cluster}` says what to do",
     "no-such-master": _no_such_master,
 }

@@ -249,6 +249,20 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
     assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
 
 
+def test_a_release_of_lost_masters_says_that_they_are_lost_until_others_take_over() -> None:
+    desk = up()
+    lost(desk)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    assert desk.refusal() == "masters-lost"
+    ask(desk)
+    assert desk.refusal() == "masters-lost"
+    look(desk)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="f"))
+    assert desk.refusal() == "masters-moving"
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="g", discard=True, force=True))
+    assert (desk.refusal(), cluster(desk).life) == ("", ClusterLife.RETIRING)
+
+
 def test_a_release_waits_for_masters_that_move() -> None:
     desk = up()
     ask(desk)

@@ -192,6 +192,11 @@ MOVED: tuple[tuple[Reason, str], ...] = (
         "c is loading: only the masters of a running MR-cluster can move",
     ),
     (
+        Reason("masters-lost", {"cluster": "c", "cause": "lost"}),
+        "The masters of c are lost, so nobody knows what is in its HDFS and on its YARN: `fawkes status c` says "
+        "what to do",
+    ),
+    (
         Reason("masters-moving", {"cluster": "c", "cause": "lost"}),
         "The masters of c are moving already: `fawkes status c` shows how far that is",
     ),
