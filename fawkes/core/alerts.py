@@ -35,8 +35,9 @@ def in_words(kind: ClusterAlert) -> str:
 
 def raised(cluster: ClusterState, kind: ClusterAlert, detail: str) -> ClusterState:
     """The MR-cluster with an alert of this kind, in place of an earlier one."""
-    words = in_words(kind)
-    return replace(cluster, alert=f"{words}: {detail}" if words else detail, alert_kind=kind)
+    text = ": ".join(part for part in (in_words(kind), detail) if part)
+    # Without a text there would be no alert, whatever its kind.
+    return replace(cluster, alert=text or "nobody said why", alert_kind=kind)
 
 
 def about(cluster: ClusterState, *kinds: ClusterAlert) -> bool:

@@ -80,6 +80,11 @@ def test_an_alert_keeps_its_kind_whatever_its_detail_says(cluster: ClusterState,
         assert alerts.cleared(state) == cluster
 
 
+@pytest.mark.parametrize("kind", ClusterAlert)
+def test_an_alert_without_a_detail_is_one_all_the_same(cluster: ClusterState, kind: ClusterAlert) -> None:
+    assert alerts.raised(cluster, kind, "").alert == (alerts.in_words(kind) or "nobody said why")
+
+
 def test_an_mr_cluster_without_an_alert_has_no_kind_and_stores_nothing_about_it(cluster: ClusterState) -> None:
     plain: Any = to_plain(cluster)
     assert (alerts.kind_of_cluster(cluster), "alert_kind" in plain) == (None, False)
