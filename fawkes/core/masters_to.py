@@ -35,8 +35,12 @@ def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
     to = _target(draft, cluster, moving, turn)
     if to is None:
         if not moving.planned:
-            back = f"When {moving.old} answers: `fawkes restore {cluster.id} --to {moving.old}`"
-            hold(draft, cluster, f"no other core node of it is in service. {back}. {if_gone(cluster, moving.old)}")
+            why = "no other core node of it is in service. "
+            why += f"When {moving.old} answers: `fawkes restore {cluster.id} --to {moving.old}`"
+            if not any(node.stores for node in draft.nodes_of(cluster.id) if node.node.id != moving.old):
+                # Others that come back have blocks, and can take the masters from a copy.
+                why += f". {if_gone(cluster, moving.old)}"
+            hold(draft, cluster, why)
         elif moving.to is not None:
             # No job begins meanwhile, and nobody knows for how long.
             draft.say("masters-stay", cluster=cluster.id, node=moving.to)

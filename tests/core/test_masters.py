@@ -176,9 +176,15 @@ def test_without_another_core_node_they_wait_for_one() -> None:
     lost(desk)
     assert not all_of(desk, LookAtMasters)
     assert "no other core node" in cluster(desk).alert
-    assert "gone for good, give up its data: `fawkes release a --discard-data --force`" in cluster(desk).alert
+    assert "--discard-data" not in cluster(desk).alert, "the other node has blocks, and may serve again"
     desk.tell(UndrainAsked(at_us=desk.now_us, node=NEW))
     assert all_of(desk, LookAtMasters)
+
+
+def test_only_masters_on_the_one_node_that_stores_data_say_what_gives_it_up() -> None:
+    desk = up(1, count=2)
+    lost(desk)
+    assert "gone for good, give up its data: `fawkes release a --discard-data --force`" in cluster(desk).alert
 
 
 def test_masters_that_answer_right_before_the_deed_keep_their_jobs() -> None:
