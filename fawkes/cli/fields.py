@@ -113,6 +113,7 @@ _ALL: Final = (
         "What the alert is about, as a code that stays the same when texts change.",
         NAME,
     ),
+    Field("alerts", "alerts", "All alerts, the worst first.", LINES),
     Field("reason", "reason", "The reason that was given with the command.", TEXT),
     Field("waits_for", "waits for", "The jobs that must end first.", NAMES),
     Field("keep_out", "kept out", "Why the node is kept out of service; empty when it is not.", TEXT),

@@ -218,5 +218,9 @@ def _group_lines(site: Site, board: Board, pool: Row, rows: Sequence[Row]) -> li
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:
-    """A line for each MR-cluster that somebody should look at."""
-    return [f"{row['cluster']} is {row['health']}: {row['why']}" for row in rows if row["why"]]
+    """A line for each MR-cluster that somebody should look at, and one for each further alert of it."""
+    lines = []
+    for row in (row for row in rows if row["why"]):
+        lines.append(f"{row['cluster']} is {row['health']}: {row['why']}")
+        lines += [f"{row['cluster']}: {alert}" for alert in row["alerts"] if alert not in row["why"]]
+    return lines

@@ -51,7 +51,7 @@ def _too_many(draft: Draft, state: ClusterState, promised: int) -> None:
     """A minimum does not fit beside those that are promised, all of them on nodes that may be core nodes."""
     minimum, usable = state.spec.min_nodes, draft.counts.usable_core
     why = f"needs {minimum} nodes; {promised} of {usable} nodes are promised to other MR-clusters"
-    if state.alert != why or state.life is not ClusterLife.WAITING:
+    if alerts.text(state, ClusterAlert.WAITS) != why or state.life is not ClusterLife.WAITING:
         draft.put_cluster(alerts.raised(replace(state, life=ClusterLife.WAITING), ClusterAlert.WAITS, why))
         draft.say("waits-infeasible", cluster=state.id, minimum=minimum, promised=promised, usable=usable)
 
@@ -61,8 +61,8 @@ def _step_back(draft: Draft, behind: Iterable[ClusterState]) -> None:
 
     Behind them is at most one that was told why it waits; that reason is another one now.
     """
-    for state in takewhile(lambda state: _is_admitted(state) or state.alert, behind):
-        draft.put_cluster(replace(alerts.cleared(state), life=ClusterLife.WAITING))
+    for state in takewhile(lambda state: _is_admitted(state) or alerts.about(state, ClusterAlert.WAITS), behind):
+        draft.put_cluster(replace(alerts.ended(state, ClusterAlert.WAITS), life=ClusterLife.WAITING))
 
 
 def _deploy(draft: Draft, state: ClusterState) -> None:
@@ -79,7 +79,7 @@ def _deploy(draft: Draft, state: ClusterState) -> None:
     for node in chosen:
         claim(draft, node, state.id, Role.CORE, why)
     state = replace(
-        alerts.cleared(state),
+        alerts.next_stage(state),
         life=ClusterLife.DEPLOYING,
         master=chosen[0].node.id,
         version=state.version + 1,
@@ -99,14 +99,18 @@ def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
     state, free = draft.node(node), FreeNodes(draft, core=True)
     if state.owner != cluster.id or state.life is not NodeLife.JOINING or not len(free):
         return False
-    clean(draft, state, draft.say("node-refused", node=node, cluster=cluster.id, error=cluster.alert))
+    clean(
+        draft,
+        state,
+        draft.say("node-refused", node=node, cluster=cluster.id, error=alerts.text(cluster, ClusterAlert.STAGE)),
+    )
     other = free.take(home(draft, cluster.id))
     claim(
         draft, other, cluster.id, Role.CORE, draft.say("replaces", node=other.node.id, cluster=cluster.id, other=node)
     )
     master = other.node.id if cluster.master == node else cluster.master or other.node.id
     heir = standby.instead(cluster.standby, node, other.node.id)
-    cluster = replace(alerts.cleared(cluster), master=master, version=cluster.version + 1, standby=heir)
+    cluster = replace(alerts.next_stage(cluster), master=master, version=cluster.version + 1, standby=heir)
     draft.put_cluster(cluster)
     effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master, heir)
     draft.act(effect, within_us=draft.settings.deploy_us, version=cluster.version)
@@ -132,13 +136,13 @@ def _make_room(draft: Draft, waiting: list[ClusterState]) -> None:
 
 def _still_waits(draft: Draft, state: ClusterState, lacking: int) -> None:
     """An MR-cluster is admitted and waits for its nodes; the alert says how many are not even on their way."""
-    waits = alerts.cleared(state)
+    waits = alerts.ended(state, ClusterAlert.WAITS)
     if lacking > 0:
         stopped = f"; voluntary moves are stopped: {draft.paused}" if draft.paused else ""
         waits = alerts.raised(state, ClusterAlert.WAITS, f"waits for {lacking} more nodes{stopped}")
-        if state.alert != waits.alert:
+        if state != waits:
             draft.say("waits-for-nodes", cluster=state.id, lacking=lacking, paused=draft.paused)
-    if not _is_admitted(state) or state.alert != waits.alert:
+    if not _is_admitted(state) or state != waits:
         draft.put_cluster(replace(waits, life=ClusterLife.ADMITTED))
 
 

@@ -1,11 +1,15 @@
-"""Alerts of MR-clusters and nodes, each with its kind beside its text: it ends when its reason has passed."""
+"""Alerts of MR-clusters and nodes, each with its kind beside its text: it ends when its reason has passed.
+
+An MR-cluster has at most one alert of each kind. No alert takes the place of another one: the worst is shown first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
-from fawkes.core.model import ClusterAlert, ClusterLife, ClusterState, NodeAlert, NodeId, NodeLife, NodeState
+from fawkes.core.model import Alert, ClusterAlert, ClusterLife, ClusterState, NodeAlert, NodeId, NodeLife, NodeState
 
 #: how the text of an alert begins; those that are not here have their detail alone
 _WORDS: Mapping[ClusterAlert, str] = {
@@ -28,35 +32,97 @@ _EARLIER: Mapping[str, ClusterAlert] = {
 }
 
 
+#: data in danger or lost first, then what keeps users from their work, then promises and moves, then what only waits
+_WORST_FIRST = (
+    ClusterAlert.MASTERS,
+    ClusterAlert.SILENT,
+    ClusterAlert.NODE,
+    ClusterAlert.MISSING,
+    ClusterAlert.WRITES,
+    ClusterAlert.UNREADABLE,
+    ClusterAlert.STAGE,
+    ClusterAlert.STUCK,
+    ClusterAlert.ADMISSION,
+    ClusterAlert.STANDBY,
+    ClusterAlert.COPY,
+    ClusterAlert.MEMBERS,
+    ClusterAlert.WAITS,
+    ClusterAlert.IDLE,
+)
+#: what is said of an MR-cluster in one stage of its life, by what is seen in that stage alone
+_OF_A_STAGE = (
+    ClusterAlert.WAITS,
+    ClusterAlert.STAGE,
+    ClusterAlert.IDLE,
+    ClusterAlert.UNREADABLE,
+    ClusterAlert.MISSING,
+    ClusterAlert.STUCK,
+    ClusterAlert.ADMISSION,
+)
+
+
 def in_words(kind: ClusterAlert) -> str:
     """How the text of an alert of this kind begins; empty for those that have their detail alone."""
     return _WORDS.get(kind, "")
 
 
 def raised(cluster: ClusterState, kind: ClusterAlert, detail: str) -> ClusterState:
-    """The MR-cluster with an alert of this kind, in place of an earlier one."""
+    """The MR-cluster with an alert of this kind, in place of an earlier one of the same kind."""
     text = ": ".join(part for part in (in_words(kind), detail) if part)
     # Without a text there would be no alert, whatever its kind.
-    return replace(cluster, alert=text or "nobody said why", alert_kind=kind)
+    return _with(cluster, [*_others(cluster, kind), Alert(kind, text or "nobody said why")])
+
+
+def every(cluster: ClusterState) -> tuple[Alert, ...]:
+    """All alerts of an MR-cluster, the worst first."""
+    kind = _first_kind(cluster)
+    return () if kind is None else (Alert(kind, cluster.alert), *cluster.further)
 
 
 def about(cluster: ClusterState, *kinds: ClusterAlert) -> bool:
-    """Whether the alert of an MR-cluster is of one of these kinds; also when an earlier version stored it."""
-    return kind_of_cluster(cluster) in kinds
+    """True if the MR-cluster has an alert of one of these kinds; also when an earlier version stored it."""
+    return any(alert.about in kinds for alert in every(cluster))
+
+
+def text(cluster: ClusterState, kind: ClusterAlert) -> str:
+    """The text of the alert of this kind; empty without one."""
+    return next((alert.text for alert in every(cluster) if alert.about is kind), "")
 
 
 def ended(cluster: ClusterState, *kinds: ClusterAlert) -> ClusterState:
-    """The MR-cluster without its alert, if that is of one of these kinds."""
-    return cleared(cluster) if about(cluster, *kinds) else cluster
+    """The MR-cluster without its alerts of these kinds."""
+    return _with(cluster, _others(cluster, *kinds)) if about(cluster, *kinds) else cluster
 
 
-def cleared(cluster: ClusterState) -> ClusterState:
-    """The MR-cluster without an alert."""
-    return replace(cluster, alert="", alert_kind=None)
+def next_stage(cluster: ClusterState) -> ClusterState:
+    """The MR-cluster without the alerts that end with a stage of its life."""
+    return ended(cluster, *_OF_A_STAGE)
 
 
-def kind_of_cluster(cluster: ClusterState) -> ClusterAlert | None:
-    """What the alert of an MR-cluster is about; None when it has none. Earlier versions stored only its text."""
+def retires(cluster: ClusterState) -> ClusterState:
+    """The MR-cluster with its lost writes as the only alert: nothing else counts while its nodes are wiped."""
+    return ended(cluster, *(kind for kind in ClusterAlert if kind is not ClusterAlert.WRITES))
+
+
+def in_order(cluster: ClusterState) -> bool:
+    """True if its alerts are of different kinds, the worst first."""
+    places = [_WORST_FIRST.index(alert.about) for alert in every(cluster)]
+    return all(before < after for before, after in pairwise(places))
+
+
+def _others(cluster: ClusterState, *kinds: ClusterAlert) -> list[Alert]:
+    return [alert for alert in every(cluster) if alert.about not in kinds]
+
+
+def _with(cluster: ClusterState, known: list[Alert]) -> ClusterState:
+    if not known:
+        return replace(cluster, alert="", alert_kind=None, further=())
+    first, *further = sorted(known, key=lambda alert: _WORST_FIRST.index(alert.about))
+    return replace(cluster, alert=first.text, alert_kind=first.about, further=tuple(further))
+
+
+def _first_kind(cluster: ClusterState) -> ClusterAlert | None:
+    """The kind of the worst alert; None without one. Earlier versions stored one alert, and only its text."""
     if cluster.alert_kind is not None or not cluster.alert:
         return cluster.alert_kind
     known = next((kind for words, kind in _EARLIER.items() if cluster.alert.startswith(words)), None)

@@ -57,8 +57,8 @@ def answered(draft: Draft, event: Done | Failed) -> None:
         _not_reached(draft, cluster, pending, event)
     elif kind is Key.MEMBERSHIP:
         draft.settle(event.effect)
-        if alerts.about(cluster, ClusterAlert.MEMBERS) and cluster.active:
-            draft.put_cluster(alerts.cleared(cluster))
+        if alerts.about(cluster, ClusterAlert.MEMBERS):
+            draft.put_cluster(alerts.ended(cluster, ClusterAlert.MEMBERS))
     else:
         draft.settle(event.effect)
         _stage_done(draft, cluster, event)
@@ -82,14 +82,14 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
                 if node.life is NodeLife.JOINING:
                     draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))
             version = cluster.version + 1
-            cluster = replace(alerts.cleared(cluster), life=ClusterLife.LOADING, deploy_us=took_us, version=version)
+            cluster = replace(alerts.next_stage(cluster), life=ClusterLife.LOADING, deploy_us=took_us, version=version)
             draft.put_cluster(cluster)
             draft.touch(cluster.id)
             draft.act(Load(cluster.id, version), within_us=draft.settings.transfer_us, version=version)
         case ClusterLife.LOADING:
             draft.say("loaded", cluster=cluster.id, took_us=took_us, **event.facts)
             cluster = replace(
-                alerts.cleared(cluster),
+                alerts.next_stage(cluster),
                 life=ClusterLife.RUNNING,
                 load_us=took_us,
                 active_us=draft.at_us,
@@ -99,7 +99,7 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
             jobs.release(draft, cluster.id)
         case ClusterLife.SAVING:
             draft.say("saved", cluster=cluster.id, took_us=took_us, **event.facts)
-            release.retire(draft, replace(alerts.cleared(cluster), save_us=took_us))
+            release.retire(draft, replace(alerts.next_stage(cluster), save_us=took_us))
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:

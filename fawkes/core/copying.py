@@ -19,7 +19,7 @@ def seen(draft: Draft, event: CopySeen) -> None:
     if not event.error:
         draft.settle(key)
         if alerts.about(cluster, ClusterAlert.COPY):
-            draft.put_cluster(alerts.cleared(cluster))
+            draft.put_cluster(alerts.ended(cluster, ClusterAlert.COPY))
             draft.say("copied-again", cluster=cluster.id)
     elif alerts.about(cluster, ClusterAlert.COPY):
         draft.put_cluster(alerts.raised(cluster, ClusterAlert.COPY, event.error))
@@ -30,6 +30,5 @@ def seen(draft: Draft, event: CopySeen) -> None:
 def late(draft: Draft, cluster: ClusterState) -> None:
     """Their data has not been copied for too long."""
     draft.say("not-copied", cluster=cluster.id, within_us=draft.settings.copy_us)
-    if not cluster.alert:
-        why = f"since {draft.settings.copy_us // 1_000_000} s and more; the controller's log says why"
-        draft.put_cluster(alerts.raised(cluster, ClusterAlert.COPY, why))
+    why = f"since {draft.settings.copy_us // 1_000_000} s and more; the controller's log says why"
+    draft.put_cluster(alerts.raised(cluster, ClusterAlert.COPY, why))

@@ -136,13 +136,12 @@ def is_late(draft: Draft, job: JobState) -> bool:
 
 
 def _failed(draft: Draft, cluster: ClusterState, error: Exception) -> None:
-    """The policy's fault is told once, and is the alert of its MR-cluster, unless that has another."""
+    """The policy's fault is told once, and is an alert of its MR-cluster."""
     what = in_words(error)
     failing = alerts.raised(cluster, ClusterAlert.ADMISSION, what)
-    if failing.alert != cluster.alert:
+    if failing != cluster:
         draft.say("admission-failed", cluster=cluster.id, policy=draft.settings.admission, failed=what)
-        if not cluster.alert or alerts.about(cluster, ClusterAlert.ADMISSION):
-            draft.put_cluster(failing)
+        draft.put_cluster(failing)
 
 
 def _place(draft: Draft, cluster: ClusterId) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import fsum, isclose
 
+from fawkes.core import alerts
 from fawkes.core.counts import Counts, Held, counted, lack, short_of_core, surplus
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
@@ -166,6 +167,8 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
 def _cluster_step(old: ClusterState, new: ClusterState) -> list[str]:
     if not allowed(CLUSTER_EDGES, old.life, new.life):
         return [f"{new.id} cannot go from {old.life} to {new.life}"]
+    if not alerts.in_order(new):
+        return [f"{new.id} would have the alerts {', '.join(each.about for each in alerts.every(new))} in this order"]
     return _alert_step(new.id, old, new)
 
 

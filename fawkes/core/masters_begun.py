@@ -204,8 +204,7 @@ def journal_answered(
         jobs.release(draft, cluster.id)
     elif isinstance(event, Failed):
         draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
-        if not cluster.alert:
-            cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
+        cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
         if event.facts.get("alive") is True:
             draft.touch(cluster.id, afresh=True)
             journal.block(draft, cluster)

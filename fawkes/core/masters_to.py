@@ -91,7 +91,7 @@ def able(draft: Draft, cluster: ClusterState, *, restore: bool = False) -> list[
 def hold(draft: Draft, cluster: ClusterState, why: str) -> None:
     """The masters stay where they are until something changes; said again when the reason has."""
     held = alerts.raised(cluster, ClusterAlert.MASTERS, why)
-    if held.alert != cluster.alert:
+    if held != cluster:
         draft.put_cluster(held)
         draft.say("masters-held", cluster=cluster.id, error=why)
 

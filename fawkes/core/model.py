@@ -76,7 +76,7 @@ class NodeAlert(StrEnum):
 
 
 class ClusterAlert(StrEnum):
-    """What the alert of an MR-cluster is about; `alerts.kind_of_cluster` says it for ledgers of earlier versions."""
+    """What the alert of an MR-cluster is about; `alerts.every` says it for ledgers of earlier versions."""
 
     WAITS = "waits"
     """It waits for nodes; the alert ends once they are on their way."""
@@ -101,7 +101,7 @@ class ClusterAlert(StrEnum):
     COPY = "no-copy"
     """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
     WRITES = "lost-writes"
-    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`, or with the next alert."""
+    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`."""
     STANDBY = "standby"
     """The second NameNode does not follow the journal, or that is not whole; the alert ends when all is."""
     ADMISSION = "admission"
@@ -146,6 +146,14 @@ class JobLife(StrEnum):
     """It was not let in: its deadline could not be met, or had passed while it waited."""
     KILLED = "killed"
     """It was ended because its deadline had passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert of an MR-cluster: what it is about, and its text."""
+
+    about: ClusterAlert
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +295,9 @@ class ClusterState:
     tasks have waited and none has run (`core.stuck`); None until that has lasted. ``moving``: its masters are to go to
     another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
     brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
-    ``shut_out`` former masters may still run, as long as they are lost. ``alert_kind`` is None without an ``alert``,
-    and where an earlier version has stored it.
+    ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
+    kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
+    the worst first (`core.alerts`).
     """
 
     spec: ClusterSpec
@@ -312,6 +321,7 @@ class ClusterState:
     standby: Standby | None = None
     shut_out: tuple[NodeId, ...] = ()
     alert_kind: ClusterAlert | None = None
+    further: tuple[Alert, ...] = ()
 
     @property
     def id(self) -> ClusterId:

@@ -100,7 +100,8 @@ def no_alert(draft: Draft, state: NodeState) -> None:
         return
     nodes = draft.nodes_of(cluster.id)
     held = [n for n in nodes if n.life is NodeLife.LOST and n.leaving and n.node.id != state.node.id]
-    draft.put_cluster(alerts.about_node(cluster, held[0].node.id, held[0].alert) if held else alerts.cleared(cluster))
+    cluster = alerts.ended(cluster, ClusterAlert.NODE)
+    draft.put_cluster(alerts.about_node(cluster, held[0].node.id, held[0].alert) if held else cluster)
 
 
 def wiped(draft: Draft, state: NodeState) -> None:

@@ -85,9 +85,10 @@ def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None
 
 
 def _stuck(draft: Draft, cluster: ClusterState, sample: Sample) -> ClusterState:
-    """The MR-cluster with an alert when its tasks have stood still for too long; another alert stays."""
+    """The MR-cluster with an alert when its tasks have stood still for too long."""
     since_us = cluster.still_us
-    if since_us is None or cluster.alert or draft.at_us - since_us < draft.settings.stuck_us:
+    known = alerts.about(cluster, ClusterAlert.STUCK)
+    if since_us is None or known or draft.at_us - since_us < draft.settings.stuck_us:
         return cluster
     standing = stuck.standing_of(sample)
     facts = {"tasks": standing.waiting, "held": standing.held, "slots": sample.slots_total, "masters": sample.masters}
@@ -106,7 +107,7 @@ def _with_alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *,
         ClusterAlert.STUCK: not still,
     }
     cluster = alerts.ended(cluster, *(kind for kind, ended in passed.items() if ended))
-    if reading.missing_blocks and (not cluster.alert or alerts.about(cluster, ClusterAlert.MISSING)):
+    if reading.missing_blocks:
         detail = f"{reading.missing_blocks}. `hdfs fsck /` names the files"
         return alerts.raised(cluster, ClusterAlert.MISSING, detail)
     return cluster

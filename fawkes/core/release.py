@@ -134,7 +134,7 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
     objection = _objection(cluster, event, data=not draft.settings.retire_undeclared, applications=True)
     if objection is None:
         draft.say("idle", cluster=cluster.id, since_us=cluster.idle_us)
-        save(draft, alerts.cleared(cluster), undeclared=draft.settings.retire_undeclared)
+        save(draft, alerts.next_stage(cluster), undeclared=draft.settings.retire_undeclared)
         return
     draft.say("not-retired", **{**objection.facts, "cluster": cluster.id, "because": objection.code})
     # Asked again only after another idle time: nothing but a person changes the answer.
@@ -194,16 +194,16 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, fo
             draft.put_cluster(replace(cluster, life=ClusterLife.GONE))
         case ClusterLife.DEPLOYING:
             _called_off(draft, cluster)
-            retire(draft, alerts.cleared(cluster))
+            retire(draft, alerts.next_stage(cluster))
         case ClusterLife.LOADING:
             _called_off(draft, cluster)
-            save(draft, replace(alerts.cleared(cluster), discard=discard), applications=force)
+            save(draft, replace(alerts.next_stage(cluster), discard=discard), applications=force)
         case ClusterLife.RUNNING:
-            save(draft, replace(alerts.cleared(cluster), discard=discard), applications=force)
+            save(draft, replace(alerts.next_stage(cluster), discard=discard), applications=force)
         case ClusterLife.SAVING:
             effect = _saves(draft, cluster)
             undeclared = effect is not None and effect.undeclared
-            save(draft, replace(alerts.cleared(cluster), discard=discard), undeclared=undeclared, applications=force)
+            save(draft, replace(alerts.next_stage(cluster), discard=discard), undeclared=undeclared, applications=force)
 
 
 def _called_off(draft: Draft, cluster: ClusterState) -> None:
@@ -246,7 +246,7 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
         jobs.end_with_cluster(draft, job)
     stage = draft.pending(Key.CLUSTER.of(cluster.id))
     cluster = masters.forget(draft, cluster)
-    cluster = replace(cluster, life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
+    cluster = replace(alerts.retires(cluster), life=ClusterLife.RETIRING, version=cluster.version + (stage is not None))
     draft.put_cluster(cluster)
     if stage is not None:
         stop = Retire(cluster.id, cluster.version)

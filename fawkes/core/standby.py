@@ -130,7 +130,7 @@ def seen(draft: Draft, event: StandbySeen) -> None:
     if not event.error:
         draft.settle(key)
         if alerts.about(cluster, ClusterAlert.STANDBY):
-            draft.put_cluster(alerts.cleared(cluster))
+            draft.put_cluster(alerts.ended(cluster, ClusterAlert.STANDBY))
         return
     if alerts.about(cluster, ClusterAlert.STANDBY):
         draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
@@ -148,7 +148,7 @@ def not_whole_for_long(draft: Draft, cluster: ClusterState) -> None:
         # The move itself takes it away; how it stands counts once that has ended.
         _look_again(draft, cluster)
         return
-    if not cluster.alert:
+    if not alerts.about(cluster, ClusterAlert.STANDBY):
         why = f"not whole for {draft.settings.standby_us // 1_000_000} s"
         cluster = alerts.raised(cluster, ClusterAlert.STANDBY, why)
         draft.put_cluster(cluster)
@@ -283,8 +283,7 @@ def answered(
             _look_again(draft, cluster)
     else:
         draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)
-        if not cluster.alert or alerts.about(cluster, ClusterAlert.STANDBY):
-            draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
         wait_us = backoff.wait_us(draft.settings, pending.tries)
         draft.expect(pending.key, wait_us, effect=effect, version=pending.version, tries=pending.tries)
 

@@ -36,7 +36,7 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
         masters.answer(draft, cluster)
         cluster = draft.cluster(event.cluster) or cluster
         if alerts.about(cluster, ClusterAlert.SILENT):
-            draft.put_cluster(alerts.cleared(cluster))
+            draft.put_cluster(alerts.ended(cluster, ClusterAlert.SILENT))
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
                 _JUDGES[state.life](draft, state, state.sight)

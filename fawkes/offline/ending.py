@@ -200,5 +200,5 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
         life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
     if cluster is not None and alerts.about(cluster, ClusterAlert.STUCK):
-        life += f" ({cluster.alert})"
+        life += f" ({alerts.text(cluster, ClusterAlert.STUCK)})"
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

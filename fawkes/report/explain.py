@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fawkes.core import alerts
 from fawkes.core.fairness import share_error
 from fawkes.core.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.settings import Settings
@@ -282,7 +283,7 @@ def cluster_in_words(state: ClusterState) -> list[str]:
     known = [f"{stage} {show_duration(us)}" for stage, us in times if us is not None]
     lines += [f"It {', '.join(known)}"] if known else []
     lines += masters_in_words(state)
-    lines += [text for text in (state.failed, state.alert) if text]
+    lines += [text for text in (state.failed, *(alert.text for alert in alerts.every(state))) if text]
     return lines
 
 

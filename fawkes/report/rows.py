@@ -114,7 +114,7 @@ def cluster_row(
     roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
     active = state.active and tick is not None
     health, why = _health(state, held)
-    kind = alerts.kind_of_cluster(state)
+    known = alerts.every(state)
     return {
         "cluster": state.id,
         "state": state.life.value,
@@ -151,7 +151,8 @@ def cluster_row(
         **_standby(state),
         "failed": state.failed,
         "alert": state.alert,
-        "alert_kind": None if kind is None else kind.value,
+        "alert_kind": known[0].about.value if known else None,
+        "alerts": [alert.text for alert in known],
     }
 
 
@@ -204,14 +205,13 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     lost = [node for node in nodes if node.life is NodeLife.LOST and waited_for(node)]
     if lost:
         said = [node.alert for node in lost if node.alert]
-        if alerts.about(state, ClusterAlert.MASTERS):
-            said = [state.alert]
+        said = [alerts.text(state, ClusterAlert.MASTERS)] if alerts.about(state, ClusterAlert.MASTERS) else said
         return ": ".join([f"waits for {fold([node.node.id for node in lost])}, which may hold data", *said[:1]])
     reports = [node.sight.blocks for node in nodes if node.sight is not None and node.sight.blocks is not None]
     worst = max((blocks for blocks in reports if blocks.known), key=lambda blocks: blocks.missing_files, default=None)
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
-    return state.alert if alerts.about(state, ClusterAlert.MISSING) else ""
+    return alerts.text(state, ClusterAlert.MISSING)
 
 
 def cluster_rows(store: Reader) -> list[Row]:

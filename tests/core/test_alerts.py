@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from fawkes.core import alerts
 from fawkes.core.events import Condition, NodeObserved, UndrainAsked
 from fawkes.core.model import (
+    Alert,
     ClusterAlert,
     ClusterId,
     ClusterLife,
@@ -77,7 +79,7 @@ def test_an_alert_keeps_its_kind_whatever_its_detail_says(cluster: ClusterState,
         assert [each for each in ClusterAlert if alerts.about(state, each)] == [kind]
         assert state.alert.endswith(detail)
         assert state.alert.startswith(alerts.in_words(kind))
-        assert alerts.cleared(state) == cluster
+        assert alerts.ended(state, kind) == cluster
 
 
 @pytest.mark.parametrize("kind", ClusterAlert)
@@ -87,7 +89,38 @@ def test_an_alert_without_a_detail_is_one_all_the_same(cluster: ClusterState, ki
 
 def test_an_mr_cluster_without_an_alert_has_no_kind_and_stores_nothing_about_it(cluster: ClusterState) -> None:
     plain: Any = to_plain(cluster)
-    assert (alerts.kind_of_cluster(cluster), "alert_kind" in plain) == (None, False)
+    assert (alerts.every(cluster), "alert_kind" in plain, "further" in plain) == ((), False, False)
+
+
+@pytest.mark.parametrize(("first", "second"), list(permutations(ClusterAlert, 2)))
+def test_no_alert_takes_the_place_of_another_one(
+    cluster: ClusterState, first: ClusterAlert, second: ClusterAlert
+) -> None:
+    both = alerts.raised(alerts.raised(cluster, first, "one"), second, "two")
+    assert both == alerts.raised(alerts.raised(cluster, second, "two"), first, "one")
+    assert alerts.in_order(both)
+    assert alerts.text(both, first).endswith("one")
+    assert alerts.text(both, second).endswith("two")
+    assert from_plain(ClusterState, to_plain(both)) == both
+    assert alerts.ended(both, first) == alerts.raised(cluster, second, "two")
+    assert alerts.raised(both, first, "three") == alerts.raised(alerts.ended(both, first), first, "three")
+    assert alerts.ended(both, first, second) == cluster
+
+
+@pytest.mark.parametrize("kind", ClusterAlert)
+def test_lost_writes_outlast_every_stage(cluster: ClusterState, kind: ClusterAlert) -> None:
+    state = alerts.raised(alerts.raised(cluster, ClusterAlert.WRITES, "3 blocks"), kind, "3 blocks")
+    for later in (alerts.next_stage(state), alerts.retires(state), alerts.next_stage(alerts.retires(state))):
+        assert alerts.about(later, ClusterAlert.WRITES)
+        assert alerts.in_order(later)
+
+
+def test_alerts_in_another_order_or_twice_are_unsound(cluster: ClusterState) -> None:
+    worst = alerts.raised(cluster, ClusterAlert.MASTERS, "gone")
+    for kind in (ClusterAlert.MASTERS, ClusterAlert.IDLE):
+        assert alerts.in_order(replace(worst, further=(Alert(kind, "x"),))) == (kind is ClusterAlert.IDLE)
+    swapped = replace(cluster, alert="idle", alert_kind=ClusterAlert.IDLE, further=(Alert(ClusterAlert.MASTERS, "x"),))
+    assert not alerts.in_order(swapped)
 
 
 def unclean() -> Desk:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Progress, RetryAsked
+from fawkes.core import alerts
+from fawkes.core.events import CopySeen, Progress, RetryAsked
 from fawkes.core.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
-from fawkes.core.model import JobId
+from fawkes.core.model import ClusterAlert, JobId
 from fawkes.core.tags import job_of, tag_of
 from tests.support.desk import Desk
 from tests.support.masters import A, cluster, ever, look, lost, moved, run, up
@@ -123,3 +124,15 @@ def test_a_job_that_had_ended_although_the_copy_has_it_at_work() -> None:
     assert (said["jobs"], said["blocks"]) == (["a-1"], None)
     assert "the end of job a-1" in cluster(desk).alert
     assert cluster(desk).id == A
+
+
+def test_a_loss_stays_beside_every_other_alert_until_an_operator_has_read_it() -> None:
+    desk = up()
+    fails_over(desk, rows(LOST, []))
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="no answer"))
+    desk.wait(600)
+    assert [alert.about for alert in alerts.every(cluster(desk))] == [ClusterAlert.WRITES, ClusterAlert.COPY]
+    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
+    assert [alert.about for alert in alerts.every(cluster(desk))] == [ClusterAlert.WRITES]
+    desk.tell(RetryAsked(at_us=desk.now_us, subject="a"))
+    assert alerts.every(cluster(desk)) == ()
