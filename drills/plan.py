@@ -14,7 +14,7 @@ from random import Random
 from fawkes.core.model import ClusterLife, NodeLife, Promise, Role
 
 #: a seed gives another plan when this changes: the journal keeps results of each version apart
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 #: the actions of a story are over by then
 STORY_S = 110
 #: what stands for a life where the controller is struck at a step of the ledger
@@ -50,10 +50,12 @@ class Kind(StrEnum):
     LEASE = "lease damaged"
     KILLED = "controller killed"
     STATE_DISK = "state disk full"
+    STOPPED = "controller stopped"
+    REBOOTS = "reboots again and again"
 
 
 #: what befalls one node as a whole
-OF_NODES = (Kind.POWER, Kind.PAUSE, Kind.CUT, Kind.EMPTIED)
+OF_NODES = (Kind.POWER, Kind.PAUSE, Kind.CUT, Kind.EMPTIED, Kind.REBOOTS)
 #: what befalls the masters of the MR-cluster of a node
 OF_MASTERS = (
     Kind.NAMENODE,
@@ -63,7 +65,9 @@ OF_MASTERS = (
     Kind.MISSING,
     Kind.GARBAGE,
 )
-OF_CONTROLLER = (Kind.KILLED, Kind.STATE_DISK)
+OF_CONTROLLER = (Kind.KILLED, Kind.STATE_DISK, Kind.STOPPED)
+#: a node that reboots again and again is off for so long, and on for as long
+REBOOT_S = 5
 
 #: the lives in which each kind of node is struck
 LIVES: dict[Spot, tuple[str, ...]] = {
@@ -109,6 +113,8 @@ _WEIGHTS = {
     Kind.LEASE: 2,
     Kind.KILLED: 4,
     Kind.STATE_DISK: 1,
+    Kind.STOPPED: 2,
+    Kind.REBOOTS: 2,
 }
 #: lives that last: a fault may strike long after they have begun
 _LASTING = (NodeLife.SERVING, NodeLife.FREE, ClusterLife.RUNNING)
@@ -179,6 +185,11 @@ class Fault:
     told: bool = False
 
     @property
+    def reboots_s(self) -> tuple[int, ...]:
+        """When a node that reboots again and again loses its power, in seconds after the strike."""
+        return tuple(range(0, self.back_s or 0, 2 * REBOOT_S)) if self.kind is Kind.REBOOTS else ()
+
+    @property
     def row(self) -> tuple[str, str, str]:
         """Where it stands in the table: what, which kind of node, in which life."""
         return str(self.kind), str(self.spot), str(self.life) or (AFTER if self.told else BEFORE)
@@ -202,7 +213,7 @@ class Plan:
 
 def chance_of(seed: int, purpose: str) -> Random:
     """The chances of a seed for one purpose: more of one purpose leave those of the others alone."""
-    return Random(f"drill {PLAN_VERSION} {seed} {purpose}")
+    return Random(f"drill 1 {seed} {purpose}")
 
 
 def plan_of(seed: int) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -17,13 +18,14 @@ from pathlib import Path
 from drills.agenda import Agenda
 from drills.aim import struck
 from drills.checks import Failure, comes_to_rest, jobs_once, never_green, one_owner, restless, stuck
-from drills.plan import OF_CONTROLLER, STORY_S, ClusterPlan, Fault, JobPlan, Kind, Plan
+from drills.plan import OF_CONTROLLER, REBOOT_S, STORY_S, ClusterPlan, Fault, JobPlan, Kind, Plan
 from drills.real_facts import INPUTS, RealFacts
 from drills.real_faults import Hands, small_disk
 from drills.result import Result, Tried
 from drills.settings import SETTINGS
 from drills.story_events import node_name
 from fawkes.config.site import Site
+from fawkes.core import alerts
 from fawkes.core.model import ClusterId, ClusterLife, NodeId, Role
 from fawkes.errors import FawkesError
 from tests.support.site import RealSite, real_site
@@ -235,6 +237,10 @@ class RealDrill:
         if fault.back_s is None:
             self._away.add(node)
             return
+        for off_s in fault.reboots_s[1:]:
+            again_s = now_s + fault.after_s + off_s
+            self._agenda.add(again_s - REBOOT_S, lambda: self.hands.undo(fault, node))
+            self._agenda.add(again_s, lambda: self.hands.strike(fault, node, owner))
         back_s = now_s + fault.after_s + fault.back_s
         self._over_s = max(self._over_s, back_s)
         self._agenda.add(back_s, lambda: self.hands.undo(fault, node))
@@ -249,6 +255,10 @@ class RealDrill:
             self._disk_full = True
             self.hands.fill_disk()
             self._agenda.add(now_s + fault.back_s, self._room_again)
+            return
+        if fault.kind is Kind.STOPPED:
+            self.hands.signal_controller(signal.SIGSTOP)
+            self._agenda.add(now_s + fault.back_s, lambda: self.hands.signal_controller(signal.SIGCONT))
             return
         self._controller_down = True
         self.site.kill()
@@ -286,7 +296,8 @@ class RealDrill:
         """An operator does what the alert says of masters without a copy whose node never comes back."""
         for cluster in list(self.site.state.clusters.values()):
             words = ("release", cluster.id, "--discard-data", "--force")
-            if cluster.master in self._away and f"`fawkes {' '.join(words)}`" in cluster.alert:
+            said = any(f"`fawkes {' '.join(words)}`" in alert.text for alert in alerts.every(cluster))
+            if cluster.master in self._away and said:
                 self._robbed.add(cluster.id)
                 self._released(cluster.id, ask(self.site, *words, "--yes"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ class Hands:
         lab = self.site.lab
         with suppress(FawkesError):
             match fault.kind:
-                case Kind.POWER:
+                case Kind.POWER | Kind.REBOOTS:
                     lab.kill(node)
                 case Kind.PAUSE:
                     lab.pause(node)
@@ -111,7 +112,7 @@ class Hands:
         lab = self.site.lab
         with suppress(FawkesError):
             match fault.kind:
-                case Kind.POWER | Kind.EMPTIED:
+                case Kind.POWER | Kind.EMPTIED | Kind.REBOOTS:
                     lab.start(node)
                 case Kind.PAUSE:
                     lab.resume(node)
@@ -134,6 +135,13 @@ class Hands:
         lease = self._disk_of(node) / "fawkes" / "lease"
         if node in self._leases and lease.exists() and lease.read_bytes() == _DAMAGED:
             lease.write_bytes(self._leases.pop(node))
+
+    def signal_controller(self, number: signal.Signals) -> None:
+        """Stop the controller where it stands, or let it go on: the process in the lab, whose parent only waits."""
+        assert self.site.controller is not None
+        pid = self.site.controller.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), number)
 
     def fill_disk(self) -> None:
         """Not a byte more for the ledger."""

@@ -6,6 +6,7 @@ blocks, `Hdfs` (drills/hdfs.py) is what moves into it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import process_time
@@ -13,7 +14,7 @@ from time import process_time
 from drills.aim import struck
 from drills.checks import Circles, Failure, comes_to_rest, files_kept, jobs_once, one_owner, restless, stuck
 from drills.hdfs import MUTE, Hdfs
-from drills.plan import OF_CONTROLLER, OF_MASTERS, STORY_S, Fault, Kind, Plan
+from drills.plan import OF_CONTROLLER, OF_MASTERS, REBOOT_S, STORY_S, Fault, Kind, Plan
 from drills.result import Result, Tried
 from drills.seeing import Seeing
 from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, two_owners
@@ -21,7 +22,7 @@ from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Effect, Host
-from fawkes.core.events import Event, MastersSeen, Sampled
+from fawkes.core.events import Event, MastersSeen, Sampled, Woke
 from fawkes.core.invariants import broken
 from fawkes.core.model import ClusterLife, NodeId
 from fawkes.core.state import State
@@ -77,6 +78,7 @@ class Drill:
         self._epoch = 0
         self._engine: engine.Engine | None = None
         self._actions: list[tuple[int, Callable[[], None]]] = []
+        self._unheard: deque[Event] = deque()
         self._seeing = Seeing(self.hdfs)
         self._circles = Circles()
         self._gone_for_good: set[NodeId] = set()
@@ -129,6 +131,9 @@ class Drill:
             self._fail(Failure("invariant", str(error)))
             return
         self._look(event)
+        stopped = self._due(Kind.STOPPED, step)
+        if stopped is not None:
+            self._stops(stopped)
         killed = self._due(Kind.KILLED, step)
         if killed is not None:
             self._dies(killed)
@@ -140,12 +145,29 @@ class Drill:
                 return fault
         return None
 
+    def _stops(self, fault: Fault) -> None:
+        """The controller stands still for a while; then it hears at once of what happened meanwhile."""
+        assert fault.back_s is not None
+        now_us = max(self.world.now_us, self.state.now_us)
+        self.tried[self.plan.faults.index(fault)] = Tried(fault, at_s=now_us / SECOND_US)
+        on_us = now_us + fault.back_s * SECOND_US
+        self._over_us = max(self._over_us, on_us)
+        while (event := self.world.next_event()) is not None:
+            # Readings that were due meanwhile were not taken.
+            if not isinstance(event, Sampled) or event.at_us >= on_us:
+                self._unheard.append(replace(event, at_us=max(event.at_us, on_us)))
+            if event.at_us >= on_us:
+                break
+        # Its own timer is the first to be heard.
+        self._unheard = deque(sorted(self._unheard, key=lambda event: not isinstance(event, Woke)))
+
     def _dies(self, fault: Fault, again: Event | None = None) -> None:
         """The controller is gone for a while; another takes over from the ledger what Hadoop did meanwhile."""
         assert fault.back_s is not None
         now_us = max(self.world.now_us, self.state.now_us)
         self.tried[self.plan.faults.index(fault)] = Tried(fault, at_s=now_us / SECOND_US)
         self.world = self.world.orphaned(fault.back_s * SECOND_US)
+        self._unheard.clear()
         self.hdfs.dead = self.world.dead
         self.store.full = False
         back_us = self.world.now_us
@@ -163,7 +185,7 @@ class Drill:
 
     def next_event(self) -> Event | None:
         """The next event of the simulated world, as far as the faults let it through."""
-        while (event := self.world.next_event()) is not None:
+        while (event := self._unheard.popleft() if self._unheard else self.world.next_event()) is not None:
             for entry in [entry for entry in self._actions if entry[0] <= event.at_us]:
                 self._actions.remove(entry)
                 entry[1]()
@@ -230,6 +252,10 @@ class Drill:
                     self.world.script([silent, MastersSeen(at_us=back_us, cluster=owner)])
         elif fault.kind in (Kind.DATANODE, Kind.NODE_MANAGER):
             self.world.lose(node, at_us, at_us + _DAEMON_BACK_US)
+        elif fault.kind is Kind.REBOOTS:
+            for off_s in fault.reboots_s:
+                off_us = at_us + off_s * SECOND_US
+                self.world.lose(node, off_us, off_us + REBOOT_S * SECOND_US)
         else:
             if back_us is None:
                 self._gone_for_good.add(node)
