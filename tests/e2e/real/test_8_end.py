@@ -92,8 +92,9 @@ def test_the_end(site: RealSite) -> None:
     assert [name for name, there in site.on_nodes().items() if there.lease] == []
 
 
-def test_nothing_is_left_of_all_that_has_run(site: RealSite) -> None:
+def test_nothing_is_left_of_all_that_has_run(running: RealSite) -> None:
     """Two versions of Hadoop, all kinds of jobs, crashes: the hosts have the files that they had before."""
+    site = running
     assert site.controller is None
     after = site.files()
     changed = {host: after[host] ^ before for host, before in site.bare.items()}
