@@ -315,8 +315,15 @@ my_epoch={epoch}; my_controller={controller}
 
 _READ_LEASE = r"""
 umask 022
-mkdir -p "$work" && [ -w "$work" ] && exec 9>>"$work/.lock" || { echo "cannot write $work" >&2; exit 73; }
-flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+# Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.
+tries=100
+until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
+    [ $tries -gt 0 ] || { echo "the lock $work/.lock is removed again and again" >&2; exit 75; }
+    mkdir -p "$work" && [ -w "$work" ] && command exec 9>>"$work/.lock" ||
+        { echo "cannot write $work" >&2; exit 73; }
+    flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+    tries=$((tries - 1))
+done
 read_lease "$work"
 refuse() {
     lease_facts

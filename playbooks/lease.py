@@ -73,8 +73,10 @@ fact lease free
 
 
 def forget(lease: Lease) -> Script:
-    """Remove the lease of a free node: the pool gives the machine back for good. Fact ``lease`` is ``none``.
+    """Remove the lease of a free node, and its lock: the pool gives the machine back for good.
 
+    Fact ``lease`` is ``none``. The releases (``dist``) stay in the work folder, and so does what is not ours. The
+    folder itself stays as well: nobody knows whether Fawkes or an administrator has made it.
     A damaged lease goes as well where nothing of any MR-cluster is left on the node; else exit HELD names what is.
     """
     return lease_change(
@@ -92,7 +94,11 @@ if [ -n "$damage" ]; then
     done
     [ -z "$left" ] || refuse 79 "the lease does not say who holds the node, and there is something on it:$left"
 fi
-rm -rf "$work/lease" "$work/beat" && sync "$work" || { echo "cannot remove $work/lease" >&2; exit 73; }
+rm -rf "$work/lease" "$work/beat" "$work/.lease.new" "$work/.beat.new" && sync "$work" ||
+    { echo "cannot remove $work/lease" >&2; exit 73; }
+for folder in clusters users groups; do rmdir "$work/$folder" 2>/dev/null; done
+# Whoever waits for this lock looks afterwards whether its file is still there, and takes the new one.
+rm -f "$work/.lock" || { echo "cannot remove $work/.lock" >&2; exit 73; }
 fact lease none
 """,
         mends=True,

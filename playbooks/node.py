@@ -299,6 +299,17 @@ done
 """
 )
 
+# Each JVM makes a file in /tmp under its process id, wherever its folder for temporary files is. One that was killed
+# leaves it. Those of living processes stay, and so does a folder that another user has made under this name.
+_TRACES = r"""
+folder=/tmp/hsperfdata_$(id -un)
+if [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ]; then
+    for file in "$folder"/[0-9]*; do [ -e "/proc/${file##*/}" ] || rm -f "$file"; done
+    rmdir "$folder" 2>/dev/null
+fi
+:
+"""
+
 _WIPE = r"""
 groups() { groups_of "$my_pool" "$my_node" "$my_cluster"; }
 all_left() {
@@ -376,6 +387,9 @@ left=$(groups)
 rm -f {group_file} || dirty "cannot remove "{group_file}
 left=$(marked "$my_pool" "$my_cluster" "$work")
 [ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
+{traces}
+run "$traces"
+for folder in clusters users groups; do rmdir "$work/$folder" 2>/dev/null; done
 [ ! -e {root} ] && [ ! -e "$trash" ] || dirty "folders of $my_cluster are left"
 fact clean yes
 """
@@ -405,6 +419,7 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
         grace_tenths=round(grace_s * 10),
         find=kept_text("find", Script.of(_FIND_LEFTOVERS, user_file=user_file)),
         remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, user_file=user_file)),
+        traces=kept_text("traces", Script(_TRACES)),
         user_file=user_file,
         group_file=lease.folders.group_file,
     )

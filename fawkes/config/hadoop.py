@@ -57,6 +57,8 @@ FOLDERS = frozenset(
         "mapreduce.cluster.local.dir",
         "mapreduce.jobhistory.recovery.store.fs.uri",
         "mapreduce.jobhistory.recovery.store.leveldb.path",
+        "yarn.node-attribute.fs-store.root-dir",
+        "yarn.node-labels.fs-store.root-dir",
         "yarn.nodemanager.local-dirs",
         "yarn.nodemanager.log-dirs",
         "yarn.nodemanager.recovery.dir",

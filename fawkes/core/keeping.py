@@ -1,8 +1,11 @@
-"""When the kept copies of an MR-cluster's masters are due: the second copy, and a new image."""
+"""When the kept copies of an MR-cluster's masters are due: the second copy, and a new image; and when they may go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from fawkes.core import alerts
+from fawkes.core.model import ClusterAlert, ClusterLife, ClusterState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,3 +29,13 @@ class KeepRules:
         """Whether a new image is to be made at ``at_us``; ``tried_us`` is when the last attempt began."""
         rested = tried_us is None or at_us - tried_us >= self.image_rest_us
         return edits_bytes > self.edits_bytes and rested
+
+
+def copies_needed(cluster: ClusterState | None) -> bool:
+    """True unless an MR-cluster has gone and nothing of it was lost: its kept copies are of no use then.
+
+    ``cluster`` is the latest that the ledger has of it; None: the ledger never had it, so that nothing is known. What
+    was lost while it was there, and was not acknowledged by `fawkes retry`, may still be read from the copies.
+    """
+    gone = cluster is not None and cluster.life is ClusterLife.GONE
+    return cluster is None or not gone or alerts.about(cluster, ClusterAlert.WRITES)

@@ -20,6 +20,7 @@ from fawkes.core import backoff
 from fawkes.core.closing import longest_us
 from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
+from fawkes.core.keeping import copies_needed
 from fawkes.core.lifecycle import HELD
 from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
 from fawkes.core.picture import picture
@@ -73,6 +74,7 @@ from fawkes.live.watch import Watch
 from fawkes.live.work import work_us
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.ports import Entry
+from fawkes.report import history
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
@@ -177,6 +179,7 @@ class Controller:
         self._for_good = False
         self._world: LiveWorld | None = None
         self._membership: MembershipKeeper | None = None
+        self._clear_copies: Callable[[], None] = lambda: None
         self._control_server: ControlServer | None = None
 
     def run(self) -> None:
@@ -197,6 +200,7 @@ class Controller:
             engine.run()
             if self._for_good:
                 self._give_back(world.ground, engine.view)
+                self._clear_copies()
         if self._problem is not None:
             raise self._problem
 
@@ -340,9 +344,8 @@ class Controller:
             # Whoever only watches must not claim a lease: the second copy would be written under it.
             world.every("copies", self._plan.settings.keep_every_us, copies.round)
             world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
-            world.every(
-                "old copies", limits.CLEAR_EVERY_US, lambda: copies.clear(lambda name: name not in state.clusters)
-            )
+            self._clear_copies = lambda: copies.clear(lambda name: self._copies_needed(state, name))
+            world.every("old copies", limits.CLEAR_EVERY_US, self._clear_copies)
 
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
@@ -410,6 +413,12 @@ class Controller:
         rest = "" if for_good else "; nodes, MR-clusters and jobs keep running, and `fawkes run` controls them again"
         self._say(f"stopping{' for good' * for_good}: {why}{rest}")
         world.stop()
+
+    def _copies_needed(self, state: View, cluster: ClusterId) -> bool:
+        if cluster in state.clusters:
+            return True
+        with closing(LedgerReader(self._plan.site.state_dir)) as reader:
+            return copies_needed(next((one for one in history.clusters(reader) if one.id == cluster), None))
 
     def _give_back(self, ground: Ground, view: View) -> None:
         """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""

@@ -16,6 +16,7 @@ from fawkes.live.kept_copy import KeepError
 from fawkes.store.private import FOLDER_MODE, write_private
 
 _NOTHING = " nothing"
+_ENDING = ".given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +83,9 @@ class GivenNotes:
         """The MR-cluster is gone for good."""
         self._path(cluster).unlink(missing_ok=True)
 
+    def clusters(self) -> set[ClusterId]:
+        """The MR-clusters that have a note."""
+        return {ClusterId(path.name[1:].removesuffix(_ENDING)) for path in self._folder.glob(f".*{_ENDING}")}
+
     def _path(self, cluster: ClusterId) -> Path:
-        return self._folder / f".{cluster}.given"
+        return self._folder / f".{cluster}{_ENDING}"

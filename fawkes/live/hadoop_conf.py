@@ -384,6 +384,9 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         **_state_store(conf),
         "yarn.nodemanager.local-dirs": str(folders.nm_local),
         "yarn.nodemanager.log-dirs": str(folders.nm_logs),
+        # By default in /tmp, under the user's name: the next MR-cluster would find what this one has left there.
+        "yarn.node-attribute.fs-store.root-dir": f"file://{folders.tmp}/node-attribute",
+        "yarn.node-labels.fs-store.root-dir": f"file://{folders.tmp}/node-labels",
         "yarn.nodemanager.resource.memory-mb": str(conf.memory_mb),
         "yarn.nodemanager.resource.cpu-vcores": str(conf.vcores),
         # By default anybody may refresh the members or kill an application.

@@ -158,7 +158,7 @@ class Keeper:
 
         KeepError when there is none of this MR-cluster, or it is not whole; HostError when the node does not answer.
         """
-        fetched = self._folder / f".{cluster}.fetched"
+        fetched = self._folder / f".{cluster}{kept_copy.FETCHED}"
         with self._hold(cluster) as kept:
             kept.second.fetch(node, cluster, fetched)
             if CopyFolder(fetched, kept.copy.cluster_id).copy() is None:
@@ -202,11 +202,10 @@ class Keeper:
             self._known.pop(cluster, None)
             self._told.pop(cluster, None)
 
-    def clear(self, gone: Callable[[ClusterId], bool]) -> None:
-        """Remove copies that an earlier run left behind; ``gone`` says whether an MR-cluster is gone for good."""
-        found = {ClusterId(path.name.removesuffix(kept_copy.BEFORE)) for path in self._folder.glob("[!.]*")}
-        for cluster in sorted(found):
-            if gone(cluster):
+    def clear(self, needed: Callable[[ClusterId], bool]) -> None:
+        """Remove the copies of MR-clusters for which ``needed`` is false, whichever run has made them."""
+        for cluster in sorted(kept_copy.clusters_in(self._folder) | self.given.clusters()):
+            if not needed(cluster):
                 self.remove(cluster)
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from fawkes.core.model import ClusterId
 from fawkes.errors import FawkesError
 from fawkes.live import edit_log
 from fawkes.live.edit_log import Origin, Segment
@@ -32,6 +33,8 @@ _CHUNK = 4 << 20
 #: what is being written; the state store itself has names that end with `.new`
 BEFORE = ".before"
 """What the name of a copy that was set aside ends with."""
+FETCHED = ".fetched"
+"""What the name of a copy ends with that is being fetched from a node; it begins with a dot."""
 #: the ledger is on the same disk, and must always find room
 _LEAVE_FREE_BYTES = 256 << 20
 _STATE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
@@ -371,10 +374,19 @@ class CopyFolder:
             raise KeepError(f"the copy cannot be kept ({why})", where=str(self._folder)) from error
 
 
+def clusters_in(folder: Path) -> set[ClusterId]:
+    """The MR-clusters of which a folder of copies has anything."""
+    whole = {path.name.removesuffix(BEFORE) for path in folder.glob("[!.]*")}
+    parts = {path.name[1:].removesuffix(".tar").removesuffix(FETCHED) for path in folder.glob(f".*{FETCHED}*")}
+    return {ClusterId(name) for name in whole | parts}
+
+
 def remove(folder: Path) -> None:
-    """Remove the copy of an MR-cluster that is gone, and the one that was set aside."""
-    for each in (folder, folder.with_name(f"{folder.name}{BEFORE}")):
+    """Remove the copy of an MR-cluster that is gone, and what was set aside or was being fetched."""
+    fetched = folder.with_name(f".{folder.name}{FETCHED}")
+    for each in (folder, folder.with_name(f"{folder.name}{BEFORE}"), fetched):
         shutil.rmtree(each, ignore_errors=True)
+    fetched.with_name(f"{fetched.name}.tar").unlink(missing_ok=True)
 
 
 def archive_of(folder: Path) -> bytes:

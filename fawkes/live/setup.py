@@ -397,7 +397,9 @@ class Setup:
         files = book.files_folder(folders, effect.job, effect.attempt)
         jar = uploaded(files, details.jar) if details.jar else _release_jar(release, details.release_jar)
         env = release.environment(java, conf_dir) | self._ticket(cluster, str(folders.conf))
-        flags = (*LIGHT_FLAGS, *self._realm(cluster, node))
+        flags = (*LIGHT_FLAGS, f"-Djava.io.tmpdir={folders.tmp}", *self._realm(cluster, node))
+        # A wipe removes that folder; what lies in /tmp could be anybody's.
+        env["TMPDIR"] = str(folders.tmp)
         env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
         tag = tag_of(effect.job, effect.attempt)
         env[ENVIRONMENT] = tag

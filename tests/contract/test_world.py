@@ -149,6 +149,15 @@ def simulated() -> Bench:
     return Bench(SimWorld(until_us=10**12, faults=faults), ClusterDetails(), Path("/storage"))
 
 
+#: for what `tests/e2e` shows of the live world in `make test` as well
+live_by_night = pytest.mark.parametrize(
+    "bench",
+    ["sim", pytest.param("live", marks=[pytest.mark.hadoop, pytest.mark.nightly])],
+    indirect=True,
+    scope="module",
+)
+
+
 @pytest.fixture(scope="module", params=["sim", pytest.param("live", marks=pytest.mark.hadoop)])
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     if request.param == "sim":
@@ -228,12 +237,14 @@ def test_a_deployment_begun_again_is_confirmed_again(cluster: Bench) -> None:
     cluster.done(cluster.deploy, after=after)
 
 
+@live_by_night
 def test_a_transient_node_serves_drains_and_is_clean(cluster: Bench) -> None:
     goal = serve(cluster, "node02")
     leave(cluster, goal, Goal.DRAINING)
     wipe(cluster, goal)
 
 
+@live_by_night
 @pytest.mark.parametrize("role", [Role.TRANSIENT_CORE, Role.CORE])
 def test_a_node_that_stores_gives_its_blocks_away_before_it_is_clean(cluster: Bench, role: Role) -> None:
     goal = serve(cluster, "node03", role)
@@ -397,6 +408,7 @@ def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> tuple[Pr
     return found.progress, event.seen.ended_us
 
 
+@live_by_night
 def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
     effect = job("once", 1)
     after = cluster.start(effect)

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core import alerts
-from fawkes.core.events import CopySeen, Progress, RetryAsked
+from fawkes.core.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
+from fawkes.core.keeping import copies_needed
 from fawkes.core.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
 from fawkes.core.model import ClusterAlert, JobId
 from fawkes.core.tags import job_of, tag_of
+from fawkes.report import history
 from tests.support.desk import Desk
 from tests.support.masters import A, cluster, ever, look, lost, moved, run, up
 
@@ -136,3 +138,46 @@ def test_a_loss_stays_beside_every_other_alert_until_an_operator_has_read_it() -
     assert [alert.about for alert in alerts.every(cluster(desk))] == [ClusterAlert.WRITES]
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a"))
     assert alerts.every(cluster(desk)) == ()
+
+
+def kept(desk: Desk, name: str = "a") -> bool:
+    return copies_needed(next((one for one in history.clusters(desk.store) if one.id == name), None))
+
+
+def leave(desk: Desk) -> None:
+    """a is given back with all that it has, and its nodes are seen clean."""
+    owned = sorted(desk.state.nodes_of(A))
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="q", discard=True, force=True))
+    assert kept(desk)
+    for node in owned:
+        desk.see(node, Condition.CLEAN)
+    assert A not in desk.state.clusters
+
+
+def test_copies_go_when_the_mr_cluster_has_gone_and_nothing_of_it_was_lost() -> None:
+    desk = up()
+    assert kept(desk)
+    leave(desk)
+    assert not kept(desk)
+    # A ledger that never had it, such as one that was begun anew, knows nothing of it.
+    assert kept(desk, "b")
+
+
+def test_copies_of_an_mr_cluster_with_lost_writes_stay_when_it_has_gone() -> None:
+    desk = up()
+    fails_over(desk, rows(LOST, ["n3"]))
+    leave(desk)
+    assert kept(desk)
+    # A later one of the same name that lost nothing takes them with it.
+    desk.up("a", 3)
+    assert kept(desk)
+    leave(desk)
+    assert not kept(desk)
+
+
+def test_copies_go_when_the_loss_was_acknowledged_before_the_release() -> None:
+    desk = up()
+    fails_over(desk, rows(LOST, ["n3"]))
+    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
+    leave(desk)
+    assert not kept(desk)

@@ -15,6 +15,7 @@ from fawkes.core.model import NodeId
 from fawkes.errors import FawkesError, HostError, RefusedError
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.edit_log import HEADER_BYTES
+from fawkes.live.given import Given
 from fawkes.live.keeping import Keeper
 from fawkes.live.kept_copy import KeepError
 from playbooks import lease as leases
@@ -276,11 +277,17 @@ def test_a_failover_does_not_wait_for_a_round_that_hangs_on_the_dead_node(living
 
 
 def test_copies_go_with_their_mr_cluster_alone(living: KeptSite) -> None:
-    living.keeper.clear(lambda cluster: False)
+    folder = living.folder / "state"
+    living.keeper.clear(lambda cluster: True)
     assert living.keeper.newest(CLUSTER) is not None
+    living.keeper.given.put(CLUSTER, Given(1, SECOND, 1))
+    # A fetch that a crash has cut off leaves these.
+    (folder / f".{CLUSTER}.fetched" / "nn").mkdir(parents=True)
+    (folder / f".{CLUSTER}.fetched.tar").write_text("half")
+    (folder / ".other.fetched.tar").write_text("half")
     living.clusters.remove(CLUSTER)
-    living.keeper.clear(lambda cluster: cluster == CLUSTER)
-    assert not (living.folder / "state" / CLUSTER).exists()
+    living.keeper.clear(lambda cluster: cluster != CLUSTER)
+    assert {path.name for path in folder.iterdir()} == {".other.fetched.tar"}
 
 
 def test_the_controllers_copy_is_for_its_user_alone(living: KeptSite) -> None:

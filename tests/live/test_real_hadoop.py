@@ -56,7 +56,7 @@ def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyHadoop]:
     close_session()
 
 
-@pytest.fixture(scope="module", params=["3.5.0", "3.4.2"])
+@pytest.fixture(scope="module", params=["3.5.0", pytest.param("3.4.2", marks=pytest.mark.nightly)])
 def storing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyHadoop]:
     """A cluster with HDFS, of each version."""
     if request.param == "3.5.0":

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -143,6 +146,49 @@ def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
     ok(leases.release(lease))
     assert ok(leases.forget(lease_of("")))["lease"] == "none"
     assert not dict(ok(leases.show(lease.work_dir)))
+    assert list(Path(lease.work_dir).iterdir()) == []
+
+
+def test_a_node_that_is_forgotten_keeps_what_is_not_ours(lease_of: LeaseOf) -> None:
+    lease = lease_of()
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    ok(node.wipe(lease))
+    ok(leases.release(lease))
+    work = Path(lease.work_dir)
+    (work / "dist").mkdir()
+    (work / "clusters").mkdir()
+    (work / "clusters" / "of-the-site").write_text("theirs")
+    ok(leases.forget(lease_of("")))
+    assert sorted(path.name for path in work.rglob("*")) == ["clusters", "dist", "of-the-site"]
+
+
+def test_who_waited_for_a_lock_that_was_removed_takes_the_new_one(lease_of: LeaseOf, tmp_path: Path) -> None:
+    """Otherwise two scripts would change a node at the same time: one under the old file, one under the new."""
+    lease = lease_of()
+    ok(leases.take(lease))
+    lock, inside, go = Path(lease.work_dir, ".lock"), tmp_path / "inside", tmp_path / "go"
+    script = changing(lease, "touch {inside}; until [ -e {go} ]; do sleep 0.02; done", inside=inside, go=go).text
+    with lock.open("a") as old:
+        fcntl.flock(old, fcntl.LOCK_EX)
+        waiting = f":{os.fstat(old.fileno()).st_ino} "
+        process = subprocess.Popen(["/bin/sh", "-c", script])
+        until(lambda: any("->" in row and waiting in row for row in Path("/proc/locks").read_text().splitlines()))
+        lock.unlink()
+    try:
+        until(inside.exists)
+        with lock.open("r") as new, pytest.raises(BlockingIOError):
+            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        go.touch()
+        assert process.wait(timeout=60) == 0
+
+
+def until(seen: Callable[[], bool], limit_s: float = 60) -> None:
+    limit = time.monotonic() + limit_s
+    while not seen():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
 
 
 def test_a_node_of_a_lost_ledger_can_be_taken_over_by_hand(lease_of: LeaseOf) -> None:

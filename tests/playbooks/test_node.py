@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import pwd
 import socket
 import subprocess
 import tarfile
@@ -76,6 +77,25 @@ def test_wipe_of_a_clean_node_changes_nothing(lease_of: LeaseOf) -> None:
     lease = lease_of()
     ok(leases.take(lease))
     assert dict(ok(node.wipe(lease))) == {"killed": "0", "clean": "yes"}
+
+
+def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(lease_of: LeaseOf) -> None:
+    lease = taken(lease_of())
+    me = pwd.getpwuid(os.getuid()).pw_name
+    folder = Path(f"/tmp/hsperfdata_{me}")
+    folder.mkdir(exist_ok=True)
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+        dead, alive = folder / str(ended.pid), folder / str(os.getpid())
+        dead.touch()
+        alive.touch()
+    try:
+        ok(node.wipe(lease))
+        assert [dead.exists(), alive.exists()] == [False, True]
+        ok(leases.release(lease))
+        assert sorted(path.name for path in Path(lease.work_dir).iterdir()) == [".lock", "lease"]
+    finally:
+        alive.unlink(missing_ok=True)
 
 
 def test_wipe_takes_what_an_interrupted_wipe_left(lease_of: LeaseOf) -> None:

@@ -57,6 +57,12 @@ for file in $(grep -lz '^FAWKES_CLUSTER=' /proc/[0-9]*/environ 2>/dev/null); do
 done
 :
 """
+# All that a host can write to, by its own mounts: kind, mode, owner and path. Releases are on a disk of all hosts.
+_FILES = r"""
+awk '$4 ~ /^rw(,|$)/ && $3 !~ /^(proc|sysfs|devpts|cgroup2?)$/ { print $2 }' /proc/self/mounts | sort -u |
+    grep -vx /srv/dist | while read -r mount; do find "$mount" -xdev -printf '%y %m %u %p\n'; done
+:
+"""
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,8 @@ class RealSite:
         #: of MR-clusters with Kerberos: how `inside` logs in, see `tests.support.inside`
         self.logins: dict[str, Mapping[str, str]] = {}
         self._queues = 0
+        #: what the hosts had before the first controller came
+        self.bare = self.files()
 
     def __enter__(self) -> RealSite:
         return self
@@ -385,6 +393,12 @@ class RealSite:
         done = self.lab.exec([*ssh, host, "/bin/sh -s"], input=script, timeout_s=LIMIT_S)
         assert done.returncode == 0, f"{host}: {done.stderr}"
         return done.stdout
+
+    def files(self) -> dict[str, frozenset[str]]:
+        """All that lies on the file systems of each host that it can write to, whoever has put it there."""
+        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
+            texts = pool.map(lambda host: self.on(host, _FILES), self.hosts)
+            return {host: frozenset(text.splitlines()) for host, text in zip(self.hosts, texts, strict=True)}
 
     def on_nodes(self, nodes: Sequence[str] = ()) -> dict[str, OnNode]:
         """What of Fawkes is on these nodes, by default on all."""

@@ -45,6 +45,7 @@ def copied(site: RealSite, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_a_controller_with_an_older_copy_of_the_folder_is_refused_by_the_nodes(site: RealSite, tmp_path: Path) -> None:
     copy = copied(site, tmp_path / "copy")
     assert site.stop() == 0

@@ -51,6 +51,7 @@ def containers(site: RealSite) -> dict[str, int]:
     return {names.get(host, host): count for host, count in found.items()}
 
 
+@pytest.mark.nightly
 def test_hosts_that_die_under_running_tasks(site: RealSite) -> None:
     """One loses its NodeManager, one its power, one its cable; each is wiped before it is anybody's again."""
     with site.demand("alpha"):
@@ -190,6 +191,7 @@ def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     assert differences(site) == []
 
 
+@pytest.mark.nightly
 def test_a_resource_manager_that_was_killed_is_brought_up_again(site: RealSite) -> None:
     """It knows its applications and its nodes again, and nothing ran twice."""
     site.fawkes("submit", "alpha", site.job("survives", 'kind = "sleep"\nmaps = 1\nmap_time = "40s"\nreduces = 0\n'))

@@ -37,6 +37,7 @@ def master_of(site: RealSite, cluster: str) -> str:
     return str(master)
 
 
+@pytest.mark.nightly
 def test_masters_move_when_they_are_asked_to_and_nothing_is_lost(site: RealSite) -> None:
     """No job runs, so it is done at once; afterwards the old node is a core node like any other."""
     old, before, began = master_of(site, "beta"), digests(site, "beta"), site.now()

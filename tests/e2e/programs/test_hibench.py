@@ -1,6 +1,6 @@
 """One of HiBench's programs on real Hadoop, held against a computation of our own. All that can fail is in ``ran``.
 
-`make drills` runs all of them (test_hibench_all.py).
+`make nightly` runs it, `make drills` runs all of them (test_hibench_all.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fawkes.hibench.programs import folder
 from tests.e2e.programs.conftest import PROGRAMS, SAMPLES, Ran
 from tests.e2e.programs.support import assert_succeeded_at_once, digests, made
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 
 def test_the_data_in_hdfs_was_what_the_generator_makes_anywhere(ran: Ran, tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ def test_a_tick_in_which_nothing_moved_is_explained(story: Story) -> None:
     assert re.search(r"Policy TD over the last 10 s; 8 nodes in service", text), text
 
 
+@pytest.mark.nightly
 def test_what_users_submit_by_themselves_counts_in_both_versions(site: RealSite) -> None:
     """In alpha on one of its own nodes; in beta on a machine that its file names as a client."""
     began = site.now()

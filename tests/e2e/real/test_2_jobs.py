@@ -144,6 +144,7 @@ def test_slowdown_counts_the_wait(ended: dict[str, JobState]) -> None:
     assert job.slowdown > job.wait_us / 100_000
 
 
+@pytest.mark.nightly
 def test_a_cancelled_job_is_off_yarn(running: RealSite) -> None:
     site = running
     site.fawkes("submit", "alpha", site.job("naps", 'kind = "sleep"\nmaps = 1\nmap_time = "1000s"\nreduces = 0\n'))

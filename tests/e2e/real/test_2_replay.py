@@ -123,6 +123,7 @@ def job_of(name: str) -> str:
     return f"alpha-{sum(map(ord, name))}"
 
 
+@pytest.mark.nightly
 def test_a_cancelled_job_ends_and_its_submitter_stays(running: RealSite, replayed: dict[str, Any]) -> None:
     site, job = running, job_of("stopped")
     master = site.ledger.clusters["alpha"].master
@@ -136,6 +137,7 @@ def test_a_cancelled_job_ends_and_its_submitter_stays(running: RealSite, replaye
     assert application["state"] == "KILLED"
 
 
+@pytest.mark.nightly
 def test_a_job_outlives_its_submitter(running: RealSite, replayed: dict[str, Any]) -> None:
     site = running
     master = site.ledger.clusters["alpha"].master

@@ -128,6 +128,7 @@ def test_while_a_cluster_is_deployed(site: RealSite) -> None:
     agree(site)
 
 
+@pytest.mark.nightly
 def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> None:
     """Two at once: the controller is killed while the one is called off, the other has begun to load by then."""
     zeros = site.root / "clusters" / "zeros" / "part"

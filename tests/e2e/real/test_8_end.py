@@ -90,3 +90,14 @@ def test_the_end(site: RealSite) -> None:
     assert {name: there.clean for name, there in site.on_nodes().items()} == dict.fromkeys(site.hosts, True)
     # Another pool, or this one with a ledger of its own, may begin with these nodes.
     assert [name for name, there in site.on_nodes().items() if there.lease] == []
+
+
+def test_nothing_is_left_of_all_that_has_run(running: RealSite) -> None:
+    """Two versions of Hadoop, all kinds of jobs, crashes: the hosts have the files that they had before."""
+    site = running
+    assert site.controller is None
+    after = site.files()
+    changed = {host: after[host] ^ before for host, before in site.bare.items()}
+    # The empty work folder stays: an administrator may have made it.
+    assert [(host, row) for host in changed for row in changed[host] if not row.endswith(" /srv/fawkes")] == []
+    assert list((site.site.state_dir / "kept").iterdir()) == []
