@@ -54,9 +54,7 @@ def test_counts_durations_and_nodes(tmp_path: Path) -> None:
         ("sls-overlap.json", 10_000_000, 11_500_000),
     ],
 )
-def test_a_reduce_has_the_life_that_sls_gives_it_whenever_its_maps_end(
-    name: str, map_us: int, reduce_us: int
-) -> None:
+def test_a_reduce_has_the_life_that_sls_gives_it_whenever_its_maps_end(name: str, map_us: int, reduce_us: int) -> None:
     assert {(job.map_us, job.reduce_us) for job in sls.read(DATA / name).jobs} == {(map_us, reduce_us)}
 
 
