@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from docs.make.table import code, table
 from fawkes.config.fields import bounds_of
+from fawkes.config.owned_keys import FOLDERS, FOLDERS_HINT, OWNED
 from fawkes.config.presets import PRESETS
 from fawkes.units import show_bytes, show_duration
 
@@ -67,6 +68,16 @@ def presets() -> str:
         for key in names
     ]
     return table(["key", *PRESETS], rows)
+
+
+def owned_keys() -> str:
+    """Hadoop's keys that nobody overrides, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for key, reason in (*OWNED.items(), *((key, FOLDERS_HINT) for key in sorted(FOLDERS))):
+        by_reason.setdefault(reason, []).append(key)
+    return table(
+        ["keys", "why, or what to do instead"], [(", ".join(map(code, keys)), why) for why, keys in by_reason.items()]
+    )
 
 
 def _model(place: str) -> type[BaseModel]:

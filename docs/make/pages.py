@@ -20,6 +20,7 @@ MAKERS: Mapping[str, Maker] = {
     "java": needs.java,
     "keys": keys.keys,
     "more-keys": keys.more_keys,
+    "owned-keys": keys.owned_keys,
     "ports": needs.ports,
     "presets": keys.presets,
     "programs": needs.programs,

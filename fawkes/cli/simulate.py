@@ -165,11 +165,13 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapp
         return paper_plan(name.upper(), seed, changes)
     from fawkes.offline.read import read_plan
 
-    if name != STREAM:
-        return read_plan(site, catalog, name, seed, changes=changes)
-    # The file stays until the command ends: parts of a plan are read when they are needed.
-    path = click.get_current_context().with_resource(from_stdin(name, "stdin.toml"))
-    return read_plan(site, catalog, str(path), seed, changes=changes)
+    if name == STREAM:
+        # The file stays until the command ends: parts of a plan are read when they are needed.
+        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
+    plan = read_plan(site, catalog, name, seed, changes=changes)
+    for line in plan.notes:
+        note(line)
+    return plan
 
 
 def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:

@@ -6,115 +6,77 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from pydantic import Field, PlainValidator
+from pydantic import Field, PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from fawkes.config.fields import SizeBytes
 from fawkes.config.loader import Strict, did_you_mean, wrong
+from fawkes.config.owned_keys import OLD_NAMES, why_owned
 
 SITES = ("core-site", "hdfs-site", "yarn-site", "mapred-site", "capacity-scheduler", "hadoop-policy")
-
-_WHERE_MASTERS_ARE = "Fawkes itself decides where the masters are: see the key masters"
-
-OWNED = {
-    "fs.defaultFS": "Fawkes sets it to the MR-cluster's NameNode",
-    "dfs.blocksize": "Use the key block_size",
-    "dfs.datanode.httpserver.filter.handlers": "Fawkes closes the DataNodes' web servers with it: see the key clients",
-    "dfs.ha.automatic-failover.enabled": _WHERE_MASTERS_ARE,
-    "dfs.hosts": "Fawkes writes the list of members",
-    "dfs.hosts.exclude": "Fawkes writes the list of members that leave",
-    "dfs.nameservices": _WHERE_MASTERS_ARE,
-    "dfs.replication": "Use the key replication",
-    "hadoop.http.filter.initializers": "Fawkes closes the web servers with it: see the key clients",
-    "yarn.app.mapreduce.am.admin-command-opts": "Fawkes closes the ports of jobs with it: use ...am.command-opts",
-    "yarn.resourcemanager.ha.automatic-failover.enabled": _WHERE_MASTERS_ARE,
-    "yarn.resourcemanager.ha.enabled": _WHERE_MASTERS_ARE,
-    "yarn.resourcemanager.ha.rm-ids": _WHERE_MASTERS_ARE,
-    "yarn.resourcemanager.hostname": "Fawkes sets it to the MR-cluster's first core node",
-    "yarn.resourcemanager.nodes.exclude-path": "Fawkes writes the list of members that leave",
-    "yarn.resourcemanager.nodes.include-path": "Fawkes writes the list of members",
-}
-"""Keys that decide who belongs to an MR-cluster, or that have a key of their own."""
-
-FOLDERS = frozenset(
-    {
-        "dfs.data.dir",
-        "dfs.datanode.data.dir",
-        "dfs.domain.socket.path",
-        "dfs.journalnode.edits.dir",
-        "dfs.name.dir",
-        "dfs.name.edits.dir",
-        "dfs.namenode.checkpoint.dir",
-        "dfs.namenode.checkpoint.edits.dir",
-        "dfs.namenode.edits.dir",
-        "dfs.namenode.legacy-oiv-image.dir",
-        "dfs.namenode.name.dir",
-        "dfs.namenode.shared.edits.dir",
-        "fs.checkpoint.dir",
-        "fs.checkpoint.edits.dir",
-        "hadoop.tmp.dir",
-        "io.seqfile.local.dir",
-        "mapred.local.dir",
-        "mapreduce.cluster.local.dir",
-        "mapreduce.jobhistory.recovery.store.fs.uri",
-        "mapreduce.jobhistory.recovery.store.leveldb.path",
-        "yarn.node-attribute.fs-store.root-dir",
-        "yarn.node-labels.fs-store.root-dir",
-        "yarn.nodemanager.local-dirs",
-        "yarn.nodemanager.log-dirs",
-        "yarn.nodemanager.recovery.dir",
-        "yarn.resourcemanager.fs.state-store.uri",
-        "yarn.resourcemanager.leveldb-state-store.path",
-        "yarn.resourcemanager.store.class",
-        "yarn.timeline-service.leveldb-state-store.path",
-        "yarn.timeline-service.leveldb-timeline-store.path",
-    }
-)
-"""Keys, older names included, that say where data, logs and state lie: elsewhere no wipe would find them."""
-
-_FOLDERS_HINT = (
-    "All of an MR-cluster lies below the work folder of its node, or the wipe misses it: set work_dir in inventory.toml"
-)
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def _sites(value: object) -> dict[str, dict[str, str]]:
+    """The keys by file, under their names of today. ValidationError has all that is wrong, each with its file."""
     if not isinstance(value, Mapping):
         raise wrong(f"{value!r} is no table of files", "Write [hadoop.yarn-site] and its keys below it")
     sites: dict[str, dict[str, str]] = {}
+    faults: list[tuple[str, PydanticCustomError]] = []
     for site, keys in value.items():
         if site not in SITES:
-            raise wrong(f"there is no configuration file {site!r}", did_you_mean(site, SITES))
-        if not isinstance(keys, Mapping):
-            raise wrong(f"{site} = {keys!r} is no table of keys", f"Write [hadoop.{site}] and its keys below it")
-        sites[site] = {}
-        for key, text in _flat(keys):
-            if key in sites[site]:
-                raise wrong(f"{site} has the key {key!r} twice", "Write it once, with or without quotes")
-            sites[site][key] = text
+            faults.append(("", wrong(f"there is no configuration file {site!r}", did_you_mean(site, SITES))))
+        elif not isinstance(keys, Mapping):
+            hint = f"Write [hadoop.{site}] and its keys below it"
+            faults.append(("", wrong(f"{site} = {keys!r} is no table of keys", hint)))
+        else:
+            sites[site], found = _keys(site, keys)
+            faults += [(site, fault) for fault in found]
+    if faults:
+        raise ValidationError.from_exception_data(
+            "hadoop", [{"type": fault, "loc": (site,) if site else (), "input": value} for site, fault in faults]
+        )
     return sites
 
 
-def _flat(keys: Mapping[str, object], before: str = "") -> Iterator[tuple[str, str]]:
+def _keys(site: str, keys: Mapping[str, object]) -> tuple[dict[str, str], list[PydanticCustomError]]:
+    values: dict[str, str] = {}
+    faults: list[PydanticCustomError] = []
+    for key, value in _flat(keys):
+        name = OLD_NAMES.get(key, key)
+        fault = _fault(key, name, value)
+        if fault is None and name in values:
+            fault = wrong(f"{site} has the key {name!r} twice", "Write it once, with or without quotes, under one name")
+        if fault is None:
+            values[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        else:
+            faults.append(fault)
+    return values, faults
+
+
+def _flat(keys: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
     """TOML reads a key without quotes, such as ``yarn.acl.enable``, as tables in tables: put it together again."""
     for name, value in keys.items():
         key = f"{before}.{name}" if before else name
         if isinstance(value, Mapping):
             yield from _flat(value, key)
-            continue
-        if key != key.strip():
-            # Hadoop reads it without the blanks: it would be another key than the one that is looked at here.
-            raise wrong(f"the key {key!r} begins or ends with a blank", f"Write {key.strip()!r}")
-        if key in OWNED:
-            raise wrong(f"{key!r} cannot be overridden", OWNED[key])
-        if key in FOLDERS:
-            raise wrong(f"{key} = {value!r} cannot be overridden", _FOLDERS_HINT)
-        if isinstance(value, bool):
-            yield key, str(value).lower()
-        elif isinstance(value, str | int | float):
-            yield key, str(value)
         else:
-            raise wrong(f"{key} = {value!r} is no value for Hadoop", "Write text, a number, true or false")
+            yield key, value
+
+
+def _fault(key: str, name: str, value: object) -> PydanticCustomError | None:
+    """The reason why a key cannot stand here; ``name`` is its name of today."""
+    if key != key.strip():
+        # Hadoop reads it without the blanks: it would be another key than the one that is looked at here.
+        return wrong(f"the key {key!r} begins or ends with a blank", f"Write {key.strip()!r}")
+    why = why_owned(name)
+    if why is not None:
+        today = f" (an old name of {name!r})" if name != key else ""
+        return wrong(f"{key!r}{today} cannot be overridden", why)
+    if not isinstance(value, str | int | float):
+        return wrong(f"{key} = {value!r} is no value for Hadoop", "Write text, a number, true or false")
+    return None
 
 
 def full_version(text: str) -> str:

@@ -167,6 +167,7 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
 def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
     members: dict[str, _Member] = {}
     groups: set[str] = set()
+    spelled: dict[str, str] = {}
     for group in file.group:
         key = f"group[{group.name}]"
         said = _said(file.ssh) | _said(group)
@@ -177,6 +178,10 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
         addresses = _paired(group.address, names, names, f"{key}.address", faults)
         data = _paired(group.data_address, names, addresses, f"{key}.data_address", faults)
         for name, address, data_address in zip(names, addresses, data, strict=True):
+            other = spelled.setdefault(name.lower(), name)
+            if other != name:
+                what = f"{name!r} is the same host as {other!r}, for names of hosts have no case"
+                faults.add(what, f"{key}.nodes", "Name it once")
             first = members.setdefault(name, _Member(name, group, said, address, data_address)).group
             if first is not group:
                 faults.add(
@@ -294,10 +299,10 @@ def _check_pool(nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
     ssh: dict[tuple[str, int], str] = {}
     data: dict[str, str] = {}
     for node in nodes:
-        first = ssh.setdefault((node.address, node.port), node.name)
+        first = ssh.setdefault((node.address.lower(), node.port), node.name)
         if first != node.name:
             _add_shared(node, first, "address", f"{node.address}, port {node.port}", faults)
-        first = data.setdefault(node.data_address, node.name)
+        first = data.setdefault(node.data_address.lower(), node.name)
         if first != node.name:
             _add_shared(node, first, "data_address", node.data_address, faults)
     if not any(node.may_core for node in nodes):

@@ -25,6 +25,10 @@ MOST_TOLD = 20
 
 M = TypeVar("M", bound="Strict")
 
+_MOST_PREFIXES = 100
+_LINE = re.compile(r"at line (\d+),")
+_DOTTED = re.compile(r"\s*(?P<key>[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+)\s*=")
+_HADOOP_TABLE = re.compile(r"\s*\[\s*(role\.[\w-]+\.)?hadoop\.[\w-]+\s*\]")
 _AT = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)", re.DOTALL)
 _EXPECTED = {
     "string_type": "text in quotes",
@@ -117,7 +121,7 @@ def read_toml(path: Path, *, hint: str = "") -> dict[str, Any]:
     """
     text = read_text(path, hint=hint)
     try:
-        tables = tomllib.loads(text)
+        tables = _parsed(text)
     except tomllib.TOMLDecodeError as error:
         _refuse_syntax(path, text, error)
     except RecursionError:
@@ -127,6 +131,29 @@ def read_toml(path: Path, *, hint: str = "") -> dict[str, Any]:
         raise ConfigError("has a number with too many digits", file=str(path), hint=_NUMBERS) from error
     _refuse_odd_values(path, tables)
     return tables
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """The tables of a text; a key of Hadoop may also be the beginning of another one, without quotes around either."""
+    lines = text.split("\n")
+    for _ in range(_MOST_PREFIXES):
+        try:
+            return tomllib.loads("\n".join(lines))
+        except tomllib.TOMLDecodeError as error:
+            place = _LINE.search(str(error))
+            at = int(place[1]) - 1 if place and "overwrite" in str(error) else -1
+            match = _DOTTED.match(lines[at]) if at >= 0 and _is_of_hadoop(lines[:at]) else None
+            if match is None:
+                raise
+            # As a whole it is no table, so it stands beside the other key; Hadoop's keys are put together anyway.
+            lines[at] = f'"{match["key"]}"{lines[at][match.end("key") :]}'
+    return tomllib.loads("\n".join(lines))
+
+
+def _is_of_hadoop(before: Sequence[str]) -> bool:
+    """True if the last head of a table in these lines is one of Hadoop's files."""
+    head = next((line for line in reversed(before) if line.lstrip().startswith("[")), "")
+    return bool(_HADOOP_TABLE.match(head))
 
 
 def _refuse_odd_values(path: Path, tables: Mapping[str, Any]) -> None:

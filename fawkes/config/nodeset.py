@@ -51,13 +51,17 @@ def expand(text: str) -> tuple[str, ...]:
             kept = set(NodeSet(text, resolver=RESOLVER_NOGROUP))
             names = [name for name in names if name in kept]
     except NodeSetException as error:
-        raise ValueError(
-            f"{cut(text)!r} is no node set ({cut(str(error))}): write node[01-10], n1,n2 or one name"
-        ) from error
+        advice = _advice(text) or "write node[01-10], n1,n2 or one name"
+        raise ValueError(f"{cut(text)!r} is no node set ({cut(str(error))}): {advice}") from error
     if not names:
         raise ValueError(f"{cut(text)!r} is an empty set of nodes: write node[01-10], n1,n2 or one name")
+    same: dict[str, str] = {}
     for name in names:
         _check_name(name, text)
+        first = same.setdefault(name.lower(), name)
+        if first != name:
+            why = "are the same host, for names of hosts have no case: name it once"
+            raise ValueError(f"{first!r} and {name!r} in {cut(text)!r} {why}")
     return tuple(names)
 
 
@@ -127,12 +131,68 @@ def _count(part: str) -> int:
     return max(1, (last - first) // max(1, step) + 1)
 
 
+def _advice(text: str) -> str:
+    """The way to write a set of another tool here; empty if it is unknown what is meant."""
+    if any(_is_ipv6(piece) for piece in (*_pieces(text), text)):
+        return "IPv6 addresses are not supported: write the host's name or its IPv4 address"
+    written = text
+    for pattern, replacement in _FOREIGN:
+        written = pattern.sub(replacement, written)
+    good = [_UNEVEN.sub(way, written) for way in (_padded, _as_counted)]
+    shown = [
+        f"{cut(one)} (from {expand(one)[0]} to {expand(one)[-1]})" for one in dict.fromkeys(good) if _is_new(one, text)
+    ]
+    return f"write {' or '.join(shown)}" if shown else ""
+
+
+def _padded(match: re.Match[str]) -> str:
+    width = max(map(len, match.groups()))
+    return f"{match[1].zfill(width)}-{match[2].zfill(width)}"
+
+
+def _as_counted(match: re.Match[str]) -> str:
+    """``01-100`` as a program counts that pads to two digits."""
+    width, more = len(match[1]), 10 ** len(match[1])
+    if width >= len(match[2]):
+        return _padded(match)
+    return f"{match[1]}-{more - 1}," + (match[2] if int(match[2]) == more else f"{more}-{match[2]}")
+
+
+_FOREIGN = (
+    # Ansible's [01:50] and [1:50:2], bash's {01..50} and {1,2}, and [01..50]
+    (re.compile(r"\[(\d+):(\d+):(\d+)\]"), r"[\1-\2/\3]"),
+    (re.compile(r"\[(\d+)(?::|\.\.)(\d+)\]"), r"[\1-\2]"),
+    (re.compile(r"\{(\d+)\.\.(\d+)\}"), r"[\1-\2]"),
+    (re.compile(r"\{(\d+(?:,\d+)*)\}"), r"[\1]"),
+    (re.compile(r"(?<=[\w\]])\s+(?=\w)"), ","),
+)
+_UNEVEN = re.compile(r"(?<=[\[,])(0\d{0,5})-(\d{1,6})(?=[\],])")
+
+
+def _is_new(text: str, before: str) -> bool:
+    """True if a text is a node set, and another one than the text before it was rewritten."""
+    try:
+        _refuse_too_many(text)
+        return text != before and all(map(is_host_name, _in_order(text)))
+    except (NodeSetException, ValueError):
+        return False
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text.strip().strip("[]").split("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
 def _check_name(name: str, text: str) -> None:
     if is_host_name(name):
         return
     if name.startswith("@"):
         raise ValueError(f"{cut(text)!r} uses the ClusterShell group {cut(name)!r}: name the nodes themselves")
-    advice = "separate names by commas" if " " in name else "use letters, digits, '-' and '.'"
+    usual = "separate names by commas" if " " in name else "use letters, digits, '-' and '.'"
+    advice = _advice(text) or usual
     if _DOTTED.fullmatch(name):
         raise ValueError(f"{name!r} in {cut(text)!r} cannot be an IPv4 address: its numbers go from 0 to 255")
     raise ValueError(f"{cut(name)!r} in {cut(text)!r} cannot be a host name: {advice}")

@@ -33,7 +33,7 @@ from fawkes.config.model import Count, completed
 from fawkes.config.workloads import WorkloadTable
 from fawkes.units import SECOND_US, show_bytes, show_duration
 
-TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "swf", "swim"]
+TraceFormat = Literal["table", "history", "sls", "synth", "rumen", "gwf", "wta", "swf", "swim"]
 """The names of ``fawkes.workload.formats``, which are read late."""
 
 

@@ -9,15 +9,16 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import paramiko
-from paramiko.hostkeys import HostKeyEntry, HostKeys
 
 from fawkes.errors import ConfigError
+from fawkes.live.known_lines import Line, Marker, read_lines
 from fawkes.reading import read_bytes
 
 _log = logging.getLogger(__name__)
-_REVOKED = "@revoked"
+_MOST_LOGGED = 10
 
 Change = Callable[[list[str]], list[str]]
 
@@ -31,58 +32,88 @@ class KnownKey:
     revoked: bool = False
 
 
-class BadLineError(Exception):
-    """A line of the file that is no host key: ``str()`` says why."""
-
-
 @dataclass(frozen=True)
-class _Fault:
-    """A line that could not be read, and the hosts that it names, as far as that can be told."""
+class Known:
+    """What the file says about one host."""
 
-    line: int
-    why: str
-    names: tuple[str, ...]
-    revoked: bool
+    keys: Sequence[KnownKey] = ()
+    """The trusted and the revoked keys; none where `faults` has a reason to trust none."""
+    faults: Sequence[str] = ()
+    """What is wrong in the file and concerns the host, for people: the file itself, or lines that name the host."""
+    unsupported: Sequence[str] = ()
+    """Lines that mean the host to ssh, and that Fawkes cannot use."""
+
+    @property
+    def trusted(self) -> Sequence[KnownKey]:
+        """The keys that the host may show, as long as they are not revoked as well."""
+        return [known for known in self.keys if not known.revoked]
+
+    def accepts(self, shown: paramiko.PKey) -> bool:
+        """True if the host may show this key: a line trusts it and none revokes it."""
+        return any(known.key == shown for known in self.trusted) and not self.revokes(shown)
+
+    def revokes(self, shown: paramiko.PKey) -> bool:
+        """True if a line revokes this key for the host."""
+        return any(known.revoked and known.key == shown for known in self.keys)
 
 
 class KnownHosts:
     """A known_hosts file, read again when it has changed. A file that is not there yet knows nobody.
 
-    A bad line costs itself alone: it is reported in the log once and vouches for nobody.
+    A line means the hosts that ssh takes it for. A bad line is reported in the log once and vouches for nobody; if it
+    may be a revocation, no key of the hosts that it may mean is trusted.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._seen: tuple[int, int] | None = None
-        self._plain: dict[str, list[KnownKey]] = {}
-        self._hashed: list[tuple[str, KnownKey]] = []
-        self._faults: list[_Fault] = []
         self._unread = ""
+        self._plain: dict[str, list[Line]] = {}
+        self._others: list[Line] = []
+        self._answers: dict[tuple[str, int], Known] = {}
+        self._lock = Lock()
 
-    def keys(self, address: str, port: int) -> Sequence[KnownKey]:
-        """The keys that the file has for an address; none where `faults` has a reason to trust none."""
-        self._refresh()
-        name = host_name(address, port)
-        if self._unread or any(fault.revoked and name in fault.names for fault in self._faults):
+    def about(self, address: str, port: int) -> Known:
+        """What the file says about the host with this address."""
+        # Without the lock an answer from the file before could be kept for the file of now.
+        with self._lock:
+            self._refresh()
+            if self._unread:
+                return Known(faults=[self._unread])
+            answer = self._answers.get((address, port))
+            if answer is None:
+                answer = self._answers[address, port] = self._answer(address, port)
+            return answer
+
+    def _answer(self, address: str, port: int) -> Known:
+        name, bare = host_name(address, port).lower(), address.lower()
+        own = self._lines(name)
+        # ssh looks for a name without the port as well, when no line has a key for the name with it.
+        wider = self._lines(bare) if bare != name else []
+        lines = sorted({line.number: line for line in (*own, *wider)}.values(), key=lambda line: line.number)
+        faults = [f"line {line.number} {line.fault}" for line in lines if line.fault]
+        unsupported = [f"line {line.number} {line.unsupported}" for line in lines if line.unsupported]
+        if any(line.fault and line.is_against for line in lines):
             # Which key was revoked cannot be read: it could be the one that the host shows.
-            return []
-        hashed = [known for hash_, known in self._hashed if HostKeys.hash_host(name, hash_) == hash_]
-        return [*self._plain.get(name, ()), *hashed]
+            return Known((), faults, unsupported)
+        keys = _keys(own, Marker.NONE) or _keys([line for line in wider if not line.names.excludes(name)], Marker.NONE)
+        revoked = _keys(lines, Marker.REVOKED)
+        return Known(sorted((*keys, *revoked), key=lambda known: known.line), faults, unsupported)
 
-    def faults(self, address: str, port: int) -> list[str]:
-        """What is wrong in the file and concerns an address, for people: the file itself, or lines that name it."""
-        name = host_name(address, port)
-        named = [f"line {fault.line} {fault.why}" for fault in self._faults if name in fault.names]
-        return [self._unread, *named] if self._unread else named
+    def _lines(self, name: str) -> list[Line]:
+        """The lines that mean a name, and those that may mean any and speak against it."""
+        others = [line for line in self._others if line.names.has(name) or (line.names.unreadable and line.is_against)]
+        return [*self._plain.get(name, ()), *others]
 
     def _refresh(self) -> None:
         try:
             stat = self.path.stat()
             if (stat.st_mtime_ns, stat.st_size) == self._seen:
                 return
-            lines = read_bytes(self.path).split(b"\n")
+            data = read_bytes(self.path)
         except FileNotFoundError:
-            self._seen, self._plain, self._hashed, self._faults, self._unread = None, {}, [], [], ""
+            self._seen = None
+            self._take([])
             return
         except OSError as error:
             self._seen, self._unread = None, f"it cannot be read ({error.strerror})"
@@ -90,30 +121,34 @@ class KnownHosts:
         except ConfigError as error:
             self._seen, self._unread = None, f"it {error.what}"
             return
-        plain: dict[str, list[KnownKey]] = {}
-        hashed: list[tuple[str, KnownKey]] = []
-        faults: list[_Fault] = []
-        for number, line in enumerate(lines, start=1):
-            try:
-                found = _read(number, line.strip())
-            except BadLineError as error:
-                words = line.decode("utf-8", "replace").split()
-                revoked = bool(words) and words[0] == _REVOKED
-                names = words[revoked : revoked + 1]
-                faults.append(_Fault(number, str(error), tuple(names[0].split(",")) if names else (), revoked))
-                _log.warning("%s, line %s, %s: it is ignored; remove it", self.path, number, error)
-                continue
-            for name, known in found:
-                if name.startswith("|1|"):
-                    hashed.append((name, known))
-                else:
-                    plain.setdefault(name, []).append(known)
-        self._plain, self._hashed, self._faults, self._unread = plain, hashed, faults, ""
+        lines = list(read_lines(data))
+        self._take(lines)
         self._seen = (stat.st_mtime_ns, stat.st_size)
+        faulty = [line for line in lines if line.fault]
+        for line in faulty[:_MOST_LOGGED]:
+            _log.warning("%s, line %s, %s: correct or remove it", self.path, line.number, line.fault)
+        if len(faulty) > _MOST_LOGGED:
+            _log.warning("%s has %s more lines with faults", self.path, len(faulty) - _MOST_LOGGED)
+
+    def _take(self, lines: Sequence[Line]) -> None:
+        plain: dict[str, list[Line]] = {}
+        for line in lines:
+            for name in line.names.plain if line.names.is_plain else ():
+                plain.setdefault(name, []).append(line)
+        others = [line for line in lines if not line.names.is_plain]
+        self._plain, self._others, self._answers, self._unread = plain, others, {}, ""
+
+
+def _keys(lines: Sequence[Line], marker: Marker) -> list[KnownKey]:
+    return [
+        KnownKey(line.key, line.number, marker is Marker.REVOKED)
+        for line in lines
+        if line.marker is marker and line.key is not None
+    ]
 
 
 def host_name(address: str, port: int) -> str:
-    """How a known_hosts file names a host: the address, in brackets with the port where that is not 22."""
+    """The name of a host in a known_hosts file: the address, in brackets with the port where that is not 22."""
     return address if port == 22 else f"[{address}]:{port}"
 
 
@@ -148,32 +183,3 @@ def _rewrite(path: Path, change: Change) -> None:
             file.write("".join(f"{line}\n" for line in after))
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-
-
-def _read(number: int, data: bytes) -> list[tuple[str, KnownKey]]:
-    """The names and keys of a line; BadLineError says why it has none."""
-    try:
-        line = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadLineError("is not UTF-8 text") from None
-    if not line or line.startswith("#"):
-        return []
-    revoked = line.startswith(_REVOKED)
-    if revoked:
-        line = line.removeprefix(_REVOKED).strip()
-    elif line.startswith("@"):
-        # Certificates of hosts: paramiko cannot check them, so such a line vouches for nobody.
-        return []
-    if len(line.split()) < 3:
-        raise BadLineError("is too short for a host key")
-    try:
-        entry = HostKeyEntry.from_line(line, number)
-        for name in entry.hostnames if entry else ():
-            if name.startswith("|1|"):
-                HostKeys.hash_host("any", name)
-    except Exception as error:  # paramiko raises several kinds for a broken line
-        raise BadLineError(f"is not a host key ({str(error)[:100] or type(error).__name__})") from error
-    if entry is None or entry.key is None:
-        # A kind of key that this version does not know: it vouches for nobody.
-        return []
-    return [(name, KnownKey(entry.key, number, revoked)) for name in entry.hostnames]

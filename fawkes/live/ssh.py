@@ -22,7 +22,7 @@ import paramiko
 from fabric import Config, Connection
 
 from fawkes.errors import DeadlineError, HostError
-from fawkes.live.known_hosts import KnownHosts, KnownKey, host_name
+from fawkes.live.known_hosts import Known, KnownHosts, host_name
 from fawkes.live.names import NAMES, SilentNameError
 from fawkes.playbook import Facts, failure, read_facts
 
@@ -104,35 +104,34 @@ class _KeyError(paramiko.SSHException):
 class _OnlyThese(paramiko.MissingHostKeyPolicy):
     """Accepts the keys of our file alone: paramiko is given no others, so it asks for every host."""
 
-    def __init__(self, trusted: Sequence[KnownKey]) -> None:
-        self._trusted = trusted
+    def __init__(self, known: Known) -> None:
+        self._known = known
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        same = [known for known in self._trusted if known.key == key]
-        if not same or any(known.revoked for known in same):
+        if not self._known.accepts(key):
             raise _KeyError(key)
 
 
-def open_connection(host: HostAddress, known: KnownHosts, connect_s: float, until: float) -> Any:
+def open_connection(host: HostAddress, file: KnownHosts, connect_s: float, until: float) -> Any:
     """An authenticated Fabric connection to a host whose key is in our file; SshError names what is wrong.
 
     Nothing is sent to a host with an unknown or changed key. ``connect_s`` bounds each phase, ``until`` (monotonic)
     all of it. A server that drops connections because many come at once is tried again, at random intervals.
     """
-    trusted = known.keys(host.address, host.port)
+    known = file.about(host.address, host.port)
     pause = 0.1
     patience = min(until, time.monotonic() + 2 * connect_s)
     while True:
         began = time.monotonic()
         limit_s = max(0.05, min(connect_s, until - began))
         try:
-            return _open(host, trusted, limit_s)
+            return _open(host, known, limit_s)
         except (OSError, EOFError, paramiko.SSHException) as error:
             now = time.monotonic()
             wait = pause * random.uniform(0.5, 1.5)  # noqa: S311
             # A host that is silent until the limit is not one that hung up.
             if not _dropped(error) or now - began > 0.9 * limit_s or now + wait >= patience:
-                raise _explain(error, host, known.path, trusted, known.faults(host.address, host.port)) from error
+                raise _explain(error, host, file.path, known) from error
             time.sleep(wait)
             pause = min(2 * pause, 2.0)
 
@@ -148,10 +147,10 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
             transport.start_client(timeout=connect_s)
             return transport.get_remote_server_key()
     except (OSError, EOFError, paramiko.SSHException) as error:
-        raise _explain(error, host, Path(), ()) from error
+        raise _explain(error, host, Path(), Known()) from error
 
 
-def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any:
+def _open(host: HostAddress, known: Known, limit_s: float) -> Any:
     key = None if host.key is None else _private_key(host, host.key)
     sock = NAMES.connect(host.address, host.port, limit_s)
     # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose other
@@ -166,7 +165,7 @@ def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any
         config=Config(lazy=True),
         connect_kwargs={
             "sock": sock,
-            "transport_factory": partial(_transport, trusted),
+            "transport_factory": partial(_transport, known),
             "pkey": key,
             "allow_agent": key is None,
             "look_for_keys": False,
@@ -176,7 +175,7 @@ def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any
             "channel_timeout": limit_s,
         },
     )
-    connection.client.set_missing_host_key_policy(_OnlyThese(trusted))
+    connection.client.set_missing_host_key_policy(_OnlyThese(known))
     try:
         connection.open()
         connection.transport.set_keepalive(_KEEPALIVE_S)
@@ -187,12 +186,12 @@ def _open(host: HostAddress, trusted: Sequence[KnownKey], limit_s: float) -> Any
     return connection
 
 
-def _transport(trusted: Sequence[KnownKey], sock: socket.socket, **options: Any) -> paramiko.Transport:
+def _transport(known: Known, sock: socket.socket, **options: Any) -> paramiko.Transport:
     """A transport that asks for the kinds of key that we know first: a host has several, our file perhaps one."""
     transport = paramiko.Transport(sock, **options)
-    known = {known.key.get_name() for known in trusted}
+    ours = {trusted.key.get_name() for trusted in known.trusted}
     kinds = transport.get_security_options()
-    kinds.key_types = sorted(kinds.key_types, key=lambda kind: _key_name(kind) not in known)
+    kinds.key_types = sorted(kinds.key_types, key=lambda kind: _key_name(kind) not in ours)
     return transport
 
 
@@ -223,14 +222,12 @@ def _dropped(error: Exception) -> bool:
     return _BANNER in str(error) or isinstance(error, EOFError | ConnectionResetError)
 
 
-def _explain(
-    error: Exception, host: HostAddress, file: Path, trusted: Sequence[KnownKey], faults: Sequence[str] = ()
-) -> SshError:
+def _explain(error: Exception, host: HostAddress, file: Path, known: Known) -> SshError:
     """The sentence for a connection that failed."""
     if isinstance(error, SshError):
         return error
     if isinstance(error, _KeyError):
-        return _wrong_key(host, file, trusted, error.shown, faults)
+        return _wrong_key(host, file, known, error.shown)
     where = f"{host.address} port {host.port}"
     state, what, hint = _reason(error, host, where)
     return SshError(what, host=host.node, state=state, hint=hint)
@@ -274,34 +271,47 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
 _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
 
 
-def _wrong_key(
-    host: HostAddress, file: Path, trusted: Sequence[KnownKey], shown: paramiko.PKey, faults: Sequence[str]
-) -> SshError:
+def _wrong_key(host: HostAddress, file: Path, known: Known, shown: paramiko.PKey) -> SshError:
     name = host_name(host.address, host.port)
-    said = f"it shows {shown.get_name()} {shown.fingerprint}"
-    if not trusted and faults:
+    shows = f"it shows {shown.get_name()} {shown.fingerprint}"
+    accept = f"`fawkes check --trust {host.node}`"
+    reasons = [*known.faults, *known.unsupported]
+    revoked = [one.line for one in known.keys if one.revoked and one.key == shown]
+    if revoked:
+        lines = _several([f"line {number}" for number in revoked])
         return SshError(
-            f"its host key is not known: in {file}, {' and '.join(faults)}; {said}",
+            f"its host key is revoked: in {file}, {lines} revokes it; {shows}; nothing was sent to it",
             host=host.node,
-            state=ConnectionState.KEY_UNKNOWN,
-            hint="Correct the file. If the line is gone, compare the key with the host's own console and accept it: "
-            f"`fawkes check --trust {host.node}`",
+            state=ConnectionState.KEY_CHANGED,
+            hint=f"Give the host a new key, then accept that one: {accept}. Somebody else may have the old one",
         )
-    if not trusted:
+    if known.trusted:
+        keys = _several([f"{one.key.get_name()} {one.key.fingerprint} (line {one.line})" for one in known.trusted])
+        also = f", and {_several(reasons)}" if reasons else ""
         return SshError(
-            f"its host key is not known: {file} has no line for {name}, {said}",
+            f"its host key has CHANGED: {file} has {keys}{also}; {shows}; nothing was sent to it",
             host=host.node,
-            state=ConnectionState.KEY_UNKNOWN,
-            hint=f"Compare that with the host's own console, then accept it: `fawkes check --trust {host.node}`",
+            state=ConnectionState.KEY_CHANGED,
+            hint=f"If the host was installed again, accept the new key: `ssh-keygen -R '{name}' -f {file}`, then "
+            f"{accept}; if not, somebody may be listening in",
         )
-    wanted = ", ".join(f"{one.key.get_name()} {one.key.fingerprint} (line {one.line})" for one in trusted)
-    revoked = any(one.revoked and one.key == shown for one in trusted)
-    what = "its host key is revoked" if revoked else "its host key has CHANGED"
+    if known.faults:
+        why = f"in {file}, {_several(reasons)}"
+        hint = f"Correct the file. If that leaves no line, compare the key with the host's own console, then: {accept}"
+    elif reasons:
+        why = f"in {file}, {_several(reasons)}"
+        hint = f"Compare the key with the host's own console, then add the host's own key to the file: {accept}"
+    else:
+        why = f"{file} has no line for {name}"
+        hint = f"Compare that with the host's own console, then accept it: {accept}"
     return SshError(
-        f"{what}: {file} has {wanted}, {said}; nothing was sent to it",
-        host=host.node,
-        state=ConnectionState.KEY_CHANGED,
-        hint="If the host was installed again, accept the new key: "
-        f"`ssh-keygen -R '{name}' -f {file}`, then `fawkes check --trust {host.node}`; if not, somebody may be "
-        "listening in",
+        f"its host key is not known: {why}; {shows}", host=host.node, state=ConnectionState.KEY_UNKNOWN, hint=hint
     )
+
+
+_MOST_NAMED = 3
+
+
+def _several(items: Sequence[str]) -> str:
+    more = len(items) - _MOST_NAMED
+    return " and ".join([*items[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
@@ -52,6 +52,24 @@ def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profi
         reduce_cpu_us=round(shuffled / reduces / MB * reduce_cpu * SECOND_US) if reduces else 0,
         output_bytes=written // (reduces or maps),
     )
+
+
+def guesses(jobs: Sequence[TraceJob]) -> list[str]:
+    """What `profile_of_job` makes up because a trace does not know it, each with the number of jobs; empty for none."""
+    plain = [job for job in jobs if job.processors is None]
+    told = (
+        (sum(job.maps is None for job in plain), "no number of maps: each gets one map"),
+        (
+            sum(job.map_us is None for job in plain),
+            "no times of maps: the bytes of the job give the times of its tasks",
+        ),
+        (sum(job.reduces is None for job in plain), "no number of reduces: each gets one for 1 GB of shuffled data"),
+        (
+            sum(bool(job.reduces) and job.map_us is not None and job.reduce_us is None for job in plain),
+            "times of maps and none of reduces: their reduces take 0 s",
+        ),
+    )
+    return [f"{count:,} of {len(jobs):,} jobs have {what}" for count, what in told if count]
 
 
 def _cpu_s_per_mb(stage: Stage | None) -> tuple[float, float]:

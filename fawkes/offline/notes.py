@@ -8,9 +8,12 @@ from fawkes.core.decision import PutCluster
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, NodeLife, Role
 from fawkes.engine import Engine
+from fawkes.offline.applications import guesses
 from fawkes.sim.steps import Loss
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US
+from fawkes.workload.history import FAILED
+from fawkes.workload.model import Trace, TraceJob
 
 
 class Copies:
@@ -48,6 +51,14 @@ def copies_note(lost: Mapping[str, int]) -> str:
         f"core nodes with all copies of some blocks may have been lost at once: {told}. On a real pool jobs that read "
         "these blocks fail; in the model they succeed, so the figures are too good"
     )
+
+
+def trace_notes(trace: Trace, used: Sequence[TraceJob]) -> list[str]:
+    """What the reader skipped or mended, and what the model makes up for the used jobs; each line names the trace."""
+    told = [f"{what} {lines}" for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)) if lines.total]
+    if FAILED in trace.mended.counts:
+        told.append("a job that did not succeed is simulated as one that succeeds")
+    return [f"{trace.source}: {line}" for line in (*told, *guesses(used))]
 
 
 def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:

@@ -40,7 +40,7 @@ class Plan:
     """Pool, model and demands; ``settings`` are the keys of ``fawkes.toml`` that the scenario gives.
 
     ``file`` is where they stand, for errors; a policy's path is relative to ``base``. Jobs of the MR-clusters in
-    ``unreferenced`` get no reference times by simulation.
+    ``unreferenced`` get no reference times by simulation. ``notes`` say what was skipped, mended or made up in traces.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Plan:
     base: Path = field(default_factory=Path)
     unreferenced: frozenset[str] = frozenset()
     bounds: Bounds = USUAL
+    notes: tuple[str, ...] = ()
 
     def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:
         """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.

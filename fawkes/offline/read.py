@@ -28,6 +28,7 @@ from fawkes.offline.late import (
 )
 from fawkes.offline.load import Coming, Demand, coming
 from fawkes.offline.machine import bounds_of, constants_of, delays_of, inventory_of
+from fawkes.offline.notes import trace_notes
 from fawkes.offline.plan import Plan
 from fawkes.offline.scenario import LIMIT_US
 from fawkes.sim.profile import profile_of
@@ -92,10 +93,11 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     constants = constants_of(table.model, said.network_bytes)
     reach = Reach(table.limit_us or LIMIT_US, constants, len(nodes))
     loads: dict[str, tuple[Coming, ...]] = {}
+    notes: list[str] = []
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
     unreferenced: set[str] = set()
     for number, load in enumerate(table.load, 1):
-        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach).items():
+        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach, notes).items():
             loads[cluster] = (*loads.get(cluster, ()), *jobs)
             if load.reference == "none":
                 unreferenced.add(cluster)
@@ -120,6 +122,7 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
         file=str(path),
         base=path.parent,
         unreferenced=frozenset(unreferenced),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -178,9 +181,15 @@ def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
 
 
 def _jobs(
-    load: LoadTable, arrivals: Mapping[ClusterId, Arrival], path: Path, key: str, seed: int, reach: Reach
+    load: LoadTable,
+    arrivals: Mapping[ClusterId, Arrival],
+    path: Path,
+    key: str,
+    seed: int,
+    reach: Reach,
+    notes: list[str],
 ) -> dict[str, tuple[Coming, ...]]:
-    """The jobs of a load by MR-cluster, their times from the request of it."""
+    """The jobs of a load by MR-cluster, their times from the request of it. ``notes`` gets what a reader must know."""
     apps: Mapping[str, Application] = APPLICATIONS
     form = SWIM
     if load.paper is not None:
@@ -189,7 +198,7 @@ def _jobs(
         apps = {**APPLICATIONS, **_own(load.apps, path)}
         jobs = _generated(load, path, key, seed, apps)
     else:
-        jobs, form = _traced(load, set(arrivals), path, key, reach.limit_us)
+        jobs, form = _traced(load, set(arrivals), path, key, reach.limit_us, notes)
     jobs = jobs[: load.limit]
     kept = {job.id for job in jobs}
     mine: dict[str, list[TraceJob]] = {load.cluster: []}
@@ -277,10 +286,12 @@ def _generated(
 
 
 def _traced(
-    load: LoadTable, clusters: Collection[str], path: Path, key: str, limit_us: int
+    load: LoadTable, clusters: Collection[str], path: Path, key: str, limit_us: int, notes: list[str]
 ) -> tuple[tuple[TraceJob, ...], str]:
     """The jobs of a trace in any format, and which one it is; a job that names an MR-cluster is for that one."""
     trace = read_workload(path.parent / (load.trace or Path()), format=load.format)
+    if load.demands is None:
+        notes += trace_notes(trace, trace.jobs[: load.limit])
     for job in trace.jobs:
         if job.cluster and job.cluster not in clusters:
             what = f"the job {job.id!r} is for the MR-cluster {job.cluster!r}, which does not exist"

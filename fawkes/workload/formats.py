@@ -10,12 +10,15 @@ from pathlib import Path
 
 from fawkes.config.loader import did_you_mean
 from fawkes.errors import ConfigError, UserError
-from fawkes.workload import history, rumen, sls, swf, swim, synth, table
+from fawkes.reading import opened
+from fawkes.workload import gwf, history, rumen, sls, swf, swim, synth, table, wta
+from fawkes.workload.containers import PARQUET
 from fawkes.workload.model import Trace
 from fawkes.workload.traces import pieces
 
 HISTORY = "history"
 SWIM = "swim"
+WTA = "wta"
 _HEAD_BYTES = 1 << 16
 
 
@@ -76,6 +79,14 @@ FORMATS: tuple[Format, ...] = (
         lambda head: head.has_keys("jobID", "mapTasks"), rumen.read,
     ),
     Format(
+        "gwf", "Grid Workload Format", f"a first line {', '.join(gwf.COLUMNS)}",
+        lambda head: gwf.fits(head.lines), gwf.read,
+    ),
+    Format(
+        WTA, "Workload Trace Archive", "a folder of Parquet files with tasks, or one of them",
+        lambda head: False, wta.read,
+    ),
+    Format(
         "swf", "Standard Workload Format", "lines of 18 numbers",
         lambda head: any(swf.is_job(line) for line in head.lines), swf.read,
     ),
@@ -88,9 +99,9 @@ NAMES = tuple(form.name for form in FORMATS)
 
 
 def read_workload(path: Path, *, format: str | None = None) -> Trace:  # noqa: A002 - as users know it
-    """The jobs of a file in any format that is known, plain or gzip; ``format`` of the trace says in which.
+    """The jobs of a file in any format that is known, plain or packed; ``format`` of the trace says in which.
 
-    A folder is one of histories.
+    A folder is one of histories, or of Parquet files.
 
     ConfigError when the file cannot be read, or no format fits: what was looked for is in it. With ``format`` nothing
     is guessed; UserError when there is none of that name.
@@ -102,7 +113,10 @@ def read_workload(path: Path, *, format: str | None = None) -> Trace:  # noqa: A
 def recognised(path: Path) -> Format:
     """The format of a file, by its content; ConfigError as ``read_workload``."""
     if os.path.isdir(path):
-        return _named(HISTORY)
+        return _named(WTA if not history.files(path) and wta.files(path) else HISTORY)
+    with opened(path, hint="Give the path of a trace") as source:
+        if source.read(len(PARQUET)) == PARQUET:
+            return _named(WTA)
     head = Head(_beginning(path))
     if not head.text.strip():
         raise ConfigError("is empty", file=str(path), hint="Give a file with jobs")

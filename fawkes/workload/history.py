@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 """The group with the bytes that were read from and written to each file system."""
 JSON, BINARY = b"Avro-Json", b"Avro-Binary"
 SUFFIXES = ("*.jhist", "*.jhist.gz")
+SUCCEEDED = "SUCCEEDED"
+FAILED = "that did not succeed"
 _FORM = "The history of a job begins with Avro-Json or Avro-Binary; the file of a running job is not a complete history"
 _FETCH_AGAIN = "Fetch the file again; the file of a running job ends like this, too"
 
@@ -35,13 +37,14 @@ def read(path: Path) -> Trace:
     """The job of a history, or those of all histories in a folder and below it; times count from the earliest one.
 
     Bytes are those that the counters of tasks that succeeded have: of any file system but the local one. Dropped and
-    counted by the file: in a folder, histories that cannot be read. Mended: jobs that did not succeed, which are kept
-    with what they ran. ConfigError when a file that is asked for cannot be read, or a folder has no job.
+    counted by the file: in a folder, histories that cannot be read, and further ones of the same job. Mended: jobs that
+    did not succeed, which are kept with what they ran. ConfigError when a file that is asked for cannot be read, or a
+    folder has no job.
     """
-    files = sorted(found for suffix in SUFFIXES for found in path.rglob(suffix)) if path.is_dir() else [path]
-    found = Collected(path, names=[str(file.relative_to(path)) for file in files] if path.is_dir() else [])
-    jobs: list[tuple[TraceJob, int]] = []
-    for number, file in enumerate(files, 1):
+    there = files(path)
+    found = Collected(path, names=[str(file.relative_to(path)) for file in there] if path.is_dir() else [])
+    jobs: list[_Told] = []
+    for number, file in enumerate(there, 1):
         try:
             story = _story(file)
             job = story.job(file)
@@ -50,14 +53,50 @@ def read(path: Path) -> Trace:
                 raise
             found.drop("that cannot be read", number)
             continue
-        if story.state != "SUCCEEDED":
-            found.mend("that did not succeed", number)
-        jobs.append((job, number))
+        jobs.append(_Told(job, number, story.state))
     # Files stand in the order of their names, which is not that of the jobs.
-    for job, number in sorted(jobs, key=lambda one: one[0].submit_us):
-        found.add(job, number)
+    for told in sorted(_once(jobs, found), key=lambda told: told.job.submit_us):
+        if told.state != SUCCEEDED:
+            found.mend(FAILED, told.number)
+        found.add(told.job, told.number)
     start_us = found.from_first()
     return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
+
+
+def files(path: Path) -> list[Path]:
+    """The histories in a folder and below it, by their names; a file is the only one."""
+    return sorted(found for suffix in SUFFIXES for found in path.rglob(suffix)) if path.is_dir() else [path]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A job as one file tells it: the number of the file, and how the job ended ("" if it had not)."""
+
+    job: TraceJob
+    number: int
+    state: str
+
+    @property
+    def worth(self) -> tuple[bool, bool, int, int]:
+        """More is better: a job that succeeded, one that ended, one with more that is known, the earlier file."""
+        known_values = sum(time is not None for time in (self.job.map_us, self.job.reduce_us, self.job.run_us))
+        return self.state == SUCCEEDED, bool(self.state), known_values, -self.number
+
+
+def _once(jobs: Sequence[_Told], found: Collected) -> list[_Told]:
+    """Each job once.
+
+    A server has a job in two folders for a moment, and each ApplicationMaster of a job leaves a file.
+    """
+    best: dict[tuple[str, int], _Told] = {}
+    for told in jobs:
+        key = (told.job.id, told.job.submit_us)
+        other = best.get(key)
+        if other is not None:
+            worse = min(told, other, key=lambda one: one.worth)
+            found.drop("that another file tells as well", worse.number)
+        best[key] = told if other is None else max(told, other, key=lambda one: one.worth)
+    return list(best.values())
 
 
 @dataclass(slots=True)
@@ -96,7 +135,7 @@ class _Story:
                 self.totals = (known(event.get("totalMaps")), known(event.get("totalReduces")))
         elif kind in ("JOB_FINISHED", "JOB_FAILED", "JOB_KILLED", "JOB_ERROR"):
             self.end_ms = known(event.get("finishTime"))
-            self.state = str(event.get("jobStatus") or "SUCCEEDED")
+            self.state = str(event.get("jobStatus") or SUCCEEDED)
         elif event.get("taskType") in ("MAP", "REDUCE"):
             self._hear_task(kind, event)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fawkes.live.rest import listed
 from fawkes.units import show_time
-from fawkes.workload.history import FILES, is_counter, objects_of
+from fawkes.workload.history import FAILED, FILES, is_counter, objects_of
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
 from fawkes.workload.traces import Collected
@@ -44,7 +44,7 @@ def read(server: str, fetch: Fetch, *, started_from_ms: int | None = None) -> Tr
             found.drop("without an id or a submit time", number)
             continue
         if said.get("state") != _DONE:
-            found.mend("that did not succeed", number)
+            found.mend(FAILED, number)
         made.append((_job(said, submit_ms, f"{address}/{name}", fetch), number))
     for job, number in sorted(made, key=lambda one: one[0].submit_us):
         found.add(job, number)

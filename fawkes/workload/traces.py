@@ -6,6 +6,7 @@ import contextlib
 import gc
 import gzip
 import io
+import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fawkes.errors import ConfigError
 from fawkes.reading import MIB, opened
+from fawkes.workload.containers import HEAD_BYTES, Packed, named, packing
 from fawkes.workload.model import MOST_JOBS, Dropped, Trace, TraceJob, out_of_range
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_GZIP = b"\x1f\x8b"
 _LONGEST_LINE = 64 * MIB
 _BOMB_BYTES, _BOMB_FACTOR = 256 * MIB, 200
 """A file that unpacks to more than so many bytes and is so many times as large then holds one thing over and over."""
@@ -124,10 +125,10 @@ def many_objects() -> Iterator[None]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1, one after the other; gzip is known by its first bytes.
+    """The lines of a file with their numbers from 1; gzip, bzip2 and xz are known by their first bytes.
 
-    ConfigError with the file, and with the line that was being read, when the file is not there, cannot be read, or is
-    compressed and broken or cut off.
+    ConfigError with the file, and with the line that was being read, when the file is not there, cannot be read, is
+    compressed and broken or cut off, or holds other files.
     """
     number = 0
     with _reading(path, lambda: number) as source:
@@ -139,7 +140,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
-    """A file in pieces of at most ``size`` bytes, none of them empty; gzip and errors as in ``lines``."""
+    """A file in pieces of at most ``size`` bytes, none of them empty; packed files and errors as in ``lines``."""
     before = 0
     with _reading(path, lambda: before) as source:
         while piece := source.read(size):
@@ -151,14 +152,22 @@ def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
 def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
     try:
         with opened(path, hint="Give the path of a trace") as raw:
-            packed = raw.read(len(_GZIP)) == _GZIP
+            head = raw.read(HEAD_BYTES)
             raw.seek(0)
-            yield io.BufferedReader(_Unpacked(raw, path)) if packed else raw
+            _refuse_container(path, head)
+            packed = packing(head)
+            if packed is None:
+                yield raw
+                return
+            name, stream = packed
+            source = io.BufferedReader(_Unpacked(raw, path, stream(raw)))
+            _refuse_container(path, source.peek(HEAD_BYTES)[:HEAD_BYTES], inside=name)
+            yield source
     except EOFError:
         raise ConfigError(
             "the compressed file ends too early", file=str(path), key=_line(whole_lines()), hint="Fetch the file again"
         ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise ConfigError(
             f"the compressed file is broken ({error})",
             file=str(path),
@@ -166,7 +175,18 @@ def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
             hint="Fetch the file again",
         ) from None
     except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})", file=str(path), key=_line(whole_lines())) from None
+        # bzip2 says that its bytes are wrong by an error without a number.
+        raise ConfigError(
+            f"cannot be read ({error.strerror or error})", file=str(path), key=_line(whole_lines())
+        ) from None
+
+
+def _refuse_container(path: Path, head: bytes, *, inside: str = "") -> None:
+    """ConfigError for a file that holds other files or tables of bytes: half of it could look like lines."""
+    packed = packing(head) if inside else None
+    what, hint = (f"compressed by {packed[0]}", "Unpack it once") if packed else named(head) or ("", "")
+    if what:
+        raise ConfigError(f"is {what}{f' inside of {inside}' if inside else ''}", file=str(path), hint=hint)
 
 
 def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: str) -> None:
@@ -185,9 +205,8 @@ class _Unpacked(io.RawIOBase):
     A buffer around GzipFile itself would read so much at once that the lines before a cut were lost with it.
     """
 
-    def __init__(self, raw: BinaryIO, path: Path) -> None:
-        self._raw, self._path = raw, path
-        self._file = gzip.GzipFile(fileobj=raw)
+    def __init__(self, raw: BinaryIO, path: Path, file: Packed) -> None:
+        self._raw, self._path, self._file = raw, path, file
         self._bytes = 0
 
     def readable(self) -> bool:

@@ -121,7 +121,7 @@ CASES = (
         "hadoop forbidden fs.defaultFS",
         'min_nodes = 3\n[hadoop.core-site]\n"fs.defaultFS" = "x"\n',
         2,
-        "clusters/c.toml: hadoop: 'fs.defaultFS' cannot be overridden. Fawkes",
+        "clusters/c.toml: hadoop.core-site: 'fs.defaultFS' cannot be overridden. Fawkes",
     ),
     cluster(
         "block_size 1B",

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from fawkes.config.clusters import NEVER_US, load_cluster
 from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.config.hadoop import FOLDERS
 from fawkes.config.inventory import Inventory
+from fawkes.config.owned_keys import FOLDERS
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterSpec, Promise, Role
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US
-from tests.config.support import POOL, Bad, assert_refused, cases, pool, write
+from tests.config.support import POOL, Bad, assert_refused, cases, pool, refusals, write
 
 GB = 1000**3
 
@@ -241,16 +242,27 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     ),
     site_value=Bad("min_nodes = 3\n[hadoop]\nyarn-site = 1", "hadoop", "yarn-site = 1 is no table"),
     hadoop_value=Bad('min_nodes = 3\nhadoop = "3.5.0"', "hadoop", "'3.5.0' is no table", "[hadoop.yarn-site]"),
-    blank_key=Bad("min_nodes = 3\n[hadoop.hdfs-site]\n' dfs.hosts' = 'x'", "hadoop", "begins or ends with a blank"),
-    owned_key=Bad("min_nodes = 3\n[hadoop.hdfs-site]\ndfs.hosts = 'x'", "hadoop", "'dfs.hosts' cannot be overridden"),
-    own_key=Bad(
-        "min_nodes = 3\n[hadoop.hdfs-site]\n'dfs.replication' = 2", "hadoop", "'dfs.replication'", "key replication"
+    blank_key=Bad(
+        "min_nodes = 3\n[hadoop.hdfs-site]\n' dfs.hosts' = 'x'", "hadoop.hdfs-site", "begins or ends with a blank"
     ),
-    key_twice=Bad("min_nodes = 3\n[hadoop.core-site]\n'a.b' = 1\na.b = 2", "hadoop", "has the key 'a.b' twice"),
-    list_value=Bad("min_nodes = 3\n[hadoop.core-site]\na = [1]", "hadoop", "a = [1] is no value for Hadoop"),
+    owned_key=Bad(
+        "min_nodes = 3\n[hadoop.hdfs-site]\ndfs.hosts = 'x'", "hadoop.hdfs-site", "'dfs.hosts' cannot be overridden"
+    ),
+    own_key=Bad(
+        "min_nodes = 3\n[hadoop.hdfs-site]\n'dfs.replication' = 2",
+        "hadoop.hdfs-site",
+        "'dfs.replication'",
+        "key replication",
+    ),
+    key_twice=Bad(
+        "min_nodes = 3\n[hadoop.core-site]\n'a.b' = 1\na.b = 2", "hadoop.core-site", "has the key 'a.b' twice"
+    ),
+    list_value=Bad("min_nodes = 3\n[hadoop.core-site]\na = [1]", "hadoop.core-site", "a = [1] is no value for Hadoop"),
     unknown_role=Bad("min_nodes = 3\n[role.transiet]", "role.transiet", "unknown key", "Did you mean 'transient'?"),
     role_key=Bad(
-        "min_nodes = 3\n[role.core.hadoop.hdfs-site]\n'dfs.hosts' = 'x'", "role.core.hadoop", "cannot be overridden"
+        "min_nodes = 3\n[role.core.hadoop.hdfs-site]\n'dfs.hosts' = 'x'",
+        "role.core.hadoop.hdfs-site",
+        "cannot be overridden",
     ),
     client_name=Bad('min_nodes = 3\nclients = ["login1"]', "clients[#1]", "neither an IPv4 address", "10.1.0.0/24"),
     client_bits=Bad(
@@ -258,7 +270,9 @@ OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
     ),
     client_text=Bad('min_nodes = 3\nclients = "10.1.0.7"', "clients", "'10.1.0.7'"),
     door_key=Bad(
-        "min_nodes = 3\n[hadoop.core-site]\n'hadoop.http.filter.initializers' = 'x'", "hadoop", "cannot be overridden"
+        "min_nodes = 3\n[hadoop.core-site]\n'hadoop.http.filter.initializers' = 'x'",
+        "hadoop.core-site",
+        "cannot be overridden",
     ),
     unknown_daemon=Bad("min_nodes = 3\n[heap]\nnamenod = '1GB'", "heap.namenod", "unknown key", "'namenode'"),
 )
@@ -289,5 +303,95 @@ def test_a_site_finds_its_clusters_by_name_or_path(tmp_path: Path) -> None:
 def test_a_folder_that_no_wipe_would_find_is_refused(tmp_path: Path, inventory: Inventory, key: str) -> None:
     for table, site in (("hadoop", "core-site"), ("role.transient-core.hadoop", "hdfs-site")):
         text = f'min_nodes = 3\n[{table}.{site}]\n"{key}" = "/data1/hdfs"\n'
-        bad = Bad(text, table, f"{key} = '/data1/hdfs' cannot be overridden", "set work_dir in inventory.toml")
+        bad = Bad(text, f"{table}.{site}", f"'{key}' cannot be overridden", "set work_dir in inventory.toml")
         assert_refused(bad, tmp_path / "clusters/alpha.toml", lambda: cluster(tmp_path, inventory, text))  # noqa: B023
+
+
+def hadoop_of(tmp_path: Path, inventory: Inventory, text: str) -> Mapping[str, Mapping[str, str]]:
+    return ClusterDetails.of(cluster(tmp_path, inventory, f"min_nodes = 3\n{text}").details).hadoop
+
+
+#: keys of a site's own XML files, and the key that each is an old name or a more special one of
+MOVED = {
+    "fs.default.name": "fs.defaultFS",
+    "dfs.http.address": "dfs.namenode.http-address",
+    "dfs.namenode.rpc-address.ns1.nn1": "",
+    "dfs.ha.namenodes.ns1": "",
+    "dfs.namenode.edits.dir.ns1.nn1": "",
+    "yarn.resourcemanager.webapp.address.rm1": "",
+    "yarn.resourcemanager.bind-host": "",
+    "dfs.namenode.rpc-address.auxiliary-ports": "",
+    "security.client.protocol.hosts": "",
+    "mapreduce.framework.name": "",
+    "hadoop.security.authentication": "",
+}
+
+
+@pytest.mark.parametrize("key", MOVED)
+def test_keys_that_fawkes_relies_on_are_refused_under_all_names(tmp_path: Path, inventory: Inventory, key: str) -> None:
+    today = f" (an old name of '{MOVED[key]}')" if MOVED[key] else ""
+    text = f'min_nodes = 3\n[hadoop.core-site]\n"{key}" = "x"\n'
+    bad = Bad(text, "hadoop.core-site", f"'{key}'{today} cannot be overridden")
+    assert_refused(bad, tmp_path / "clusters/alpha.toml", lambda: cluster(tmp_path, inventory, text))
+
+
+@pytest.mark.parametrize(
+    "key", ["dfs.namenode.name.dir.restore", "dfs.replication.max", "dfs.hosts.timeout", "yarn.acl.enable"]
+)
+def test_keys_that_only_look_like_those_are_taken(tmp_path: Path, inventory: Inventory, key: str) -> None:
+    assert hadoop_of(tmp_path, inventory, f"[hadoop.hdfs-site]\n{key} = 1") == {"hdfs-site": {key: "1"}}
+
+
+def test_an_old_name_is_read_as_the_name_of_today(tmp_path: Path, inventory: Inventory) -> None:
+    assert hadoop_of(tmp_path, inventory, "[hadoop.mapred-site]\nio.sort.mb = 50") == {
+        "mapred-site": {"mapreduce.task.io.sort.mb": "50"}
+    }
+    both = "min_nodes = 3\n[hadoop.mapred-site]\nio.sort.mb = 5\nmapreduce.task.io.sort.mb = 50"
+    bad = Bad(both, "hadoop.mapred-site", "has the key 'mapreduce.task.io.sort.mb' twice", "Write it once")
+    assert_refused(bad, tmp_path / "clusters/alpha.toml", lambda: cluster(tmp_path, inventory, both))
+
+
+def test_all_keys_that_cannot_be_overridden_are_told_in_one_round(tmp_path: Path, inventory: Inventory) -> None:
+    text = """min_nodes = 3
+[hadoop.core-site]
+"fs.defaultFS" = "hdfs://namenode:9000"
+[hadoop.yarn-site]
+yarn.resourcemanager.hostname = "resourcemanager"
+yarn.acl.enable = [1]
+[hadoop.yarn]
+a = 1
+[role.core.hadoop.hdfs-site]
+dfs.name.dir = "/data"
+"""
+    found = refusals(lambda: cluster(tmp_path, inventory, text))
+    assert [error.key for error in found] == [
+        "hadoop.core-site", "hadoop.yarn-site", "hadoop.yarn-site", "hadoop", "role.core.hadoop.hdfs-site",
+    ]  # fmt: skip
+
+
+AUX = ['yarn.nodemanager.aux-services = "s"', 'yarn.nodemanager.aux-services.s.class = "C"  # ours']
+
+
+@pytest.mark.parametrize("lines", [AUX, AUX[::-1]])
+@pytest.mark.parametrize("table", ["hadoop.yarn-site", "role.core.hadoop.yarn-site"])
+def test_a_key_may_be_the_beginning_of_another_one(
+    tmp_path: Path, inventory: Inventory, lines: list[str], table: str
+) -> None:
+    spec = cluster(tmp_path, inventory, "\n".join(["min_nodes = 3", f"[{table}]", *lines, "yarn.acl.enable = true"]))
+    assert ClusterDetails.of(spec.details).overrides(Role.CORE)["yarn-site"] == {
+        "yarn.nodemanager.aux-services": "s",
+        "yarn.nodemanager.aux-services.s.class": "C",
+        "yarn.acl.enable": "true",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[hadoop.yarn-site]\na.b = 1\n"a.b.c" = 1\na.b.c = 2',
+        "[hadoop.yarn-site]\na.b = 1\na.b.c = [\n1,\n]",
+        "[heap]\na.b = 1\na.b.c = 2",
+    ],
+)
+def test_other_keys_that_stand_twice_are_refused(tmp_path: Path, inventory: Inventory, text: str) -> None:
+    refusals(lambda: cluster(tmp_path, inventory, f"min_nodes = 3\n{text}"))

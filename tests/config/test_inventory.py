@@ -142,8 +142,13 @@ def test_the_data_address_of_a_node_follows_its_address(own: str, data: str, tmp
     unknown_ssh_key=Bad('pool = "p"\n[ssh]\nusr = "x"\n' + GROUP, "ssh.usr", "unknown key", "Did you mean 'user'?"),
     empty_set=Bad(HEAD + GROUP.replace("node[01-03]", "n1!n1"), "group[rack1].nodes", "'n1!n1' is an empty set"),
     empty_text=Bad(HEAD + GROUP.replace("node[01-03]", ""), "group[rack1].nodes", "'' has an empty name"),
-    with_spaces=Bad(HEAD + GROUP.replace("node[01-03]", "n1 n2"), "group[rack1].nodes", "separate names by commas"),
+    with_spaces=Bad(HEAD + GROUP.replace("node[01-03]", "n1 n2"), "group[rack1].nodes", "write n1,n2"),
     list_for_set=Bad(HEAD + GROUP.replace('"node[01-03]"', '["n1"]'), "group[rack1].nodes", "is a list, not text"),
+    two_cases=Bad(
+        HEAD + GROUP + GROUP.replace("rack1", "rack2").replace("node[01-03]", "Node03"),
+        "group[rack2].nodes",
+        "'Node03' is the same host as 'node03'",
+    ),
     in_two_groups=Bad(
         HEAD + GROUP + GROUP.replace("rack1", "rack2").replace("01-03", "03-05"),
         "group[rack2].nodes",

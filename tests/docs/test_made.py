@@ -16,7 +16,7 @@ from docs.make.codes import MEANINGS
 from docs.make.pages import made, parts, remade
 from docs.make.reasons import reasons
 from fawkes.cli.main import INTERRUPTED, VERBS
-from fawkes.config.hadoop import OWNED, SITES, RoleTable, RoleTables
+from fawkes.config.hadoop import SITES, RoleTable, RoleTables
 from fawkes.config.inventory import Group, NodeTable
 from fawkes.config.jobs import JobsFile
 from fawkes.config.loader import Strict, keys_of
@@ -85,7 +85,7 @@ def test_a_single_node_has_the_keys_of_a_group_without_its_names() -> None:
     assert set(keys_of(NodeTable)) == set(keys_of(Group)) - {"name", "nodes"}
 
 
-@pytest.mark.parametrize("word", [*SITES, *OWNED, DEFAULT_VERSION])
+@pytest.mark.parametrize("word", [*SITES, DEFAULT_VERSION])
 def test_fixed_words_of_hadoop_are_told(word: str) -> None:
     assert f"`{word}`" in (ROOT / "docs" / "reference" / "cluster.md").read_text(encoding="utf-8")
 

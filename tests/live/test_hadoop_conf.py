@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.hadoop import FOLDERS, OWNED
+from fawkes.config.owned_keys import FOLDERS, OLD_NAMES, why_owned
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import (
@@ -65,8 +65,26 @@ def test_no_folder_that_is_configured_can_be_overridden() -> None:
     both = [*settings_of(CONF).values(), *settings_of(STANDBY).values()]
     values = {key: value for site in both for key, value in site.items()}
     named = {key for key, value in values.items() if ROOT in value}
-    assert named - MEMBERSHIP_KEYS <= FOLDERS
+    assert {key for key in named if why_owned(key) is None} == set()
     assert named & FOLDERS
+
+
+def test_no_address_and_port_that_is_configured_can_be_overridden() -> None:
+    """Fawkes asks masters and nodes there: a key that is written here one day must not be forgotten there."""
+    both = [*settings_of(CONF).values(), *settings_of(STANDBY).values()]
+    values = {key: value for site in both for key, value in site.items()}
+    places = ("10.0.0.", f"/{nameservice('alpha')}", str(Ports().shuffle))
+    named = {key for key, value in values.items() if any(place in value for place in places)}
+    assert len(named) > 20
+    assert {key for key in named if why_owned(key) is None} == set()
+
+
+def test_no_key_is_written_under_an_old_name_of_it() -> None:
+    quick = dataclasses.replace(CONF, quick=True)
+    both = [*settings_of(quick).values(), *settings_of(STANDBY).values()]
+    written = {key for site in both for key in site}
+    assert written & set(OLD_NAMES) == set()
+    assert {name for name in OLD_NAMES.values() if name not in written and not why_owned(name)} == set()
 
 
 def test_only_core_nodes_have_a_volume_for_input() -> None:
@@ -274,7 +292,7 @@ def test_the_name_in_hdfs_is_one_that_java_takes_for_a_host(cluster: str, name: 
 @pytest.mark.parametrize("key", sorted(HA_KEYS))
 def test_nobody_overrides_where_masters_are(key: str) -> None:
     assert any(key in values for values in settings_of(STANDBY).values())
-    assert key in OWNED
+    assert why_owned(key)
     with pytest.raises(UserError, match=f"{key} cannot be overridden"):
         files(dataclasses.replace(CONF, overrides=[{"hdfs-site": {key: "x"}}]))
 
@@ -282,7 +300,7 @@ def test_nobody_overrides_where_masters_are(key: str) -> None:
 @pytest.mark.parametrize("key", sorted(DOOR_KEYS))
 def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
     assert any(key in values for values in settings_of(CONF).values())
-    assert key in OWNED
+    assert why_owned(key)
     with pytest.raises(UserError, match=f"{key} cannot be overridden"):
         files(dataclasses.replace(CONF, overrides=[{"core-site": {key: "none"}}]))
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.config.clusters import ClusterTable
+from fawkes.config.owned_keys import why_owned
 from fawkes.core.model import Role
 from fawkes.errors import UserError
 from fawkes.live.hadoop_conf import NodeConf, files, settings
@@ -103,6 +104,19 @@ def test_nobody_becomes_the_superuser_by_name() -> None:
 def test_no_override_takes_kerberos_away(site: str, key: str) -> None:
     with pytest.raises(UserError, match=f"{site}: {key} cannot be overridden"):
         settings(conf(overrides=[{site: {key: "simple"}}]))
+
+
+def test_no_key_of_kerberos_can_be_overridden_in_the_file_of_an_mr_cluster() -> None:
+    with_kerberos, without = settings(conf()), settings(conf(kerberos=None))
+    added = {
+        key
+        for site, values in with_kerberos.items()
+        for key, value in values.items()
+        if without[site].get(key) != value
+    }
+    class_paths = {"mapreduce.application.classpath", "yarn.application.classpath"}
+    assert len(added) > 30
+    assert {key for key in added - class_paths if why_owned(key) is None} == set()
 
 
 def test_daemons_find_their_keys_and_speak_privately() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
@@ -22,6 +23,7 @@ from fawkes.workload.formats import NAMES
 from tests.config.support import POOL, Bad, assert_refused, cases
 from tests.offline.support import CATALOG
 
+HISTORIES = Path(__file__).parents[1] / "workload/data/history"
 HEAD = """
 [pool]
 nodes = 12
@@ -314,3 +316,24 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
 
 def test_a_scenario_may_name_every_format() -> None:
     assert set(get_args(TraceFormat)) == set(NAMES)
+
+
+def test_what_a_trace_does_not_know_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "done").mkdir()
+    for number in (2, 3):
+        shutil.copy(HISTORIES / f"job_1795255534329_000{number}.jhist.gz", tmp_path / "done")
+    (tmp_path / "day.tsv").write_text(SWIM)
+    loads = '[[load]]\ncluster = "c-1"\ntrace = "done"\n[[load]]\ncluster = "c-2"\ntrace = "day.tsv"\nlimit = 2\n'
+    histories, bytes_ = f"{tmp_path / 'done'}: ", f"{tmp_path / 'day.tsv'}: "
+    made_up = "no times of maps: the bytes of the job give the times of its tasks"
+    assert [note for note in read(tmp_path, HEAD + loads).notes if note.startswith(histories)] == [
+        f"{histories}mended 1 job that did not succeed (first: job_1795255534329_0003.jhist.gz)",
+        f"{histories}a job that did not succeed is simulated as one that succeeds",
+        f"{histories}1 of 2 jobs have {made_up}",
+    ]
+    assert f"{bytes_}2 of 2 jobs have {made_up}" in read(tmp_path, HEAD + loads).notes
+
+
+def test_a_trace_that_knows_its_tasks_needs_no_note(tmp_path: Path) -> None:
+    (tmp_path / "day.jobs.csv").write_text(TIMED.format("40").replace("0,30,", "0,30,9"))
+    assert read(tmp_path, HEAD + '[[load]]\ncluster = "c-1"\ntrace = "day.jobs.csv"\n').notes == ()

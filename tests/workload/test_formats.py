@@ -13,6 +13,7 @@ FILES = {
     "fb-2009-first20.tsv": ("swim", 20),
     "hpc2n-first60.swf": ("swf", 31),
     "rumen-5jobs.json.gz": ("rumen", 5),
+    "opendc-trace.gwf": ("gwf", 63),
     "sls-2jobs.json": ("sls", 2),
     "sls-synth.json": ("synth", 10),
 }

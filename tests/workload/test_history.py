@@ -75,6 +75,25 @@ def test_a_folder_of_histories_is_a_workload(tmp_path: Path) -> None:
         read(_empty(tmp_path))
 
 
+def test_a_job_in_two_folders_is_one_job(tmp_path: Path) -> None:
+    for folder in ("done", "intermediate"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(WORDCOUNT, tmp_path / folder)
+    trace = read(tmp_path)
+    assert trace.jobs == read(WORDCOUNT).jobs
+    assert str(trace.dropped) == f"1 job that another file tells as well (first: intermediate/{WORDCOUNT.name})"
+
+
+def test_of_two_files_of_a_job_the_one_that_tells_its_end_counts(tmp_path: Path) -> None:
+    events = gzip.decompress(SLEEP.read_bytes()).splitlines(keepends=True)
+    (tmp_path / "a-first-attempt.jhist").write_bytes(b"".join(events[:6]))
+    shutil.copy(SLEEP, tmp_path / "b-second-attempt.jhist.gz")
+    trace = read(tmp_path)
+    assert trace.jobs == read(SLEEP).jobs
+    assert str(trace.dropped) == "1 job that another file tells as well (first: a-first-attempt.jhist)"
+    assert trace.mended.total == 0
+
+
 def _empty(tmp_path: Path) -> Path:
     folder = tmp_path / "empty"
     folder.mkdir()

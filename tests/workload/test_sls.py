@@ -40,10 +40,22 @@ def test_counts_durations_and_nodes(tmp_path: Path) -> None:
         ],
     }
     trace = sls.read(written(tmp_path, {"num.nodes": 3, "num.racks": 1}, job))
-    made = TraceJob(id="job_1", submit_us=500_000, maps=3, reduces=2, map_us=2_000_000, reduce_us=5_000_000, user="ann")
+    made = TraceJob(id="job_1", submit_us=500_000, maps=3, reduces=2, map_us=2_000_000, reduce_us=7_000_000, user="ann")
     assert trace.jobs[0] == made
     assert [one.id for one in trace.jobs] == ["job_1", "job_1-2"]
     assert trace.header == {"num.nodes": "3", "num.racks": "1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "map_us", "reduce_us"),
+    [
+        ("sls-start-zero.json", 1_000_000, 1_000_000),
+        ("sls-durations.json", 20_000_000, 15_000_000),
+        ("sls-overlap.json", 10_000_000, 11_500_000),
+    ],
+)
+def test_a_reduce_has_the_life_that_sls_gives_it_whenever_its_maps_end(name: str, map_us: int, reduce_us: int) -> None:
+    assert {(job.map_us, job.reduce_us) for job in sls.read(DATA / name).jobs} == {(map_us, reduce_us)}
 
 
 def test_what_is_wrong_is_counted(tmp_path: Path) -> None:
