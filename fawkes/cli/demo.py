@@ -71,7 +71,7 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
         site = Site(root)
         _settings(site, found, table, policy)
         with phases("Hadoop"):
-            _get_hadoop(table)
+            _provide(table)
         hosts = hosts or table.hosts or _HOSTS
         spec = LabSpec(hosts=hosts, site=root, rate_bytes=table.network)
         played, trouble = _run(site, found, spec, keep, phases)
@@ -117,15 +117,22 @@ def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None
     write_settings(site, settings, str(found.path))
 
 
-def _get_hadoop(table: WorkloadTable) -> None:
-    from fawkes.dist import cache
-    from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
-    from fawkes.dist.pins import DEFAULT_VERSION, pin
+def _provide(table: WorkloadTable) -> None:
+    """All that the lab's controller will need of the cache: inside of a lab there is no network."""
+    from fawkes.config.details import KERBEROS
+    from fawkes.dist import pieces
+    from fawkes.dist.pins import DEFAULT_VERSION
 
-    if any(job.kind == "pig" for job in table.job):
-        cache.provide(PIG_PINS[DEFAULT_PIG], say=note)
-    for version in sorted({one.hadoop_version or DEFAULT_VERSION for one in table.cluster if not one.release_dir}):
-        cache.get(pin(version), say=note)
+    needs = [
+        pieces.of_cluster(
+            one.hadoop_version or DEFAULT_VERSION,
+            own_release=bool(one.release_dir),
+            kerberos=one.security == KERBEROS,
+        )
+        for one in table.cluster
+    ]
+    needs += [pieces.of_job(job.kind) for job in table.job]
+    pieces.provide([piece for each in needs for piece in each], say=note)
 
 
 def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
