@@ -76,7 +76,7 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
         spec = LabSpec(hosts=hosts, site=root, rate_bytes=table.network)
         played, trouble = _run(site, found, spec, keep, phases)
         ended = _ended(site, played, trouble)
-    _tell(site, ended, phases, keep, output)
+    _tell(site, ended, phases, keep, output, played_to_its_end=not trouble)
     return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
 
 
@@ -181,19 +181,19 @@ def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
     from fawkes.store.sqlite import LedgerReader
 
     with closing(LedgerReader(site.state_dir)) as ledger:
-        ended = outcome(ledger, workload)
+        ended = outcome(ledger, workload, trouble)
         figure = nodes_over_time(ledger, ended.marks, workload.title)
         (site.root / PICTURE).write_bytes(rendered(figure))
-        problems = (trouble, *ended.problems) if trouble else ended.problems
-        return replace(ended, picture=text_picture(ledger, ended.marks), problems=problems)
+        return replace(ended, picture=text_picture(ledger, ended.marks))
 
 
-def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) -> None:
+def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str, *, played_to_its_end: bool) -> None:
     if output == JSON:
         click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
     elif output == CSV:
         show(ended.move_rows, TABLES["demo, moves"], output)
-    else:
+    elif played_to_its_end:
+        # Of a demo that was broken off, tables would only stand between its problems and whoever looks for these.
         _show(site, ended)
     for one in ended.compared:
         if not one.wrong:
