@@ -1,6 +1,6 @@
-"""Programs that fetch things, as tests find them: they work as ever, but each use inside a lab fails and is written down.
+"""Programs that fetch things, as tests find them: they work as ever, but each use inside a lab fails and is noted.
 
-A lab has no network. What is fetched there works only where somebody's cache has it, and fails on a bare machine.
+A lab has no network. What is fetched there works only where a cache has it already, and fails on a bare machine.
 """
 
 from __future__ import annotations
