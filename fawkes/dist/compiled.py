@@ -107,9 +107,9 @@ def _sources(code: JavaCode) -> list[Path]:
 
 
 def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
+    tool = compiler(say, resolve)
     there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
     hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
-    tool = compiler(say, resolve)
     jar.parent.mkdir(parents=True, exist_ok=True)
     say(f"compiling {code.title}")
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))

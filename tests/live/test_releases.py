@@ -15,9 +15,9 @@ from fawkes.core.effects import Deploy, Effect, Host
 from fawkes.core.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.dist import manifest
-from fawkes.dist.cache import folder_of, is_there, wanted_manifest
+from fawkes.dist.cache import folder_of, is_there
 from fawkes.dist.compiled import DOORS, SECURE_IO, JavaCode
-from fawkes.dist.pieces import Piece, of_name, place_of
+from fawkes.dist.pieces import Piece, of_name
 from fawkes.dist.pins import pin
 from fawkes.errors import FawkesError, UserError
 from fawkes.live.clusters import Clusters
@@ -25,6 +25,7 @@ from fawkes.live.mailbox import Mailbox
 from fawkes.live.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.timers import Clock
 from fawkes.live.world import LiveWorld
+from tests.support.cached import make
 from tests.support.desk import Desk
 
 
@@ -114,21 +115,6 @@ def test_after_an_upgrade_releases_are_fetched_once_each() -> None:
 HADOOP = pin("3.5.0")
 DEADLINE_S = 30.0
 WAIT_US = 1000
-
-
-def make(wanted: Piece) -> None:
-    """A piece in the cache, by the names of its files."""
-    if isinstance(wanted, JavaCode):
-        place_of(wanted).parent.mkdir(parents=True)
-        place_of(wanted).touch()
-        return
-    text = wanted_manifest(wanted)
-    for line in text.splitlines():
-        path = folder_of(wanted) / line.partition("  ")[2]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    (folder_of(wanted) / manifest.NAME).write_text(text)
-    assert is_there(wanted)
 
 
 class Site:
