@@ -356,7 +356,7 @@ class Controller:
 
         def post(event: Event) -> None:
             if acts:
-                refuse_without_release(event)
+                refuse_without_release(event, state)
                 refuse_shared_user(event, state)
                 refuse_unfit_user(event, world.ground)
                 self._kerberos.refuse(event)

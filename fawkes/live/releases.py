@@ -12,7 +12,8 @@ from pathlib import Path
 
 from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.core.events import Event, Requested, Submitted
-from fawkes.core.model import ClusterSpec, JobSpec, Plain
+from fawkes.core.lifecycle import QUEUED
+from fawkes.core.model import ClusterLife, ClusterSpec, JobSpec, Plain
 from fawkes.core.state import View
 from fawkes.dist import pieces
 from fawkes.dist.cache import dist_dir
@@ -46,12 +47,12 @@ def needs_of_job(spec: JobSpec) -> tuple[Piece, ...]:
     return pieces.of_job(JobDetails.of(spec.details).kind)
 
 
-def refuse_without_release(event: Event) -> None:
+def refuse_without_release(event: Event, view: View) -> None:
     """UserError with the command to type when an event asks for what the cache of this machine lacks.
 
     Without this check the MR-cluster would be admitted, and given up when its deployment finds nothing to deploy.
     """
-    needed = _needed(event)
+    needed = _needed(event, view)
     lacking = [piece for piece in needed if not is_there(piece)]
     if lacking:
         raise missing(lacking, needed, str(dist_dir()))
@@ -192,17 +193,17 @@ class Releases:
 
 def _yours(wanted: Piece) -> str:
     """What the administrator does when a piece could not be fetched."""
-    return (
-        f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller: nodes that wait for it then join, "
-        "and an MR-cluster that was given up can be requested again"
-    )
+    return f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller"
 
 
-def _needed(event: Event) -> tuple[Piece, ...]:
-    """What an event needs of the cache; nothing where the site has its own on the nodes."""
+def _needed(event: Event, view: View) -> tuple[Piece, ...]:
+    """What an event needs of the cache. A job also needs all of its MR-cluster, while that has no nodes yet."""
     match event:
         case Requested(spec=cluster):
             return needs_of(cluster)
         case Submitted(spec=job):
-            return needs_of_job(job)
+            owner = view.clusters.get(job.cluster)
+            if owner is None or owner.life not in QUEUED | {ClusterLife.DORMANT}:
+                return needs_of_job(job)
+            return (*needs_of(owner.spec), *needs_of_job(job))
     return ()

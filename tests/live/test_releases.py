@@ -14,6 +14,7 @@ from fawkes.config.details import ClusterDetails, JobDetails
 from fawkes.core.effects import Deploy, Effect, Host
 from fawkes.core.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.state import State
 from fawkes.dist import manifest
 from fawkes.dist.cache import folder_of, is_there
 from fawkes.dist.compiled import DOORS, SECURE_IO, JavaCode
@@ -47,7 +48,7 @@ def submitted(kind: str) -> Submitted:
 def test_a_missing_hadoop_is_refused_with_its_command(tmp_path: Path) -> None:
     make(DOORS)
     with pytest.raises(UserError) as refused:
-        refuse_without_release(requested(hadoop_version="3.4.2"))
+        refuse_without_release(requested(hadoop_version="3.4.2"), State())
     assert refused.value.what == "the controller's cache lacks Hadoop 3.4.2, so nothing was done"
     assert refused.value.where == str(tmp_path / "dist")
     assert "`fawkes dist get 3.4.2`" in refused.value.hint
@@ -68,23 +69,34 @@ def test_a_missing_jar_of_ours_is_refused_with_its_command(
     for piece in there:
         make(piece)
     with pytest.raises(UserError) as refused:
-        refuse_without_release(requested(**details))
+        refuse_without_release(requested(**details), State())
     assert refused.value.what == f"the controller's cache lacks {lacking.title}, so nothing was done"
     assert f"Run `fawkes dist get {command}` as the user" in refused.value.hint
     assert lacking in of_name(command)
     make(lacking)
-    refuse_without_release(requested(**details))
+    refuse_without_release(requested(**details), State())
 
 
 def test_a_missing_pig_is_refused_with_its_command() -> None:
     with pytest.raises(UserError, match="lacks Pig") as refused:
-        refuse_without_release(submitted("pig"))
+        refuse_without_release(submitted("pig"), State())
     assert "`fawkes dist get pig`" in refused.value.hint
 
 
 def test_what_needs_nothing_of_the_cache_is_not_refused() -> None:
-    refuse_without_release(submitted("sleep"))
-    refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"))
+    refuse_without_release(submitted("sleep"), State())
+    refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), State())
+
+
+def test_a_job_that_would_deploy_its_cluster_is_refused_while_that_lacks_something() -> None:
+    """Its MR-cluster would get nodes for it, and could not use them."""
+    desk = Desk(3)
+    desk.request("c-1", deploy_on_first_job=True, details=ClusterDetails(hadoop_version="3.5.0").plain())
+    with pytest.raises(UserError, match="lacks .* and the door keepers of the daemons"):
+        refuse_without_release(submitted("sleep"), desk.state)
+    desk = Desk(3)
+    desk.up("c-1")
+    refuse_without_release(submitted("sleep"), desk.state)
 
 
 def test_an_empty_cache_has_no_releases(tmp_path: Path) -> None:
