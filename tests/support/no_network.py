@@ -15,7 +15,7 @@ from pathlib import Path
 _FETCHERS = ("mvn", "apt-get")
 _SCRIPT = """#!/bin/sh
 [ "$(readlink /proc/self/ns/net)" = {outside} ] && exec {program} "$@"
-echo "{name} $*, asked by $(tr '\\0' ' ' </proc/$PPID/cmdline 2>/dev/null)" >>{log}
+echo "{name} $*, asked by $(cat /proc/$PPID/cmdline 2>/dev/null | tr '\\0' ' ')" >>{log}
 echo "[ERROR] there is no network inside a lab" >&2
 exit 1
 """
