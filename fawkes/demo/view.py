@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _LATEST = 12
+#: errors that take more than the rest of a line
+_LONG = 60
 #: reasons of steps in between, which say nothing to somebody who watches
 _QUIET = frozenset({"job-queued", "job-released", "late-answer", "drained", "freed", "serves"})
 
 
 def news(entry: Entry, told: set[str] | None = None) -> list[str]:
-    """What a step of the ledger is worth telling; an error that is in ``told`` already is not repeated.
+    """What a step of the ledger is worth telling; a long error that is in ``told`` already is not repeated.
 
     One error ends an MR-cluster and all of its jobs, and each of them says so.
     """
@@ -37,7 +39,7 @@ def news(entry: Entry, told: set[str] | None = None) -> list[str]:
         for reason in entry.decision.reasons
         if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") in MOVING)
     ]
-    errors = [error for reason in reasons if isinstance(error := reason.facts.get("error"), str) and error]
+    errors = [error for reason in reasons if isinstance(error := reason.facts.get("error"), str) and len(error) > _LONG]
     return [_told_once(line.text, errors, told) for line in lines_of(reasons)]
 
 
