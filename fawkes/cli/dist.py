@@ -25,7 +25,7 @@ def dist() -> None:
 
 @dist.command()
 @click.argument("version", default=DEFAULT_VERSION)
-@click.option("--again", is_flag=True, help="Make it anew even if the cache has it.")
+@click.option("--again", is_flag=True, help="Make a release anew even if the cache has it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
@@ -43,7 +43,7 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     if dry_run:
         for piece in needed:
             place = pieces.place_of(piece)
-            if pieces.is_there(piece) and not again:
+            if pieces.is_there(piece) and (isinstance(piece, JavaCode) or not again):
                 click.echo(f"{place} is there: nothing to do")
             elif isinstance(piece, JavaCode):
                 click.echo(f"would compile {piece.title} into {place}")

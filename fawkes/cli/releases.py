@@ -27,8 +27,9 @@ def provide_releases(client: Client, needs: Iterable[tuple[Piece, ...]], *, fetc
     known = client.get("releases")
     if not known["acts"]:
         return
+    there = set(known["releases"])
     for needed in needs:
-        lacking = [piece for piece in needed if piece.asked not in known["releases"]]
+        lacking = [piece for piece in needed if piece.asked not in there]
         if not lacking:
             continue
         if not fetch or known["folder"] != str(dist_dir()):
@@ -37,3 +38,4 @@ def provide_releases(client: Client, needs: Iterable[tuple[Piece, ...]], *, fetc
         note(f"the cache lacks {titles}: fetching it once (a release takes about 110 MB; --no-fetch forbids it)")
         with progress(lacking[0].title) as step:
             pieces.provide(lacking, say=step)
+        there |= {piece.asked for piece in lacking}
