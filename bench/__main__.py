@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,8 +20,18 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow", "evacuate", "masters")
-_ROUNDS = {"core": 5, "ledger": 3, "simulator": 3, "flat": 1, "readers": 3, "ssh": 5, "hadoop": 3, "evacuate": 1}
+PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow", "evacuate", "masters", "stranger")
+_ROUNDS = {
+    "core": 5,
+    "ledger": 3,
+    "simulator": 3,
+    "flat": 1,
+    "readers": 3,
+    "ssh": 5,
+    "hadoop": 3,
+    "evacuate": 1,
+    "stranger": 1,
+}
 
 
 def main() -> int:
@@ -92,26 +103,9 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    if "ledger" in parts:
-        from bench import ledger
-
-        figures += ledger.figures(rounds or _ROUNDS["ledger"], say)
-    if "simulator" in parts:
-        from bench import simulator
-
-        figures += simulator.figures(rounds or _ROUNDS["simulator"], say)
-    if "flat" in parts:
-        from bench import flat
-
-        figures += flat.figures(rounds or _ROUNDS["flat"], say)
-    if "readers" in parts:
-        from bench import readers
-
-        figures += readers.figures(rounds or _ROUNDS["readers"], say)
-    if "ssh" in parts:
-        from bench import ssh
-
-        figures += ssh.figures(rounds or _ROUNDS["ssh"], say)
+    for part in ("ledger", "simulator", "flat", "readers", "ssh"):
+        if part in parts:
+            figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:
         from bench import hadoop
 
@@ -124,7 +118,15 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
         from bench import masters
 
         figures += masters.figures(say)
+    if "stranger" in parts:
+        figures += _of_module("stranger", rounds, say)
     return figures
+
+
+def _of_module(part: str, rounds: int | None, say: Say) -> list[Figure]:
+    """The figures of the module that has the name of the part."""
+    found: list[Figure] = import_module(f"bench.{part}").figures(rounds or _ROUNDS[part], say)
+    return found
 
 
 def _show(figures: Sequence[Figure], facts: dict[str, str], *, as_json: bool) -> None:

@@ -24,12 +24,13 @@ from fawkes.config.site import Site
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.core.record import to_plain
 from fawkes.demo.stage import controller_of, lab_of
+from fawkes.dist import pieces
+from fawkes.dist.compiled import LOAD
 from fawkes.errors import DeadlineError, FawkesError
 from fawkes.lab import LabSpec
 from fawkes.offline.read import read_plan
 from fawkes.paper.micro import ROLES as SIMULATED
 from fawkes.paper.micro import Bench
-from fawkes.replay.build import load_jar
 from fawkes.replay.load import load_job, pool_job
 from fawkes.report import history
 from fawkes.sim.constants import Constants
@@ -183,7 +184,8 @@ class _Pool:
         self.client = client
         self.site = site
         self.say = say
-        self.jar = load_jar(say)
+        pieces.provide([LOAD], say=say)
+        self.jar = pieces.place_of(LOAD)
         self.names = sorted(row["node"] for row in client.rows("nodes"))
 
     @contextmanager

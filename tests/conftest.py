@@ -11,6 +11,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.no_network import Asked, watched_fetchers
 from tests.support.own_group import in_own_group
 
 # A machine that does other things as well makes no test fail.
@@ -43,6 +44,20 @@ def _own_group() -> Iterator[None]:
     """Control groups that scripts make on this machine go with the tests."""
     with in_own_group():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def asked_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """What was asked of Maven and the like from inside labs."""
+    with watched_fetchers(tmp_path_factory.mktemp("fetchers")) as asked:
+        yield asked
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_fetched_inside_a_lab(asked_inside: Asked) -> Iterator[None]:
+    """All that a lab needs was fetched before: otherwise only a machine with the right caches has working labs."""
+    yield
+    assert asked_inside.take() == []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

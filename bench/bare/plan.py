@@ -17,8 +17,8 @@ from fawkes.config.details import JobDetails
 from fawkes.config.site import Site
 from fawkes.core.effects import Deploy, Goal, Member, StartJob
 from fawkes.core.model import NodeId, Role
-from fawkes.dist import cache
-from fawkes.dist.compiled import DOORS, jar_of
+from fawkes.dist import pieces
+from fawkes.dist.compiled import DOORS
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST, DoorKeys, Doors
 from fawkes.live.fleet import Fleet
@@ -40,12 +40,9 @@ def write(site: Path, folder: Path) -> None:
         ground = Ground(
             inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
         )
-        setup = Setup(
-            ground,
-            fleet.shell(),
-            Releases(cache.provide, print, wait_us=lambda tries: 0, now_us=lambda: 0),
-            Doors(DoorKeys(folder / "keys"), lambda: jar_of(DOORS)),
-        )
+        cached = Releases(lambda piece: pieces.provide([piece]), print, wait_us=lambda tries: 0, now_us=lambda: 0)
+        doors = Doors(DoorKeys(folder / "keys"), lambda: cached.jar(DOORS))
+        setup = Setup(ground, fleet.shell(), cached, doors)
         plan = _Plan(site, ground, setup)
         for node in CORE:
             _tar(folder / f"{node}.tar", plan.of_core(NodeId(node)))

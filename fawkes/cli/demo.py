@@ -71,12 +71,12 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
         site = Site(root)
         _settings(site, found, table, policy)
         with phases("Hadoop"):
-            _get_hadoop(table)
+            _provide(table)
         hosts = hosts or table.hosts or _HOSTS
         spec = LabSpec(hosts=hosts, site=root, rate_bytes=table.network)
         played, trouble = _run(site, found, spec, keep, phases)
         ended = _ended(site, played, trouble)
-    _tell(site, ended, phases, keep, output)
+    _tell(site, ended, phases, keep, output, played_to_its_end=not trouble)
     return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
 
 
@@ -117,15 +117,22 @@ def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None
     write_settings(site, settings, str(found.path))
 
 
-def _get_hadoop(table: WorkloadTable) -> None:
-    from fawkes.dist import cache
-    from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
-    from fawkes.dist.pins import DEFAULT_VERSION, pin
+def _provide(table: WorkloadTable) -> None:
+    """All that the lab's controller will need of the cache: inside of a lab there is no network."""
+    from fawkes.config.details import KERBEROS
+    from fawkes.dist import pieces
+    from fawkes.dist.pins import DEFAULT_VERSION
 
-    if any(job.kind == "pig" for job in table.job):
-        cache.provide(PIG_PINS[DEFAULT_PIG], say=note)
-    for version in sorted({one.hadoop_version or DEFAULT_VERSION for one in table.cluster if not one.release_dir}):
-        cache.get(pin(version), say=note)
+    needs = [
+        pieces.of_cluster(
+            one.hadoop_version or DEFAULT_VERSION,
+            own_release=bool(one.release_dir),
+            kerberos=one.security == KERBEROS,
+        )
+        for one in table.cluster
+    ]
+    needs += [pieces.of_job(job.kind) for job in table.job]
+    pieces.provide([piece for each in needs for piece in each], say=note)
 
 
 def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
@@ -174,19 +181,19 @@ def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
     from fawkes.store.sqlite import LedgerReader
 
     with closing(LedgerReader(site.state_dir)) as ledger:
-        ended = outcome(ledger, workload)
+        ended = outcome(ledger, workload, trouble)
         figure = nodes_over_time(ledger, ended.marks, workload.title)
         (site.root / PICTURE).write_bytes(rendered(figure))
-        problems = (trouble, *ended.problems) if trouble else ended.problems
-        return replace(ended, picture=text_picture(ledger, ended.marks), problems=problems)
+        return replace(ended, picture=text_picture(ledger, ended.marks))
 
 
-def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str) -> None:
+def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str, *, played_to_its_end: bool) -> None:
     if output == JSON:
         click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
     elif output == CSV:
         show(ended.move_rows, TABLES["demo, moves"], output)
-    else:
+    elif played_to_its_end:
+        # Of a demo that was broken off, tables would only stand between its problems and whoever looks for these.
         _show(site, ended)
     for one in ended.compared:
         if not one.wrong:

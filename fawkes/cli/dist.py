@@ -14,9 +14,6 @@ from fawkes.errors import FawkesError, UserError
 if TYPE_CHECKING:
     from fawkes.dist.cache import Wanted
 
-_DOORS, _KERBEROS = "doors", "kerberos"
-_COMPILED = (_DOORS, _KERBEROS)
-
 
 @click.group()
 def dist() -> None:
@@ -28,60 +25,39 @@ def dist() -> None:
 
 @dist.command()
 @click.argument("version", default=DEFAULT_VERSION)
-@click.option("--again", is_flag=True, help="Make it anew even if the cache has it.")
+@click.option("--again", is_flag=True, help="Make a release anew even if the cache has it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache.
 
-    With a version of Hadoop comes what closes the ports of its daemons, so that deployments need no network. `doors`
-    compiles that alone, and `kerberos` what daemons of MR-clusters with Kerberos need. A controller otherwise does both
-    at the first deployment that needs them.
+    With a version of Hadoop comes all else that its MR-clusters can need, so that deployments need no network. Each of
+    these is compiled alone by its name: `doors`, which closes the ports of daemons; `kerberos`, for MR-clusters with
+    Kerberos; and `load`, the jobs of `fawkes replay`.
     """
-    from fawkes.dist import cache
-    from fawkes.dist.compiled import DOORS, is_made, jar_of, place_of
-    from fawkes.dist.pins import PINS
+    from fawkes.dist import pieces
+    from fawkes.dist.compiled import JavaCode
 
-    if version in _COMPILED:
-        _compile(version, dry_run=dry_run, output=output)
-        return
-    wanted = _wanted(version)
+    needed = pieces.of_name(version)
+    first = needed[0]
     if dry_run:
-        folder = cache.folder_of(wanted)
-        click.echo(
-            f"{folder} is there: nothing to do"
-            if cache.is_there(wanted) and not again
-            else f"would resolve the {len(wanted.jars())} jars of {wanted.title} by Maven into {folder}"
-        )
-        if version in PINS and not is_made(DOORS):
-            click.echo(f"would compile {DOORS.title} into {place_of(DOORS)}")
+        for piece in needed:
+            place = pieces.place_of(piece)
+            if pieces.is_there(piece) and (isinstance(piece, JavaCode) or not again):
+                click.echo(f"{place} is there: nothing to do")
+            elif isinstance(piece, JavaCode):
+                click.echo(f"would compile {piece.title} into {place}")
+            else:
+                click.echo(f"would resolve the {len(piece.jars())} jars of {piece.title} by Maven into {place}")
         return
-    with progress(wanted.title) as say:
-        made = cache.provide(wanted, again=again, say=say)
-        if version in PINS:
-            jar_of(DOORS, say)
-    folder = cache.folder_of(wanted)
+    with progress(first.title) as say:
+        made = pieces.provide(needed, again=again, say=say)
+    place = pieces.place_of(first)
     if output == TABLE:
-        click.echo(f"{wanted.title} {'is ready' if made else 'was there already'}: {folder}")
+        click.echo(f"{first.title}: {'made' if first in made else 'was there already'}: {place}")
     else:
-        show([{"version": version, "made": made, "folder": str(folder)}], TABLES["dist get"], output)
-
-
-def _compile(name: str, *, dry_run: bool, output: str) -> None:
-    from fawkes.dist.compiled import DOORS, SECURE_IO, is_made, jar_of, place_of
-
-    code = {_DOORS: DOORS, _KERBEROS: SECURE_IO}[name]
-    made = not is_made(code)
-    if dry_run:
-        place = place_of(code)
-        click.echo(f"would compile {code.title} into {place}" if made else f"{place} is there: nothing to do")
-        return
-    with progress(code.title) as say:
-        jar = jar_of(code, say)
-    if output == TABLE:
-        click.echo(f"{code.title}: {'compiled' if made else 'was there already'}: {jar}")
-    else:
-        show([{"version": name, "made": made, "folder": str(jar.parent)}], TABLES["dist get"], output)
+        folder = place.parent if isinstance(first, JavaCode) else place
+        show([{"version": version, "made": first in made, "folder": str(folder)}], TABLES["dist get"], output)
 
 
 def _wanted(version: str) -> Wanted:

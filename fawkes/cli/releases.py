@@ -1,4 +1,4 @@
-"""Releases that MR-clusters need: fetched into the controller's cache before anything is requested."""
+"""What MR-clusters and jobs need of the controller's cache: fetched before anything is requested."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from fawkes.cli.show import note, progress
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
-    from fawkes.core.model import ClusterSpec
+    from fawkes.dist.pieces import Piece
 
 
-def provide_releases(client: Client, specs: Iterable[ClusterSpec], *, fetch: bool) -> None:
-    """See to it that the controller has the Hadoop release of each MR-cluster; progress goes to stderr.
+def provide_releases(client: Client, needs: Iterable[tuple[Piece, ...]], *, fetch: bool = True) -> None:
+    """See to it that the controller's cache has what each MR-cluster and job needs of it; progress goes to stderr.
 
     Nothing is fetched for a controller in shadow mode: it refuses each request.
 
-    UserError with the command to type when one is missing and ``fetch`` is false, or the controller has another cache
-    than this command. FawkesError when a release cannot be fetched.
+    UserError with the command to type when something is missing and ``fetch`` is false, or the controller has another
+    cache than this command. FawkesError when it cannot be fetched.
     """
-    from fawkes.dist import cache
-    from fawkes.dist.pins import pin
+    from fawkes.dist import pieces
+    from fawkes.dist.cache import dist_dir
     from fawkes.live.releases import missing
 
-    versions = sorted({str(spec.details["hadoop_version"]) for spec in specs if not spec.details["release_dir"]})
-    if not versions:
-        return
     known = client.get("releases")
     if not known["acts"]:
         return
-    for version in versions:
-        if version in known["releases"]:
+    there = set(known["releases"])
+    for needed in needs:
+        lacking = [piece for piece in needed if piece.asked not in there]
+        if not lacking:
             continue
-        wanted = pin(version)
-        if not fetch or known["folder"] != str(cache.dist_dir()):
-            raise missing(wanted, known["folder"])
-        note(f"{wanted.title} is not in the cache yet: fetching it once, about 110 MB (--no-fetch forbids it)")
-        with progress(wanted.title) as step:
-            cache.provide(wanted, say=step)
+        if not fetch or known["folder"] != str(dist_dir()):
+            raise missing(lacking, needed, known["folder"])
+        titles = " and ".join(piece.title for piece in lacking)
+        note(f"the cache lacks {titles}: fetching it once (a release takes about 110 MB; --no-fetch forbids it)")
+        with progress(lacking[0].title) as step:
+            pieces.provide(lacking, say=step)
+        there |= {piece.asked for piece in lacking}

@@ -74,24 +74,30 @@ def replay(
     """
     from fawkes.catalog import Catalog
     from fawkes.cli.client import Client
+    from fawkes.cli.releases import provide_releases
     from fawkes.config.jobs import without_tasks
-    from fawkes.replay.build import load_jar
+    from fawkes.dist.compiled import LOAD
+    from fawkes.dist.pieces import place_of, provide
+    from fawkes.live.releases import needs_of, needs_of_job
 
     catalog = Catalog(site=site.root)
     plan = plan_of(site, catalog, scenario, seed)
     with progress("replay", 2) as step:
         demands = plan.with_references(plan.scenario(catalog)).demands
         step("reference times")
-        jar = load_jar(note)
+        provide([LOAD], say=note)
         step("load jobs")
     client = Client(site)
     running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
-    parts = _stages(site, plan, demands, running, jar, size(data))
+    parts = _stages(site, plan, demands, running, place_of(LOAD), size(data))
     for lack in filter(None, (without_tasks(one.spec) for one in parts.jobs.jobs)):
         note(lack)
     if dry_run:
         show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None
+    jobs = [one.spec for part in (parts.before, parts.jobs) for one in part.jobs]
+    asked = [needs_of(one.spec) for one in parts.before.clusters if one.spec.id not in running]
+    provide_releases(client, [*asked, *map(needs_of_job, jobs)])
     folder = out or Path(f"replay-{plan.name}")
     rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
     return _tell(rows, folder, output)

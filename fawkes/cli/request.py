@@ -24,7 +24,7 @@ RUNNING = "running"
 @click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True, shell_complete=completion.cluster_files)
 @click.option("--wait", is_flag=True, help="Return only when the MR-clusters are running.")
 @click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
-@click.option("--fetch/--no-fetch", default=True, help="Fetch a Hadoop release that is missing.  [default: fetch]")
+@click.option("--fetch/--no-fetch", default=True, help="Fetch what the cache lacks.  [default: fetch]")
 @click.option("--dry-run", is_flag=True, help="Check the files and show what would be requested.")
 @output_option
 @click.pass_obj
@@ -42,13 +42,14 @@ def request(
     from fawkes.cli.show import show
     from fawkes.core.model import Promise
     from fawkes.core.record import to_plain
+    from fawkes.live.releases import needs_of
 
     specs = _checked(site, files)
     if dry_run:
         show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
         return
     client = Client(site)
-    provide_releases(client, specs.values(), fetch=fetch)
+    provide_releases(client, map(needs_of, specs.values()), fetch=fetch)
 
     def act(name: str) -> None:
         spec = specs[name]

@@ -127,8 +127,12 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
 def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed, *, lost: bool) -> bool:
     """Whether another try would be in vain.
 
-    Nothing can be loaded while masters are away, however often it is tried; and that they are is told after some tries.
+    What the controller's cache lacks and cannot fetch (``no_release``) will be lacking a moment later as well, and
+    others can use the nodes. Nothing can be loaded while masters are away, however often it is tried; and that they are
+    is told after some tries.
     """
+    if cluster.life is ClusterLife.DEPLOYING and event.facts.get("no_release"):
+        return True
     if event.final or pending.tries < draft.settings.deploy_attempts:
         return event.final
     told = backoff.waited_us(draft.settings, pending.tries) >= draft.settings.silent_us

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -38,14 +38,22 @@ class Outcome:
     picture: str = ""
 
 
-def outcome(store: Reader, workload: Workload) -> Outcome:
-    """What a store says of a workload that was played."""
+def outcome(store: Reader, workload: Workload, trouble: str = "") -> Outcome:
+    """What a store says of a workload that was played; ``trouble`` is why it was not played to its end.
+
+    The cause is the first problem, and no other problem repeats it.
+    """
     start_us = history.first_us(store)
     found = points(store.entries()) if workload.points else ()
     jobs, moves = history.jobs(store), history.moves(store)
     compared = tuple(compared_of(workload))
     balance = history.balance(store)
-    problems = [*_missing_points(found), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if found else ())]
+    causes = {str(one.id): one.failed for one in history.clusters(store) if one.failed}
+    problems = [f"{name} was given up: {why}" for name, why in causes.items()]
+    if trouble and not any(why in trouble for why in causes.values()):
+        problems.insert(0, trouble)
+    for problem in (*_missing_points(found), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if found else ())):
+        problems.append(_without(problem, causes.values()))
     problems += [f"{one.job}, {one.what}: {one.wrong}" for one in compared if one.wrong]
     return Outcome(
         points=found,
@@ -57,6 +65,13 @@ def outcome(store: Reader, workload: Workload) -> Outcome:
         reconfigurations=0 if balance is None else balance.reconfigurations,
         problems=tuple(problems),
     )
+
+
+def _without(problem: str, causes: Iterable[str]) -> str:
+    """A problem without the causes that it repeats."""
+    for cause in causes:
+        problem = problem.replace(f": {cause}", "")
+    return problem
 
 
 def _missing_points(found: Sequence[Point]) -> Iterator[str]:

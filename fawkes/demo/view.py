@@ -22,18 +22,36 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _LATEST = 12
+#: errors that take more than the rest of a line
+_LONG = 60
 #: reasons of steps in between, which say nothing to somebody who watches
 _QUIET = frozenset({"job-queued", "job-released", "late-answer", "drained", "freed", "serves"})
 
 
-def news(entry: Entry) -> list[str]:
-    """What a step of the ledger is worth telling."""
+def news(entry: Entry, told: set[str] | None = None) -> list[str]:
+    """What a step of the ledger is worth telling; a long error that is in ``told`` already is not repeated.
+
+    One error ends an MR-cluster and all of its jobs, and each of them says so.
+    """
+    told = set() if told is None else told
     reasons = [
         reason
         for reason in entry.decision.reasons
         if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") in MOVING)
     ]
-    return [line.text for line in lines_of(reasons)]
+    errors = [error for reason in reasons if isinstance(error := reason.facts.get("error"), str) and len(error) > _LONG]
+    return [_told_once(line.text, errors, told) for line in lines_of(reasons)]
+
+
+def _told_once(text: str, errors: list[str], told: set[str]) -> str:
+    """A line without the errors that were told before; those that it has are told now."""
+    for error in {*errors, *told}:
+        if f": {error}" not in text:
+            continue
+        if error in told:
+            text = text.replace(f": {error}", "")
+        told.add(error)
+    return text
 
 
 @contextmanager
@@ -94,6 +112,7 @@ def _follow(state: Path, stop: threading.Event, tell: Callable[[LedgerReader, li
 
     reader = LedgerReader(state)
     after, last_look = 0, False
+    told: set[str] = set()
     try:
         while not last_look:
             # One look more after the end: nothing that happened is left out.
@@ -103,7 +122,7 @@ def _follow(state: Path, stop: threading.Event, tell: Callable[[LedgerReader, li
             seen = after
             for entry in reader.entries(after):
                 after = entry.seq
-                lines += [f"{(entry.event.at_us - start_us) / SECOND_US:7.1f} s  {text}" for text in news(entry)]
+                lines += [f"{(entry.event.at_us - start_us) / SECOND_US:7.1f} s  {text}" for text in news(entry, told)]
             if after != seen:
                 tell(reader, lines)
     finally:

@@ -14,11 +14,12 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.dist import manifest, maven
+from fawkes.dist.maven import Resolve, Say
 from fawkes.dist.pig import PIG_PINS, PigPin, PigRelease, pig_release
 from fawkes.dist.pins import PINS, Pin, pin
 from fawkes.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
@@ -30,8 +31,6 @@ _FILES = Path(__file__).parent / "files"
 # The HDFS jar of Maven has no web pages, and its daemons refuse to start without these folders on their class path.
 _WEB_APPS = ("datanode", "hdfs", "journal", "router", "secondary")
 
-Say = Callable[[str], None]
-Resolve = Callable[[str, Path, Say], None]
 Wanted = Pin | PigPin
 
 

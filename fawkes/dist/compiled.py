@@ -1,7 +1,4 @@
-"""Jars of Fawkes's own Java: compiled once on this machine from its sources, and kept in the cache.
-
-The compiler is Eclipse's, fetched by Maven as Hadoop is: the Java that Hadoop runs on needs none of its own.
-"""
+"""Jars of Fawkes's own Java: compiled once on this machine from its sources, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -12,44 +9,48 @@ import subprocess
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fawkes.dist import cache, maven
+from fawkes.dist.compiler import DIGEST, compiler
+from fawkes.dist.maven import Resolve, Say
 from fawkes.dist.pins import DEFAULT_VERSION, PINS, pin
 from fawkes.errors import FawkesError
 from fawkes.paths import cache_dir
 
-_COMPILER = ("org.eclipse.jdt", "ecj", "3.38.0")
-_COMPILER_DIGEST = "97c566b120009c203a2fc8b291f4a9adbc171cf1ccb70f06f6b4e1828c00ce8e"
 #: the oldest Java on which a Hadoop of Fawkes runs
 _JAVA = "11"
 #: archives carry dates: always this one, so that the same sources give the same bytes
 _DATE = (1980, 1, 1, 0, 0, 0)
 _ONE_AT_A_TIME = threading.Lock()
 
-Say = Callable[[str], None]
-Resolve = Callable[[str, Path, Say], None]
-
 
 @dataclass(frozen=True)
 class JavaCode:
     """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
 
-    ``flags`` are further flags of the compiler.
+    ``asked`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler.
     """
 
     sources: Path
     title: str
+    asked: str
     jar: str
     folder: str
     flags: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in the cache."""
+        return self.folder
 
 
 DOORS = JavaCode(
     sources=Path(__file__).parent / "java",
     title="the door keepers of the daemons",
+    asked="doors",
     jar="fawkes-doors.jar",
     folder="doors",
     # A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
@@ -59,12 +60,22 @@ DOORS = JavaCode(
 
 SECURE_IO = JavaCode(
     sources=Path(__file__).parent / "java-kerberos",
-    title="what Hadoop lacks for MR-clusters with Kerberos",
+    title="the additions for MR-clusters with Kerberos",
+    asked="kerberos",
     jar="fawkes-secure-io.jar",
     folder="secure-io",
 )
 """What lets NodeManagers with Kerberos serve shuffles without native code, and NameNodes and JournalNodes fetch images
 and edits with the keys of their MR-cluster (the decision record on Kerberos says why)."""
+
+LOAD = JavaCode(
+    sources=Path(__file__).parent / "java-load",
+    title="the load jobs",
+    asked="load",
+    jar="fawkes-load.jar",
+    folder="load",
+)
+"""The jobs of `fawkes replay` that read, shuffle and write as much as those of a workload."""
 
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
@@ -82,7 +93,7 @@ def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = mave
 def place_of(code: JavaCode) -> Path:
     """Where the cache has (or would have) the jar; other sources get another place."""
     texts = [source.read_bytes() for source in _sources(code)]
-    digest = hashlib.sha256(b"\0".join([_COMPILER_DIGEST.encode(), *texts])).hexdigest()
+    digest = hashlib.sha256(b"\0".join([DIGEST.encode(), *texts])).hexdigest()
     return cache_dir() / code.folder / digest[:16] / code.jar
 
 
@@ -96,21 +107,15 @@ def _sources(code: JavaCode) -> list[Path]:
 
 
 def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
+    tool = compiler(say, resolve)
     there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
     hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
     jar.parent.mkdir(parents=True, exist_ok=True)
     say(f"compiling {code.title}")
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))
     try:
-        resolve(_pom(), part, say)
-        compiler = part / f"{_COMPILER[1]}-{_COMPILER[2]}.jar"
-        if not compiler.is_file() or hashlib.sha256(compiler.read_bytes()).hexdigest() != _COMPILER_DIGEST:
-            raise FawkesError(
-                f"Maven resolved other files than those of the {compiler.name} that Fawkes knows",
-                hint="Look at the repository that Maven uses",
-            )
         classes = part / "classes"
-        _compile(code, compiler, Path(hadoop.root) / "lib", classes)
+        _compile(code, tool, Path(hadoop.root) / "lib", classes)
         _pack(classes, part / code.jar)
         # Of several processes at once the last one wins, with the same bytes.
         (part / code.jar).rename(jar)
@@ -118,23 +123,13 @@ def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _pom() -> str:
-    group, artifact, version = _COMPILER
-    return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>fawkes</groupId>'
-        "<artifactId>java-compiler</artifactId><version>1</version><packaging>pom</packaging><dependencies><dependency>"
-        f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
-        f"</dependency></dependencies><build><defaultGoal>{maven.COPY}</defaultGoal></build></project>\n"
-    )
-
-
-def _compile(code: JavaCode, compiler: Path, jars: Path, into: Path) -> None:
+def _compile(code: JavaCode, tool: Path, jars: Path, into: Path) -> None:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java") or (f"{home}/bin/java" if home else None)
     if java is None:
         raise FawkesError("there is no `java` on the PATH", hint="On Debian: `apt-get install openjdk-17-jre-headless`")
     class_path = os.pathsep.join(str(jar) for jar in sorted(jars.glob("*.jar")))
-    argv = [java, "-jar", str(compiler), "-source", _JAVA, "-target", _JAVA, "-proc:none", "-nowarn", *code.flags]
+    argv = [java, "-jar", str(tool), "-source", _JAVA, "-target", _JAVA, "-proc:none", "-nowarn", *code.flags]
     done = subprocess.run(
         [*argv, "-d", str(into), "-classpath", class_path, *map(str, _sources(code))],
         stdin=subprocess.DEVNULL,

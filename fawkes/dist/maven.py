@@ -16,14 +16,17 @@ from threading import Event, Timer
 from fawkes.errors import DeadlineError, FawkesError
 
 _DEADLINE_S = 3600
-_SHOWN_LINES = 8
+_SHOWN_LINES = 3
 _JARS_TOLD = 20
 
 _DOWNLOADED = re.compile(r"Downloaded from \S+: \S+\.jar\b")
 _EMPTY_TALK = re.compile(r"\[ERROR\] *($|\[Help|Re-run Maven|To see the full|For more information)")
+_CAUSE = re.compile(r"Could not (?:transfer|find) artifact .*")
+_REPEATED = re.compile(r": transfer failed for \S+(?=: )")
 _LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
 
 Say = Callable[[str], None]
+Resolve = Callable[[str, Path, Say], None]
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 """The goal of a POM that asks for nothing but its dependencies."""
@@ -114,9 +117,12 @@ def _end(maven: subprocess.Popen[str]) -> None:
 
 
 def _told(heard: list[str]) -> str:
-    """The lines that matter: Maven's first complaints without its advertising, else the last that it said."""
+    """The cause: the artifact that could not be had, and why; else Maven's first complaints, or the last that it said."""
     errors = [line for line in heard if line.startswith("[ERROR]") and not _EMPTY_TALK.match(line)]
     lines = [line.removesuffix(" -> [Help 1]") for line in errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]]
+    for line in lines:
+        if cause := _CAUSE.search(line):
+            return _REPEATED.sub("", cause[0])
     return "\n    ".join(lines) or "it reported nothing"
 
 

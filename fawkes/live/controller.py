@@ -28,8 +28,8 @@ from fawkes.core.record import to_plain
 from fawkes.core.ruling import BEAT_US, Standing, Verdict
 from fawkes.core.state import State
 from fawkes.core.view import View
-from fawkes.dist import cache
-from fawkes.dist.compiled import DOORS, SECURE_IO, jar_of
+from fawkes.dist import pieces
+from fawkes.dist.compiled import DOORS, SECURE_IO
 from fawkes.engine import Engine
 from fawkes.errors import ElsewhereError, FawkesError, FullError
 from fawkes.live import limits, ruling
@@ -280,8 +280,8 @@ class Controller:
             threading.Thread(target=self._reign.claim, args=(self._claimed,), name="claim", daemon=True).start()
             world.every("beat", BEAT_US, self._reign.beat)
 
-    def _fetch(self, wanted: cache.Wanted) -> None:
-        cache.provide(wanted, say=self._say)
+    def _fetch(self, wanted: pieces.Piece) -> None:
+        pieces.provide([wanted], say=self._say)
 
     def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages, Restorer]:
         settings = self._plan.settings.core
@@ -295,12 +295,12 @@ class Controller:
         self._stack.callback(cached.close)
         keys = DoorKeys(self._plan.site.state_dir / "keys")
         keys.keep(state.clusters)
-        doors = Doors(keys, lambda: jar_of(DOORS, self._say))
+        doors = Doors(keys, lambda: cached.jar(DOORS))
         kerberos = self._kerberos = Kerberos(
             self._plan.settings.kerberos,
             self._plan.site.state_dir / "tls",
             {one.user for one in ground.nodes.values()},
-            lambda: jar_of(SECURE_IO, self._say),
+            lambda: cached.jar(SECURE_IO),
         )
         kerberos.keep(state.clusters)
         setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
@@ -359,7 +359,7 @@ class Controller:
 
         def post(event: Event) -> None:
             if acts:
-                refuse_without_release(event)
+                refuse_without_release(event, state)
                 refuse_shared_user(event, state)
                 refuse_unfit_user(event, world.ground)
                 self._kerberos.refuse(event)

@@ -1,76 +1,105 @@
-"""Which releases this machine's cache has for MR-clusters and jobs: looked up before anything is admitted.
+"""What MR-clusters and jobs need of this machine's cache: looked up before anything is admitted.
 
-A release that the cache has lost since is fetched again. Whoever needs it is told so and does not wait.
+A piece that the cache has lost since is fetched again. Whoever needs it is told so and does not wait.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from fawkes.config.details import ClusterDetails, JobDetails
+from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.core.events import Event, Requested, Submitted
-from fawkes.core.model import ClusterSpec, Plain
+from fawkes.core.lifecycle import QUEUED
+from fawkes.core.model import ClusterLife, ClusterSpec, JobSpec, Plain
 from fawkes.core.state import View
-from fawkes.dist.cache import Wanted, dist_dir, is_there, there
-from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
-from fawkes.dist.pins import pin
+from fawkes.dist import pieces
+from fawkes.dist.cache import dist_dir
+from fawkes.dist.compiled import JavaCode
+from fawkes.dist.pieces import Piece, is_there
 from fawkes.errors import FawkesError, UserError
 
 
 def releases(*, acts: bool) -> Plain:
-    """What ``GET /releases`` answers: the controller's cache folder, and what `fawkes dist get` calls its releases.
+    """What ``GET /releases`` answers: the controller's cache folder, and what `fawkes dist get` calls its pieces.
 
-    ``acts`` is false for a controller in shadow mode, which needs no release.
+    ``acts`` is false for a controller in shadow mode, which needs none.
     """
-    known = [wanted.asked for wanted in there() if is_there(wanted)]
-    return {"folder": str(dist_dir()), "releases": known, "acts": acts}
+    return {"folder": str(dist_dir()), "releases": pieces.there(), "acts": acts}
 
 
-def refuse_without_release(event: Event) -> None:
-    """UserError with the command to type when an event asks for a release that the cache of this machine lacks.
-
-    Without this check the MR-cluster would be admitted, and given up when its deployment finds nothing to deploy.
-    """
-    wanted = _wanted(event)
-    if wanted is not None and not is_there(wanted):
-        raise missing(wanted, str(dist_dir()))
+def needs_of(spec: ClusterSpec) -> tuple[Piece, ...]:
+    """All that an MR-cluster needs of the controller's cache."""
+    return needs_of_details(ClusterDetails.of(spec.details))
 
 
-def missing(wanted: Wanted, folder: str) -> UserError:
-    """The error for a release that the controller's cache, in ``folder``, does not have."""
-    return UserError(
-        f"the controller has no {wanted.title} in its cache, so nothing was done",
-        where=folder,
-        hint=f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller, then try again",
+def needs_of_details(details: ClusterDetails) -> tuple[Piece, ...]:
+    """The same, from what users write in its file."""
+    return pieces.of_cluster(
+        details.hadoop_version, own_release=bool(details.release_dir), kerberos=details.security == KERBEROS
     )
 
 
-def provide_needed(view: View, say: Callable[[str], None], provide: Callable[[Wanted], object]) -> None:
-    """Fetch the releases of the MR-clusters in the ledger that the cache lacks, as after an upgrade of Fawkes.
+def needs_of_job(spec: JobSpec) -> tuple[Piece, ...]:
+    """All that a job needs of the controller's cache besides its MR-cluster."""
+    return pieces.of_job(JobDetails.of(spec.details).kind)
 
-    Without its release an MR-cluster goes on, but none of its nodes can join or leave. A release that cannot be
-    fetched is told by ``say``: other MR-clusters need not wait for it.
+
+def refuse_without_release(event: Event, view: View) -> None:
+    """UserError with the command to type when an event asks for what the cache of this machine lacks.
+
+    Without this check the MR-cluster would be admitted, and given up when its deployment finds nothing to deploy.
     """
-    needed = {wanted.name: wanted for state in view.clusters.values() if (wanted := _hadoop_of(state.spec)) is not None}
-    for wanted in needed.values():
-        if is_there(wanted):
+    needed = _needed(event, view)
+    lacking = [piece for piece in needed if not is_there(piece)]
+    if lacking:
+        raise missing(lacking, needed, str(dist_dir()))
+
+
+def missing(lacking: Sequence[Piece], needed: Sequence[Piece], folder: str) -> UserError:
+    """The error for pieces that the controller's cache, in ``folder``, does not have."""
+    return UserError(
+        f"the controller's cache lacks {' and '.join(piece.title for piece in lacking)}, so nothing was done",
+        where=folder,
+        hint=f"Run {pieces.command(lacking, needed)} as the user that runs the controller, then try again",
+    )
+
+
+def provide_needed(view: View, say: Callable[[str], None], provide: Callable[[Piece], object]) -> None:
+    """Fetch what the MR-clusters in the ledger need and the cache lacks, as after an upgrade of Fawkes.
+
+    Without it an MR-cluster goes on, but none of its nodes can join or leave. A piece that cannot be fetched is told by
+    ``say``: other MR-clusters need not wait for it.
+    """
+    needs = [needs_of(state.spec) for state in view.clusters.values()]
+    needed = {piece.name: (piece, together) for together in needs for piece in together}
+    for piece, together in needed.values():
+        if is_there(piece):
             continue
-        say(f"{wanted.title} is not in the cache, or another version of Fawkes made it: fetching it")
+        say(f"{piece.title}: not in the cache, or from another version of Fawkes: fetching it")
         try:
-            provide(wanted)
+            provide(piece)
         except FawkesError as error:
-            say(f"{error}. Run `fawkes dist get {wanted.asked}`: until then no node of its MR-clusters joins or leaves")
+            what = pieces.command([piece], together)
+            say(f"{error}. Run {what}: until then no node of its MR-clusters joins or leaves")
 
 
 class MissingReleaseError(FawkesError):
-    """The cache lacks a release. It is being fetched, or the message says why that failed and what to type."""
+    """The cache lacks a release, or a jar of ours. The message says that it is being fetched, or why that failed.
+
+    ``failed`` is true when it could not be fetched: it stays away until somebody does something about it.
+    """
+
+    def __init__(self, what: str, *, hint: str = "", failed: bool = False) -> None:
+        super().__init__(what, hint=hint)
+        self.failed = failed
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why a release could not be fetched the last time, when that ended (us), and how often in a row it failed."""
+    """Why a piece could not be fetched the last time, when that ended (us), and how often in a row it failed."""
 
     error: FawkesError
     at_us: int
@@ -78,16 +107,16 @@ class _Failure:
 
 
 class Releases:
-    """The releases of the cache; ``provide`` fetches one or raises FawkesError, ``say`` tells the administrator.
+    """The pieces of the cache; ``provide`` fetches one or raises FawkesError, ``say`` tells the administrator.
 
-    A release that was lost is fetched by whoever needs it first. If that fails, the next who needs it fetches it again
+    A piece that was lost is fetched by whoever needs it first. If that fails, the next who needs it fetches it again
     after ``wait_us`` of the number of failures in a row, as `core.backoff` says. The administrator hears of a failure
     once. ``now_us`` is the controller's time.
     """
 
     def __init__(
         self,
-        provide: Callable[[Wanted], object],
+        provide: Callable[[Piece], object],
         say: Callable[[str], None],
         *,
         wait_us: Callable[[int], int],
@@ -102,8 +131,8 @@ class Releases:
         self._failed: dict[str, _Failure] = {}
         self._closed = False
 
-    def need(self, wanted: Wanted) -> None:
-        """Nothing when the cache has the release; else MissingReleaseError at once, and it is being fetched."""
+    def need(self, wanted: Piece) -> None:
+        """Nothing when the cache has the piece; else MissingReleaseError at once, and it is being fetched."""
         if is_there(wanted):
             with self._changed:
                 self._failed.pop(wanted.name, None)
@@ -118,11 +147,12 @@ class Releases:
         if failed is None:
             raise MissingReleaseError(f"the controller's cache has lost {wanted.title}, which is being fetched")
         raise MissingReleaseError(
-            f"the controller's cache has no {wanted.title}, which could not be fetched ({failed.error.what})",
+            f"the controller's cache lacks {wanted.title}, which could not be fetched ({failed.error.what})",
             hint=_yours(wanted),
+            failed=True,
         )
 
-    def wait_for(self, wanted: Wanted) -> None:
+    def wait_for(self, wanted: Piece) -> None:
         """The same, but once a fetch has ended, whoever began it."""
         try:
             self.need(wanted)
@@ -131,24 +161,29 @@ class Releases:
                 self._changed.wait_for(lambda: self._closed or wanted.name not in self._under_way)
             self.need(wanted)
 
+    def jar(self, code: JavaCode) -> Path:
+        """The path of a jar of ours; raises as `need`."""
+        self.need(code)
+        return pieces.place_of(code)
+
     def close(self) -> None:
         """Fetch nothing more, and keep nobody waiting."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
-    def _fetch(self, wanted: Wanted) -> None:
+    def _fetch(self, wanted: Piece) -> None:
         with self._changed:
             before = self._failed.get(wanted.name)
         if before is None:
-            self._say(f"{wanted.title} is no longer in the cache, or another version of Fawkes made it: fetching it")
+            self._say(f"{wanted.title}: no longer in the cache, or from another version of Fawkes: fetching it")
         failed: _Failure | None = None
         try:
             self._provide(wanted)
         except FawkesError as error:
             failed = _Failure(error, self._now_us(), 1 if before is None else before.tries + 1)
             if before is None or str(before.error) != str(error):
-                self._say(f"{wanted.title} could not be fetched: {error}. {_yours(wanted)}")
+                self._say(f"{wanted.title}: not fetched: {error}. {_yours(wanted)}")
         with self._changed:
             self._under_way.discard(wanted.name)
             if failed is not None:
@@ -156,24 +191,19 @@ class Releases:
             self._changed.notify_all()
 
 
-def _yours(wanted: Wanted) -> str:
-    """What the administrator does when a release could not be fetched."""
-    return (
-        "Fawkes fetches it again while it is needed. If that does not help, run "
-        f"`fawkes dist get {wanted.asked}` as the user that runs the controller; then the nodes join by themselves"
-    )
+def _yours(wanted: Piece) -> str:
+    """What the administrator does when a piece could not be fetched."""
+    return f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller"
 
 
-def _hadoop_of(spec: ClusterSpec) -> Wanted | None:
-    details = ClusterDetails.of(spec.details)
-    return None if details.release_dir else pin(details.hadoop_version)
-
-
-def _wanted(event: Event) -> Wanted | None:
-    """The release that an event needs from the cache; None when it needs none, or the site has its own on the nodes."""
+def _needed(event: Event, view: View) -> tuple[Piece, ...]:
+    """What an event needs of the cache. A job also needs all of its MR-cluster, while that has no nodes yet."""
     match event:
         case Requested(spec=cluster):
-            return _hadoop_of(cluster)
+            return needs_of(cluster)
         case Submitted(spec=job):
-            return PIG_PINS[DEFAULT_PIG] if JobDetails.of(job.details).kind == "pig" else None
-    return None
+            owner = view.clusters.get(job.cluster)
+            if owner is None or owner.life not in QUEUED | {ClusterLife.DORMANT}:
+                return needs_of_job(job)
+            return (*needs_of(owner.spec), *needs_of_job(job))
+    return ()

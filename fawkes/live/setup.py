@@ -45,7 +45,7 @@ from fawkes.live.measure import Target
 from fawkes.live.orders import AddressedOrder
 from fawkes.live.playbooks import hadoop, restoring
 from fawkes.live.playbooks import job as book
-from fawkes.live.releases import Releases
+from fawkes.live.releases import Releases, needs_of_details
 from fawkes.live.rest import Key
 from fawkes.live.same_time import check_clocks
 from fawkes.live.secrets import Secrets
@@ -144,8 +144,11 @@ class Setup:
         """Bring the release to nodes, by generation, and make it what it was: before a new owner's first daemon starts.
 
         Each file is read and compared with its pinned sum, once for each generation; a copy in which one is wrong is
-        replaced. The names of the wrong files by node. A site's own ``release_dir`` has no sums. Raises as `spread`.
+        replaced. The names of the wrong files by node. A site's own ``release_dir`` has no sums. Raises as `spread`,
+        and waits in the same way for all else that the MR-cluster needs of the cache.
         """
+        for piece in needs_of_details(cluster.details):
+            self._cache.wait_for(piece)
         with self._lock:
             todo = [n for n, generation in nodes.items() if (n, cluster.id, generation) not in self._sound]
         wrong = self.spread(cluster, todo, verify=True) if todo else {}

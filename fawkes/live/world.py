@@ -299,6 +299,8 @@ def _facts(error: FawkesError) -> Facts:
     """What the core and people are told of a stage that failed, besides its error."""
     if isinstance(error, NodeRefusedError):
         return {"refused": error.host}
+    if isinstance(error, MissingReleaseError):
+        return {"no_release": True} if error.failed else {}
     if isinstance(error, StayError):
         return error.facts
     if isinstance(error, GoneError):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from fawkes.config.details import JobDetails
 from fawkes.core.model import ClusterId, JobId, JobSpec
-from fawkes.replay.build import CLIENT
 from fawkes.sim.profile import Profile, profile_of
 
+#: what a load job runs on the master
+_CLIENT = Path(__file__).with_name("load.sh")
 #: where all data of a replay lies in HDFS
 FOLDER = "/replay"
 POOL = f"{FOLDER}/pool"
@@ -77,8 +78,8 @@ def load_job(spec: JobSpec, profile: Profile, output: str, jar: Path, *, expect:
     details = JobDetails(
         kind="script",
         title=f"load: {profile.maps} maps, {profile.reduces} reduces",
-        command=f"exec sh {CLIENT.name} {jar.name} {IDLE_S} {words}",
-        files=(str(CLIENT), str(jar)),
+        command=f"exec sh {_CLIENT.name} {jar.name} {IDLE_S} {words}",
+        files=(str(_CLIENT), str(jar)),
         profile={name: getattr(profile, name) for name in Profile.__dataclass_fields__},
     )
     return replace(spec, tasks=profile.maps + profile.reduces, tasks_estimated=False, details=details.plain())

@@ -57,7 +57,11 @@ class World:
         self.then: dict[str, list[dict[str, Any]]] = {}
         self.log_pieces: list[Any] = []
         self.env: dict[str, Any] = {}
-        self.releases: dict[str, Any] = {"folder": "/var/cache/fawkes/dist", "releases": ["3.5.0"], "acts": True}
+        self.releases: dict[str, Any] = {
+            "folder": "/var/cache/fawkes/dist",
+            "releases": ["3.5.0", "doors"],
+            "acts": True,
+        }
         self.asked: list[Mapping[str, str]] = []
         self.server: ControlServer | None = None
 

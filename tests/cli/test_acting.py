@@ -127,13 +127,13 @@ def test_request_by_name_and_by_file(run: Run, site: Path, world: World) -> None
 
 
 def test_request_refuses_a_missing_release_with_the_command_to_type(run: Run, world: World) -> None:
-    world.releases["releases"] = []
+    world.releases["releases"] = ["doors"]
     for words in (["request", "c-1", "--no-fetch"], ["request", "c-1"]):
         # The controller's cache is not that of this command: it cannot be filled from here.
         result = run(*words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == (
-            "fawkes: /var/cache/fawkes/dist: the controller has no Hadoop 3.5.0 in its cache, so nothing was done. "
+            "fawkes: /var/cache/fawkes/dist: the controller's cache lacks Hadoop 3.5.0, so nothing was done. "
             "Run `fawkes dist get 3.5.0` as the user that runs the controller, then try again\n"
         )
     assert world.events == []
@@ -148,7 +148,7 @@ def test_request_fetches_a_missing_release_into_the_cache_that_it_shares(
     result = run("request", "c-1")
     # It goes as far as Maven, which this PATH does not have.
     assert result.exit_code == 1
-    assert "Hadoop 3.5.0 is not in the cache yet: fetching it" in result.stderr
+    assert "the cache lacks Hadoop 3.5.0 and the door keepers of the daemons: fetching it once" in result.stderr
     assert "Maven is not installed" in result.stderr
     assert world.events == []
 
@@ -162,7 +162,7 @@ def test_request_fetches_nothing_for_a_controller_in_shadow_mode(run: Run, world
 
 
 def test_request_needs_no_release_of_the_cache_when_the_site_has_one(run: Run, site: Path, world: World) -> None:
-    world.releases["releases"] = []
+    world.releases["releases"] = ["doors"]
     (site / "own.toml").write_text('min_nodes = 2\nreplication = 2\nrelease_dir = "/opt/hadoop"\n')
     assert run("request", str(site / "own.toml")).exit_code == 0
 

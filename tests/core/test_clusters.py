@@ -375,6 +375,22 @@ def test_a_node_that_refuses_does_not_end_a_deployment(bad: str) -> None:
     assert desk.node(bad).life is NodeLife.FREE
 
 
+def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
+    """What the controller's cache lacks and cannot fetch is lacking a moment later as well, on any node."""
+    desk = Desk(2, how=settings(deploy_attempts=3))
+    desk.request("a")
+    lacking = Failed(
+        at_us=desk.now_us,
+        effect="cluster:a",
+        version=desk.state.pending["cluster:a"].version,
+        error="the controller's cache lacks Hadoop 3.5.0",
+        facts={"no_release": True},
+    )
+    desk.tell(lacking)
+    assert state(desk).failed == "the controller's cache lacks Hadoop 3.5.0"
+    assert set(desk.lives("a").values()) == {"cleaning"}
+
+
 def test_without_another_node_a_deployment_that_is_refused_waits_until_one_is_free() -> None:
     """However often it is tried: somebody repairs the node, or another one becomes free."""
     desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))

@@ -99,6 +99,34 @@ def test_jobs_that_failed_alike_are_one_problem(workload: Workload) -> None:
     assert problems(engine, workload)["c-2-0,"].endswith("c-2-4, c-2-5 are failed: no space")
 
 
+LONG = "Maven failed (exit 1): Could not transfer artifact x from/to central: Unknown host repo.example"
+
+
+def given_up() -> Checked:
+    return played(faults=lambda kind, name: LONG if (kind, name) == ("deploy", "c-1") else None)
+
+
+def test_the_cause_is_the_first_problem_and_is_told_once(workload: Workload) -> None:
+    trouble = f"c-1: it was gone before it ran: {LONG}. If it did not fail, give it a longer idle_time"
+    problems = outcome(given_up().store, workload, trouble).problems
+    assert problems[0] == f"c-1 was given up: {LONG}"
+    assert any(problem.endswith("are cancelled: c-1 could not be deployed") for problem in problems)
+    assert sum(LONG in problem for problem in problems) == 1
+
+
+def test_what_broke_a_run_off_is_its_first_problem(whole: Checked, workload: Workload) -> None:
+    assert outcome(whole.store, workload, "the lab did not go down").problems == ("the lab did not go down",)
+
+
+def test_an_error_is_told_once_while_it_goes_on() -> None:
+    already: set[str] = set()
+    entries: list[Entry] = list(given_up().store.entries())
+    lines = [text for entry in entries for text in news(entry, already)]
+    assert [line for line in lines if LONG in line] == [f"c-1 failed while deploying (attempt 1): {LONG}"]
+    assert "c-1 has failed for good" in lines
+    assert "Job c-1-0 is cancelled: c-1 could not be deployed" in lines
+
+
 def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
     engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
     assert problems(engine, workload) == {"c-3-23": "job c-3-23 is missing: never submitted"}

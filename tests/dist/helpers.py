@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fawkes.dist.cache import Say
+from fawkes.dist.maven import Say
 from fawkes.errors import HostError
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from fawkes.dist import cache
 from fawkes.dist.manifest import Fault
+from fawkes.dist.maven import Say
 from fawkes.dist.pins import PINS, Pin
 from fawkes.errors import FawkesError, UserError
 from tests.dist.helpers import JARS, give
@@ -89,7 +90,7 @@ def test_look_names_every_fault(small: Pin, cache_dir: Path) -> None:
 
 
 def test_other_files_than_the_pinned_ones_are_refused(small: Pin, cache_dir: Path) -> None:
-    def tampered(pom: str, into: Path, say: cache.Say) -> None:
+    def tampered(pom: str, into: Path, say: Say) -> None:
         give(pom, into, say)
         (into / "guava-9.jar").write_text("trojan")
         (into / "hadoop-common-1.0.0.jar").unlink()
@@ -113,7 +114,7 @@ def test_a_bad_jar_in_mavens_own_store_is_named(
     store.parent.mkdir(parents=True)
     store.write_text("rot")
 
-    def rotten(pom: str, into: Path, say: cache.Say) -> None:
+    def rotten(pom: str, into: Path, say: Say) -> None:
         give(pom, into, say)
         (into / "guava-9.jar").write_text("rot")
 
@@ -131,7 +132,7 @@ def test_a_bad_jar_in_mavens_own_store_is_named(
     ],
 )
 def test_a_disk_that_refuses_leaves_nothing(small: Pin, cache_dir: Path, failure: OSError, said: str) -> None:
-    def resolve(pom: str, into: Path, say: cache.Say) -> None:
+    def resolve(pom: str, into: Path, say: Say) -> None:
         (into / "guava-9.jar").write_text("half")
         raise failure
 
@@ -145,7 +146,7 @@ def test_a_disk_that_refuses_leaves_nothing(small: Pin, cache_dir: Path, failure
 def test_an_interrupt_leaves_nothing_and_the_old_release_as_it_was(small: Pin, cache_dir: Path) -> None:
     cache.get(small, resolve=give)
 
-    def interrupted(pom: str, into: Path, say: cache.Say) -> None:
+    def interrupted(pom: str, into: Path, say: Say) -> None:
         (into / "guava-9.jar").write_text("half")
         raise KeyboardInterrupt
 
@@ -191,7 +192,7 @@ def test_of_two_gets_at_once_one_waits_for_the_other(small: Pin, cache_dir: Path
     first_in, second_waits = Event(), Event()
     ends: dict[str, cache.Got] = {}
 
-    def slow(pom: str, into: Path, say: cache.Say) -> None:
+    def slow(pom: str, into: Path, say: Say) -> None:
         first_in.set()
         assert second_waits.wait(20)
         give(pom, into, say)

@@ -79,6 +79,28 @@ def test_a_failing_maven_is_told_by_its_own_words_without_passwords(
     assert "[ERROR] Re-run" not in str(caught.value)
 
 
+def test_of_a_failing_maven_the_cause_alone_is_told(
+    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Maven puts each complaint into the one before it, and names the place three times."""
+    pom, place = "org.eclipse.jdt:ecj:pom:3.38.0", "https://repo.example/m2"
+    artifact = f"Could not transfer artifact {pom} from/to central ({place})"
+    why = "Unknown host repo.example: Temporary failure in name resolution"
+    install_maven(
+        tmp_path,
+        monkeypatch,
+        f"""
+        echo '[ERROR] Failed to execute goal on project java-compiler: Could not resolve dependencies for project '\
+            'fawkes:java-compiler:pom:1: Failed to collect dependencies at org.eclipse.jdt:ecj:jar:3.38.0: '\
+            '{artifact}: transfer failed for {place}/ecj-3.38.0.pom: {why} -> [Help 1]'
+        exit 1
+        """,
+    )
+    with pytest.raises(FawkesError) as caught:
+        maven.resolve("<project/>", into, lambda line: None)
+    assert caught.value.what == f"Maven failed (exit 1): {artifact}: {why}"
+
+
 def test_a_full_disk_under_maven_is_told_as_such(tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_maven(tmp_path, monkeypatch, "echo '[ERROR] x.jar (No space left on device)'; exit 1")
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from fawkes.cli.main import cli
 from fawkes.dist import cache, manifest
+from fawkes.dist.maven import Say
 from fawkes.dist.pig import DEFAULT_PIG, MAIN, PIG_PINS, PigPin, pig_release
 from fawkes.dist.pins import PINS
 from fawkes.dist.release import Release, describe
@@ -24,7 +25,7 @@ JARS = {
 }
 
 
-def give(pom: str, into: Path, say: cache.Say) -> None:
+def give(pom: str, into: Path, say: Say) -> None:
     for path, content in JARS.items():
         (into.parent / path).write_bytes(content)
 
@@ -73,7 +74,7 @@ def test_it_is_made_once_checked_listed_and_named_when_it_is_damaged(small: PigP
 
 
 def test_another_file_than_the_pinned_one_is_refused(small: PigPin, cache_dir: Path) -> None:
-    def other(pom: str, into: Path, say: cache.Say) -> None:
+    def other(pom: str, into: Path, say: Say) -> None:
         give(pom, into, say)
         (into / "pig-1.0.jar").write_bytes(b"other")
 

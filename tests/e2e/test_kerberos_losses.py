@@ -14,8 +14,7 @@ from typing import cast
 import pytest
 
 from fawkes.core.model import ClusterLife, JobLife, NodeLife, Role
-from fawkes.dist import cache
-from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
+from fawkes.dist import pieces
 from fawkes.dist.pins import DEFAULT_VERSION
 from fawkes.lab.spec import CONTROLLER_ADDRESS
 from tests.support.realm import WORDS, Realm, realm_site
@@ -77,7 +76,7 @@ hdfs dfs -mkdir /output/many && hdfs dfs -put * /output/many
 
 @pytest.fixture(scope="module")
 def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
-    cache.provide(PIG_PINS[DEFAULT_PIG])
+    pieces.provide(pieces.of_name("pig"))
     folder = tmp_path_factory.mktemp("kerberos-losses") / "lab"
     with realm_site(folder, 3, SETTINGS, DEFAULT_VERSION) as made:
         made.kdc.admin("modprinc", "-maxlife", TICKETS_LIVE, "hadoop/alpha")

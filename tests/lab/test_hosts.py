@@ -16,6 +16,7 @@ from fawkes.lab import Lab, LabSpec, find, up
 from fawkes.paths import cache_dir
 from tests.lab.conftest import OTHERS, SMALL
 from tests.lab.support import FAWKES, fawkes, on_host, output_of, wait_for
+from tests.support.no_network import Asked
 
 pytestmark = pytest.mark.lab
 
@@ -75,6 +76,16 @@ def test_hosts_reach_each_other_and_the_controller_but_no_other_network(lab: Lab
     probe = "exec 3<>/dev/tcp/{}/22 && head -c 7 <&3"
     assert output_of(lab, "node01", f"bash -c '{probe.format('node02')}'") == "SSH-2.0"
     assert on_host(lab, "node01", f"bash -c '{probe.format('192.0.2.1')}'").returncode == 1
+
+
+def test_whatever_asks_for_something_to_be_fetched_inside_fails_its_test(lab: Lab, asked_inside: Asked) -> None:
+    """All tests look at what was asked; this one has asked itself."""
+    assert subprocess.run(["mvn", "-v"], capture_output=True, check=False).returncode == 0
+    assert asked_inside.take() == []
+    done = lab.exec(["mvn", "-v"])
+    assert (done.returncode, done.stderr) == (1, "[ERROR] there is no network inside a lab\n")
+    (line,) = asked_inside.take()
+    assert line.startswith("mvn -v, asked by ")
 
 
 def test_a_terminal_works(lab: Lab) -> None:

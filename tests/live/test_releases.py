@@ -1,4 +1,4 @@
-"""A release that the controller's cache lacks is refused before anything is admitted, with the command to type."""
+"""What the controller's cache lacks is refused before anything is admitted, with the command to type."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Any, cast
 import pytest
 
 from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.effects import Host
-from fawkes.core.events import Condition, NodeObserved, PauseAsked, Requested, Submitted
+from fawkes.core.effects import Deploy, Effect, Host
+from fawkes.core.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
 from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.state import State
 from fawkes.dist import manifest
-from fawkes.dist.cache import Wanted, folder_of, is_there, wanted_manifest
+from fawkes.dist.cache import folder_of, is_there
+from fawkes.dist.compiled import DOORS, SECURE_IO, JavaCode
+from fawkes.dist.pieces import Piece, of_name
 from fawkes.dist.pins import pin
 from fawkes.errors import FawkesError, UserError
 from fawkes.live.clusters import Clusters
@@ -23,6 +26,7 @@ from fawkes.live.mailbox import Mailbox
 from fawkes.live.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.timers import Clock
 from fawkes.live.world import LiveWorld
+from tests.support.cached import make
 from tests.support.desk import Desk
 
 
@@ -42,23 +46,57 @@ def submitted(kind: str) -> Submitted:
 
 
 def test_a_missing_hadoop_is_refused_with_its_command(tmp_path: Path) -> None:
+    make(DOORS)
     with pytest.raises(UserError) as refused:
-        refuse_without_release(requested(hadoop_version="3.4.2"))
-    assert refused.value.what == "the controller has no Hadoop 3.4.2 in its cache, so nothing was done"
+        refuse_without_release(requested(hadoop_version="3.4.2"), State())
+    assert refused.value.what == "the controller's cache lacks Hadoop 3.4.2, so nothing was done"
     assert refused.value.where == str(tmp_path / "dist")
     assert "`fawkes dist get 3.4.2`" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("details", "there", "lacking", "command"),
+    [
+        ({"hadoop_version": "3.5.0"}, (pin("3.5.0"),), DOORS, "3.5.0"),
+        ({"release_dir": "/opt/hadoop"}, (), DOORS, "doors"),
+        ({"hadoop_version": "3.5.0", "security": "kerberos"}, (pin("3.5.0"), DOORS), SECURE_IO, "3.5.0"),
+        ({"release_dir": "/opt/hadoop", "security": "kerberos"}, (DOORS,), SECURE_IO, "kerberos"),
+    ],
+)
+def test_a_missing_jar_of_ours_is_refused_with_its_command(
+    details: dict[str, str], there: tuple[Piece, ...], lacking: JavaCode, command: str
+) -> None:
+    for piece in there:
+        make(piece)
+    with pytest.raises(UserError) as refused:
+        refuse_without_release(requested(**details), State())
+    assert refused.value.what == f"the controller's cache lacks {lacking.title}, so nothing was done"
+    assert f"Run `fawkes dist get {command}` as the user" in refused.value.hint
+    assert lacking in of_name(command)
+    make(lacking)
+    refuse_without_release(requested(**details), State())
+
+
 def test_a_missing_pig_is_refused_with_its_command() -> None:
-    with pytest.raises(UserError, match="no Pig") as refused:
-        refuse_without_release(submitted("pig"))
+    with pytest.raises(UserError, match="lacks Pig") as refused:
+        refuse_without_release(submitted("pig"), State())
     assert "`fawkes dist get pig`" in refused.value.hint
 
 
 def test_what_needs_nothing_of_the_cache_is_not_refused() -> None:
-    refuse_without_release(requested(release_dir="/opt/hadoop"))
-    refuse_without_release(submitted("sleep"))
-    refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"))
+    refuse_without_release(submitted("sleep"), State())
+    refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), State())
+
+
+def test_a_job_that_would_deploy_its_cluster_is_refused_while_that_lacks_something() -> None:
+    """Its MR-cluster would get nodes for it, and could not use them."""
+    desk = Desk(3)
+    desk.request("c-1", deploy_on_first_job=True, details=ClusterDetails(hadoop_version="3.5.0").plain())
+    with pytest.raises(UserError, match="and the door keepers of the daemons"):
+        refuse_without_release(submitted("sleep"), desk.state)
+    desk = Desk(3)
+    desk.up("c-1")
+    refuse_without_release(submitted("sleep"), desk.state)
 
 
 def test_an_empty_cache_has_no_releases(tmp_path: Path) -> None:
@@ -75,31 +113,20 @@ def test_after_an_upgrade_releases_are_fetched_once_each() -> None:
     said: list[str] = []
     fetched: list[str] = []
 
-    def provide(wanted: Wanted) -> None:
+    def provide(wanted: Piece) -> None:
         fetched.append(wanted.title)
         if len(fetched) == 1:
             raise FawkesError("no network")
 
     provide_needed(desk.state, said.append, provide)
-    assert fetched == ["Hadoop 3.4.2", "Hadoop 3.5.0"]
+    assert fetched == ["Hadoop 3.4.2", DOORS.title, "Hadoop 3.5.0"]
     assert "no network. Run `fawkes dist get 3.4.2`" in said[1]
-    assert len(said) == 3
+    assert len(said) == 4
 
 
 HADOOP = pin("3.5.0")
 DEADLINE_S = 30.0
 WAIT_US = 1000
-
-
-def make(wanted: Wanted) -> None:
-    """A release in the cache, by the names of its files."""
-    text = wanted_manifest(wanted)
-    for line in text.splitlines():
-        path = folder_of(wanted) / line.partition("  ")[2]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    (folder_of(wanted) / manifest.NAME).write_text(text)
-    assert is_there(wanted)
 
 
 class Site:
@@ -115,7 +142,7 @@ class Site:
             self.fetch, self.said.append, wait_us=lambda tries: tries * WAIT_US, now_us=lambda: self.now_us
         )
 
-    def fetch(self, wanted: Wanted) -> None:
+    def fetch(self, wanted: Piece) -> None:
         self.fetched.append(wanted.title)
         assert self.may_end.wait(DEADLINE_S)
         if self.fails:
@@ -160,7 +187,7 @@ def test_of_a_release_that_cannot_be_fetched_everybody_hears_why_until_it_is_the
     for ask in (site.releases.wait_for, site.releases.need, site.releases.wait_for):
         with pytest.raises(MissingReleaseError, match="no network") as missing:
             ask(HADOOP)
-        assert "run `fawkes dist get 3.5.0`" in missing.value.hint
+        assert "Run `fawkes dist get 3.5.0`" in missing.value.hint
     assert site.fetched == ["Hadoop 3.5.0"]
     assert "`fawkes dist get 3.5.0`" in site.said[1]
     make(HADOOP)
@@ -200,12 +227,8 @@ def test_a_controller_that_ends_keeps_nobody_waiting(site: Site) -> None:
         site.releases.wait_for(HADOOP)
 
 
-def test_the_core_hears_that_it_is_not_the_nodes_fault(site: Site) -> None:
-    class Lacking:
-        def reach(self, effect: Host, current: object) -> Condition:
-            site.releases.need(HADOOP)
-            return Condition.SERVING
-
+def event_of(effect: Effect, lacking: Any) -> Event | None:
+    """What a world in which all hands are lacking posts of an effect."""
     world = LiveWorld(
         Mailbox(Clock(0)),
         cast(Any, SimpleNamespace(close=lambda: None)),
@@ -215,11 +238,38 @@ def test_the_core_hears_that_it_is_not_the_nodes_fault(site: Site) -> None:
         ended=lambda by: None,
         refused=lambda error: None,
     )
-    world._hands = cast(Any, SimpleNamespace(hosts=Lacking()))
+    world._hands = cast(Any, SimpleNamespace(hosts=lacking, deployer=lacking))
     try:
-        world.start([Host(NodeId("n"), ClusterId("c-1"), Role.TRANSIENT, 1)])
-        event = world.next_event()
+        world.start([effect])
+        return world.next_event()
     finally:
         world.close()
+
+
+def test_the_core_hears_that_it_is_not_the_nodes_fault(site: Site) -> None:
+    class Lacking:
+        def reach(self, effect: Host, current: object) -> Condition:
+            site.releases.need(HADOOP)
+            return Condition.SERVING
+
+    event = event_of(Host(NodeId("n"), ClusterId("c-1"), Role.TRANSIENT, 1), Lacking())
     assert isinstance(event, NodeObserved)
     assert (event.condition, event.facts) == (Condition.FAILED, {"no_release": True})
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_the_core_hears_of_a_deployment_that_its_release_cannot_be_fetched(site: Site, fails: bool) -> None:
+    """One that is still being fetched is no reason to give the MR-cluster up."""
+    site.fails = fails
+    if fails:
+        site.may_end.set()
+    ask = site.releases.wait_for if fails else site.releases.need
+
+    class Lacking:
+        def deploy(self, effect: Deploy, current: object) -> None:
+            ask(DOORS)
+
+    spec = requested().spec
+    event = event_of(Deploy(spec.id, 1, spec, {}, NodeId("n")), Lacking())
+    assert isinstance(event, Failed)
+    assert event.facts == ({"no_release": True} if fails else {})

@@ -20,8 +20,7 @@ import pytest
 from fawkes.btworld.load import programs as btworld_programs
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterLife, JobState
-from fawkes.dist import cache
-from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
+from fawkes.dist import pieces
 from fawkes.hibench.load import Program, of_size
 from fawkes.hibench.programs import Table
 from fawkes.hibench.programs import programs as hibench_programs
@@ -70,7 +69,7 @@ class Ran:
 @pytest.fixture(scope="package")
 def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Ran]:
     asked = {item.path.name for item in request.session.items}
-    cache.provide(PIG_PINS[DEFAULT_PIG])
+    pieces.provide(pieces.of_name("pig"))
     with real_site(tmp_path_factory.mktemp("programs") / "lab", 2, SETTINGS, memory_mb=3000) as site:
         site.write("clusters/p.toml", CLUSTER)
         site.run()
