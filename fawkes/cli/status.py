@@ -50,6 +50,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         seconds = board("standby") if any(row["journal"] is not None for row in rows) else []
         in_words = output == TABLE and not isinstance(output, Wide)
         groups = _group_lines(site, board, pool, rows) if in_words else []
+        standing = _standing_lines(board, rows) if in_words else []
     if output == TABLE:
         for line in headlines(pool):
             say(line, "  ")
@@ -57,7 +58,13 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if in_words:
         copies = _masters_lines(site, rows, seconds) if cluster is not None else []
-        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows), *groups):
+        for line in (
+            *trouble_lines(rows),
+            *standing,
+            *copies,
+            *user_lines(pool, rows),
+            *groups,
+        ):
             say(line, "  ")
 
 
@@ -96,6 +103,12 @@ def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> l
         if row["journal"] is not None:
             lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))
     return lines
+
+
+def _standing_lines(board: Board, rows: Sequence[Row]) -> list[str]:
+    """A line for each job of these MR-clusters of which nothing moves; jobs are only read where some are under way."""
+    busy = {row["cluster"] for row in rows if row["jobs_running"] or row["jobs_waiting"]}
+    return [row["waits"] for row in board("jobs") if row["cluster"] in busy and row["waits"]] if busy else []
 
 
 def copy_line(row: Row, known: Sequence[Row]) -> str:

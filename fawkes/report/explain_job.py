@@ -10,6 +10,7 @@ from fawkes.core.model import JobLife, JobState, Reason
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain import Explanation, Line, lines_of
+from fawkes.report.sentences import sentence
 from fawkes.store.base import JOB, Reader
 from fawkes.units import show_duration, show_time
 
@@ -58,7 +59,7 @@ def job_in_words(state: JobState) -> list[str]:
     lines += [_deadline_in_words(state)] if state.due_us is not None else []
     if state.granted:
         lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")
-    return lines
+    return lines + ([] if state.waits is None else [sentence(state.waits)])
 
 
 def _deadline_in_words(state: JobState) -> str:

@@ -31,6 +31,7 @@ from fawkes.report.explain import lines_of
 from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
 from fawkes.report.promises import GIVEN_UP, promise
+from fawkes.report.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US, show_duration, show_time
 
@@ -65,6 +66,7 @@ def job_row(state: JobState) -> Row:
         "outcome": outcome(state),
         "application": state.application,
         "why": state.why,
+        "waits": "" if state.waits is None else sentence(state.waits),
         "log": state.log,
     }
 

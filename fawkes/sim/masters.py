@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.effects import ArmStandby, Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.effects import (
+    ArmStandby,
+    Deploy,
+    Effect,
+    EndAttempts,
+    Goal,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    StartJob,
+)
 from fawkes.core.events import Progress
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Reading, Role
+from fawkes.core.sight import Stray
 from fawkes.core.tags import tag_of
 from fawkes.sim.answers import application_of, missing_of
 from fawkes.sim.model import Cluster, JobEnded
@@ -48,6 +59,7 @@ class Masters:
     ``second`` has their second NameNodes.
 
     ``void`` counts the jobs of an MR-cluster whose end was never told: they ended while their masters were away.
+    ``strays`` are told of until they are ended: here their tasks have begun again long before.
     """
 
     clusters: dict[ClusterId, Cluster]
@@ -59,6 +71,7 @@ class Masters:
     second: Standbys
     away: dict[ClusterId, Away] = field(default_factory=dict)
     void: dict[ClusterId, int] = field(default_factory=dict)
+    strays: dict[ClusterId, dict[str, Stray]] = field(default_factory=dict)
 
     def node(self, cluster: ClusterId) -> NodeId | None:
         """The node that has the masters of an MR-cluster, or should have them."""
@@ -69,6 +82,7 @@ class Masters:
         """The MR-cluster is gone, or a new one has its name."""
         self.away.pop(cluster, None)
         self.void.pop(cluster, None)
+        self.strays.pop(cluster, None)
         self.second.pairs.pop(cluster, None)
 
     def struck(self, loss: Loss) -> NodeId | None:
@@ -116,7 +130,20 @@ class Masters:
     def reading(self, cluster: ClusterId) -> Reading:
         """What they say, when they do: jobs whose end nobody was told count as ended once, by their later attempt."""
         reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
+        if strays := self.strays.get(cluster):
+            reading = replace(reading, strays=tuple(strays.values()))
         return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
+
+    def leave_stray(self, cluster: ClusterId, node: NodeId) -> None:
+        """A node that had a task went away together with the masters: nobody knows that its container is gone."""
+        if self.node(cluster) == node:
+            name = f"attempt_{cluster}_{self.deployed[cluster].version}_m_{node}_0"
+            self.strays.setdefault(cluster, {})[name] = Stray(name, node)
+
+    def end_strays(self, effect: EndAttempts) -> int:
+        """These attempts are ended; how many there were."""
+        strays = self.strays.get(effect.cluster, {})
+        return sum(strays.pop(name, None) is not None for name in effect.attempts)
 
     def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
         """Whether daemons that start on a node are those of lost masters; some ended because of their journal."""
