@@ -20,7 +20,7 @@ from fawkes.core.effects import (
     MoveMasters,
     StartJob,
 )
-from fawkes.core.events import Progress
+from fawkes.core.events import Done, Event, Failed, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Reading, Role
 from fawkes.core.sight import Stray
 from fawkes.core.tags import tag_of
@@ -134,16 +134,21 @@ class Masters:
             reading = replace(reading, strays=tuple(strays.values()))
         return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
 
-    def leave_stray(self, cluster: ClusterId, node: NodeId) -> None:
-        """A node that had a task went away together with the masters: nobody knows that its container is gone."""
-        if self.node(cluster) == node:
-            name = f"attempt_{cluster}_{self.deployed[cluster].version}_m_{node}_0"
-            self.strays.setdefault(cluster, {})[name] = Stray(name, node)
+    def leave_stray(self, cluster: Cluster, node: NodeId) -> None:
+        """A node may go away with the masters and with tasks: nobody knows then that their containers are gone."""
+        if self.node(cluster.id) == node and cluster.id not in self.away and cluster.busy_us(node):
+            name = f"attempt_{cluster.id}_{self.deployed[cluster.id].version}_m_{node}_0"
+            self.strays.setdefault(cluster.id, {})[name] = Stray(name, node)
 
-    def end_strays(self, effect: EndAttempts) -> int:
-        """These attempts are ended; how many there were."""
+    def end_strays(self, effect: EndAttempts, error: str | None, now_us: int) -> Event:
+        """These attempts are ended, unless there is an ``error`` or nobody to tell."""
+        if error is None and (effect.cluster not in self.clusters or effect.cluster in self.away):
+            error = NO_ANSWER
+        if error is not None:
+            return Failed(at_us=now_us, effect=effect.key, version=effect.version, error=error)
         strays = self.strays.get(effect.cluster, {})
-        return sum(strays.pop(name, None) is not None for name in effect.attempts)
+        ended = sum(strays.pop(name, None) is not None for name in effect.attempts)
+        return Done(at_us=now_us, effect=effect.key, version=effect.version, facts={"ended": ended})
 
     def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
         """Whether daemons that start on a node are those of lost masters; some ended because of their journal."""
@@ -202,6 +207,7 @@ class Masters:
         if effect.standby:
             return True
         cluster = self.clusters[effect.cluster]
+        self.strays.pop(effect.cluster, None)
         for attempt in list(cluster.jobs):
             away.cut[attempt] = cluster.cancel(attempt)
         for late in away.ended:

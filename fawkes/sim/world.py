@@ -286,17 +286,8 @@ class SimWorld:
             case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
             case EndAttempts():
-                return self._end_attempts(effect)
+                return self.masters.end_strays(effect, self.faults("attempts", effect.cluster), self.now_us)
         return None
-
-    def _end_attempts(self, effect: EndAttempts) -> Event:
-        error = self.faults("attempts", effect.cluster)
-        if error is None and (effect.cluster not in self.clusters or effect.cluster in self.masters.away):
-            error = NO_ANSWER
-        if error is not None:
-            return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error)
-        ended = self.masters.end_strays(effect)
-        return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts={"ended": ended})
 
     def _begin_move(self, effect: MoveMasters) -> None:
         """What ran under the old masters ends where it is, copies of data as well."""
@@ -564,8 +555,7 @@ class SimWorld:
             alone = hosted.role is not Role.TRANSIENT and self.deployed[hosted.cluster].spec.replication == 1
             if alone and cluster.read().node_bytes.get(node):
                 self.only_here[node] = hosted.cluster
-            if cluster.busy_us(node) and hosted.cluster not in self.masters.away:
-                self.masters.leave_stray(hosted.cluster, node)
+            self.masters.leave_stray(cluster, node)
             cluster.leave(node)
         self.gone.add(node)
         self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, hosted.generation))
