@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _ASK_S = 2.0
+#: of a job in one of these states the row says what it waits for
+_UNDER_WAY = ("starting", "running")
 
 Row = dict[str, Any]
 Board = Callable[[str], list[Row]]
@@ -108,7 +110,8 @@ def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> l
 def _standing_lines(board: Board, rows: Sequence[Row]) -> list[str]:
     """A line for each job of these MR-clusters of which nothing moves; jobs are only read where some are under way."""
     busy = {row["cluster"] for row in rows if row["jobs_running"] or row["jobs_waiting"]}
-    return [row["waits"] for row in board("jobs") if row["cluster"] in busy and row["waits"]] if busy else []
+    jobs = board("jobs") if busy else []
+    return [row["why"] for row in jobs if row["cluster"] in busy and row["why"] and row["state"] in _UNDER_WAY]
 
 
 def copy_line(row: Row, known: Sequence[Row]) -> str:

@@ -50,6 +50,7 @@ def seconds(us: int | None) -> float | None:
 def job_row(state: JobState) -> Row:
     """A job: state, attempt, the paper's w^J and s^J, slowdown, its deadline, and why and where to look if it failed.
 
+    ``why`` of a job that runs is what it waits for, once nothing of it has moved for long.
     ``cpus`` is what an admission policy granted it, ``outcome`` what became of its deadline; None where there is none.
     """
     return {
@@ -65,8 +66,7 @@ def job_row(state: JobState) -> Row:
         "cpus": state.granted or None,
         "outcome": outcome(state),
         "application": state.application,
-        "why": state.why,
-        "waits": "" if state.waits is None else sentence(state.waits),
+        "why": state.why or ("" if state.waits is None else sentence(state.waits)),
         "log": state.log,
     }
 
