@@ -137,6 +137,9 @@ def restless(view: View, away: Collection[NodeId] = ()) -> list[str]:
     for cluster in view.clusters.values():
         if cluster.life in _PASSING_CLUSTERS:
             found.append(_row(f"{cluster.id} is {cluster.life}", cluster.alert or _alert_of_nodes(view, cluster.id)))
+        latest = view.latest(cluster.id)
+        if cluster.active and latest is not None and latest.strays:
+            found.append(f"{cluster.id} waits for tasks without containers ({', '.join(sorted(latest.strays))})")
     for job in view.jobs.values():
         owner = view.clusters[job.cluster]
         if job.life is not JobLife.QUEUED or owner.active:

@@ -132,7 +132,8 @@ def look(folders: Folders, job: str, attempt: int) -> Script:
     ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
     attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.
     ``boot`` is the node's boot id now, which changes when the node was off; the others are there where they are known.
-    The last lines of what it wrote to standard error are on standard error, unless it ended with 0.
+    The last lines of what it wrote to standard error, but not the stacks of exceptions, are on standard error, unless
+    it ended with 0.
     """
     return reading_in(
         folders,
@@ -140,7 +141,8 @@ def look(folders: Folders, job: str, attempt: int) -> Script:
         + r"""
 job={job}
 look
-grep -q '^exit=0$' "$job/result" 2>/dev/null || tail -n 20 "$job/stderr" >&2 2>/dev/null
+grep -q '^exit=0$' "$job/result" 2>/dev/null ||
+    tail -n 400 "$job/stderr" 2>/dev/null | grep -vE '^[[:space:]]+(at |\.\.\. [0-9]+ )' | tail -n 20 >&2
 :
 """,
         job=job_folder(folders, job, attempt),

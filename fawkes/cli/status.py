@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.5
 _ASK_S = 2.0
+#: of a job in one of these states the row says what it waits for
+_UNDER_WAY = ("starting", "running")
 
 Row = dict[str, Any]
 Board = Callable[[str], list[Row]]
@@ -50,6 +52,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         seconds = board("standby") if any(row["journal"] is not None for row in rows) else []
         in_words = output == TABLE and not isinstance(output, Wide)
         groups = _group_lines(site, board, pool, rows) if in_words else []
+        standing = _standing_lines(board, rows) if in_words else []
     if output == TABLE:
         for line in headlines(pool):
             say(line, "  ")
@@ -57,7 +60,13 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if in_words:
         copies = _masters_lines(site, rows, seconds) if cluster is not None else []
-        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows), *groups):
+        for line in (
+            *trouble_lines(rows),
+            *standing,
+            *copies,
+            *user_lines(pool, rows),
+            *groups,
+        ):
             say(line, "  ")
 
 
@@ -96,6 +105,13 @@ def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> l
         if row["journal"] is not None:
             lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))
     return lines
+
+
+def _standing_lines(board: Board, rows: Sequence[Row]) -> list[str]:
+    """A line for each job of these MR-clusters of which nothing moves; jobs are only read where some are under way."""
+    busy = {row["cluster"] for row in rows if row["jobs_running"] or row["jobs_waiting"]}
+    jobs = board("jobs") if busy else []
+    return [row["why"] for row in jobs if row["cluster"] in busy and row["why"] and row["state"] in _UNDER_WAY]
 
 
 def copy_line(row: Row, known: Sequence[Row]) -> str:

@@ -147,9 +147,18 @@ def _job_of_options(cluster: str, words: Sequence[str], options: Mapping[str, An
     elif {"mapper", "combiner", "reducer"} & options.keys():
         table["kind"] = "streaming"
     else:
-        table["kind"] = "class" if "jar" not in options else "jar"
+        table["kind"] = _kind_of_program(options)
     table.setdefault("id", _new_name(_stem(options)))
     return job_of(table, cluster=cluster, file=COMMAND_LINE, folder=Path.cwd())
+
+
+def _kind_of_program(options: Mapping[str, Any]) -> str:
+    """A class is run with the jar on its class path where `hadoop jar` would not run it."""
+    from fawkes.config.jars import starts_itself
+
+    if "jar" not in options:
+        return "class"
+    return "class" if "main_class" in options and starts_itself(options["jar"], Path.cwd()) else "jar"
 
 
 def _table(options: Mapping[str, Any]) -> dict[str, Any]:

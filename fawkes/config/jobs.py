@@ -25,6 +25,7 @@ from fawkes.config.fields import (
     Text,
     is_name,
 )
+from fawkes.config.jars import RELEASE_JARS, starts_itself
 from fawkes.config.kept import unkept_reason
 from fawkes.config.loader import Faults, Strict, check, read_toml, written, wrong
 from fawkes.config.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
@@ -32,7 +33,6 @@ from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.reading import is_file
 from fawkes.units import show_duration
 
-RELEASE_JARS = ("examples", "streaming", "jobclient-tests")
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
 
 _SECRETS = {
@@ -195,6 +195,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
         faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
     _check_kind(table, faults)
     details = _details(table, folder, faults)
+    _check_class(table, folder, faults)
     _check_tags(details, faults)
     _check_names(details, faults)
     _check_deadline(table, details, faults)
@@ -257,6 +258,17 @@ def _check_kind(table: JobTable, faults: Faults) -> None:
     own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
     for key in sorted(said & own - {*needs, *allows}):
         faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+
+
+def _check_class(table: JobTable, folder: Path, faults: Faults) -> None:
+    """`hadoop jar` runs the class that a jar names itself: any other would only be the first argument of that."""
+    own = "" if table.kind != "jar" or not table.main_class else starts_itself(table.jar or "", folder)
+    if own:
+        faults.add(
+            f"{table.main_class} would not run: the jar starts {own}, and takes the class as an argument",
+            "class",
+            f'Use kind = "class" to run {table.main_class} with the jar on its class path, or leave class out',
+        )
 
 
 def _check_names(details: JobDetails, faults: Faults) -> None:

@@ -121,7 +121,9 @@ class Patience(Strict):
     doubt_us: PositiveDurationUs = Field(alias="doubt", description="when masters are told their members again")
     held_us: PositiveDurationUs = Field(alias="held", description="when a node counts as held by its blocks")
     heard_us: PositiveDurationUs = Field(alias="heard", description="how recent a heartbeat makes a replica count")
-    quiet_us: PositiveDurationUs = Field(alias="quiet", description="when a job without an application is running")
+    quiet_us: PositiveDurationUs = Field(
+        alias="quiet", description="when a job without an application is running, or one that stands is told"
+    )
     stuck_us: PositiveDurationUs = Field(alias="stuck", description="how long tasks may wait while none runs")
     clock_jump_us: DurationUs = Field(
         alias="clock_jump", description="a clock that was set by more than this has jumped; 0s: never"

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fawkes.core.events import Progress
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Cause, Launcher
 
 #: a shell adds this to the number of the signal that ended a command
 _SIGNALS = 128
 _LAUNCHER_GONE = "its launcher is gone"
+#: what another attempt would meet just the same; input that is missing may be another job's output, and come yet
+_LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
     blind = blind or (seen.single and seen.lost_sight)
     if blind and applications and _all_succeeded(applications):
         return Verdict(Progress.SUCCEEDED)
+    if not applications and seen.cause in _LASTING:
+        return Verdict(Progress.REFUSED, seen.words)
     return Verdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
 
 

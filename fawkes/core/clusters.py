@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from fawkes.core import alerts, backoff, deadlines, jobs, masters, release
+from fawkes.core import alerts, backoff, deadlines, jobs, masters, release, strays
 from fawkes.core.admission import admit, deploy_without
 from fawkes.core.decision import PutPending
 from fawkes.core.draft import Draft
@@ -51,6 +51,8 @@ def answered(draft: Draft, event: Done | Failed) -> None:
             _give_up(draft, cluster, why, lost=True)
         else:
             masters.answered(draft, cluster, pending, event)
+    elif kind is Key.STRAYS:
+        strays.answered(draft, cluster, event)
     elif isinstance(pending.effect, Survey):
         release.surveyed(draft, cluster, pending.effect, event)
     elif isinstance(event, Failed):
@@ -154,8 +156,10 @@ def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = Fa
 
 def cluster_over_time(draft: Draft, pending: PutPending) -> None:
     """A deadline of an MR-cluster has passed: what should be is said again; its members as they are by now."""
-    cluster = draft.cluster(ClusterId(pending.key.partition(":")[2]))
-    if cluster is None or pending.effect is None or not _has_goal(cluster, pending):
+    kind, name = split(pending.key)
+    cluster = draft.cluster(ClusterId(name))
+    # Of stray tasks the next reading decides: those that were told of may have ended.
+    if kind is Key.STRAYS or cluster is None or pending.effect is None or not _has_goal(cluster, pending):
         draft.settle(pending.key)
         return
     if isinstance(pending.effect, Survey):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fawkes.core.effects import Effect
 from fawkes.core.model import Closing, ClusterId, ClusterState, JobState, NodeId, NodeState, Plain, Reason, Sample
 from fawkes.core.settings import Settings
+from fawkes.core.sight import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,10 @@ class DropPending:
 
 @dataclass(frozen=True, slots=True)
 class AddSample:
-    """One more sample of an MR-cluster; samples older than ``keep_from_us`` are dropped, but for the last of them."""
+    """One more sample of an MR-cluster; samples older than ``keep_from_us`` are dropped, but for the last of them.
+
+    ``work`` has since when each attempt of a job is as it is, ``strays`` since when each stray task was seen.
+    """
 
     cluster: ClusterId
     sample: Sample
@@ -59,6 +63,8 @@ class AddSample:
     waiting_in_yarn: int
     node_bytes: Mapping[NodeId, int]
     node_masters: Mapping[NodeId, int]
+    work: tuple[Work, ...] = ()
+    strays: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,6 +302,24 @@ class CancelJob:
 
 
 @dataclass(frozen=True, slots=True)
+class EndAttempts:
+    """Attempts of tasks that lost their containers are ended, so that their tasks begin again elsewhere.
+
+    Each is looked at once more right before: one whose container is known by then goes on. Ends as `Done` with the fact
+    ``ended``, or `Failed`.
+    """
+
+    cluster: ClusterId
+    version: int
+    attempts: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"strays:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class CountWork:
     """The time of all tasks of an attempt that has succeeded, by Hadoop's own counters.
 
@@ -372,6 +390,7 @@ Effect = (
     | ArmStandby
     | StartJob
     | CancelJob
+    | EndAttempts
     | CountWork
     | WakeAt
     | EndControl
@@ -390,6 +409,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     ArmStandby,
     StartJob,
     CancelJob,
+    EndAttempts,
     CountWork,
     WakeAt,
     EndControl,

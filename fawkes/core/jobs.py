@@ -201,6 +201,7 @@ def displaced(draft: Draft, job: JobState) -> None:
     _settle(draft, job)
     again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, displaced=job.displaced + 1)
     again = replace(again, started_us=None, seen=None, application="", granted=0, granted_of=0, granted_why={})
+    again = replace(again, waits=None)
     draft.put_job(again)
     draft.say("displaced", job=job.id, cluster=job.cluster, attempt=again.attempt)
     _watch_deadline(draft, again)
@@ -280,7 +281,7 @@ def observed(draft: Draft, event: JobObserved) -> None:
     retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt - job.displaced <= job.spec.retries:
         again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None)
-        again = replace(again, granted=0, granted_of=0, granted_why={})
+        again = replace(again, granted=0, granted_of=0, granted_why={}, waits=None)
         draft.put_job(again)
         draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
         _watch_deadline(draft, again)
@@ -326,7 +327,7 @@ def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
     said_us = job.started_us if event.started_us is None else event.started_us
     started_us = _seen_us(said_us, job.submitted_us, event.at_us)
     finished_us = _seen_us(event.finished_us, started_us, event.at_us)
-    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why)
+    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, waits=None)
     draft.put_job(job)
     code = {
         JobLife.SUCCEEDED: "job-succeeded",
@@ -371,6 +372,7 @@ def end_with_cluster(draft: Draft, job: JobState) -> None:
 def _cancelled(draft: Draft, job: JobState, why: str) -> None:
     started_us = draft.at_us if job.started_us is None else job.started_us
     ended = replace(job, life=JobLife.CANCELLED, started_us=started_us, finished_us=draft.at_us, why=why or "cancelled")
+    ended = replace(ended, waits=None)
     draft.put_job(ended)
     draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
-from fawkes.core.sight import Attempt, Sight
+from fawkes.core.sight import Attempt, Sight, Stray, Work
 
 NodeId = NewType("NodeId", str)
 ClusterId = NewType("ClusterId", str)
@@ -364,7 +364,8 @@ class JobState:
     ``seen`` is how its attempt stood when that was not enough to judge it. An admission policy let it in with
     ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did. ``displaced`` counts the
     attempts that ended because masters were lost or moved: these are no retries. ``own``: it is a command of its own,
-    which need not have an application and may have several.
+    which need not have an application and may have several. ``waits`` says what it waits for once nothing of it has
+    moved for long (`core.standing`).
     """
 
     spec: JobSpec
@@ -383,6 +384,7 @@ class JobState:
     granted_why: Mapping[str, float] = field(default_factory=dict)
     displaced: int = 0
     own: bool = False
+    waits: Reason | None = None
 
     @property
     def id(self) -> JobId:
@@ -438,6 +440,8 @@ class Reading:
     NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
     ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing. ``master_slots`` of the slots go
     to each ApplicationMaster; ``masters`` counts those that hold a container.
+    ``work`` has how far each attempt of a job has got that YARN knows (None: not known). ``strays`` are tasks without a
+    container, users' own included; of ``silent`` applications it is not known whether they have such.
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -462,6 +466,9 @@ class Reading:
     master_slots: int = 0
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
     node_masters: Mapping[NodeId, int] = field(default_factory=dict)
+    work: tuple[Work, ...] | None = None
+    strays: tuple[Stray, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,7 +188,7 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             deadlines.work_not_counted(draft, pending.key)
         case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:
             masters.late(draft, pending)
-        case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY:
+        case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY | Key.STRAYS:
             cluster_over_time(draft, pending)
 
 

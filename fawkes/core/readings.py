@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
-from fawkes.core import alerts, deadlines, jobs, stuck
+from fawkes.core import alerts, deadlines, jobs, standing, strays, stuck
 from fawkes.core.backlog import Waiting
 from fawkes.core.decision import AddSample
 from fawkes.core.draft import Draft
@@ -47,7 +47,15 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
     waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
-    draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, reading.node_bytes, reading.node_masters))
+    latest = draft.view.latest(cluster.id)
+    mine = standing.tags(busy)
+    before = latest.work if latest else ()
+    work = before if reading.work is None else standing.follow(before, reading.work, mine, draft.at_us)
+    stray = strays.look(draft, cluster, reading)
+    bytes_on, masters_on = reading.node_bytes, reading.node_masters
+    draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, bytes_on, masters_on, work, stray))
+    if reading.work is not None and not draft.rules.shadow:
+        standing.judge(draft, mine, work, reading, stray)
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)

@@ -27,21 +27,22 @@ class Settings:
     masters may be silent for ``silent_us``; one that shows something else than it was told for ``doubt_us`` is told
     again. A node whose blocks are not safe after ``held_us`` is said to be held. Replicas count as safe on DataNodes
     that were heard from within ``heard_us``. A job whose client has run for ``quiet_us`` without an application counts
-    as running. Tasks may wait for ``stuck_us`` while slots are held and none runs; then there is an alert. What failed
-    is tried again after waits that double up to ``retry_max_us``. An idle MR-cluster with data outside of its declared
-    outputs is retired only with ``retire_undeclared``. ``max_moves_fraction`` of the movable nodes may start leaving
-    within ``max_moves_window_us``; None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves
-    more than it costs (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its
-    own; ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading
-    for ``stale_us`` is frozen. A clock that was set by more than ``clock_jump_us`` has jumped, and what moved is no
-    time; 0: no jump is noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all.
-    Masters that are lost are waited for during ``masters_lost_us`` before others take over; 0: for ever. They do only
-    from a copy that lacks at most the last ``copy_gap_us``. It is an alert when their data was not copied for
-    ``copy_us``; 0: never. A second NameNode or a journal that is not whole for ``standby_us`` is brought up again, on
-    other nodes where its own are lost; 0: never. An MR-cluster whose journal was given up gets a new one at a moment
-    without jobs; after ``journal_us`` new jobs wait for that moment; 0: it never gets one. A daemon that should find
-    its masters by itself is started again after ``follow_us``, and a member that is not back ``rejoin_us`` after its
-    masters moved holds up the others no longer.
+    as running; of one of which nothing has moved for so long it is told what it waits for. Tasks may wait for
+    ``stuck_us`` while slots are held and none runs; then there is an alert. What failed is tried again after waits that
+    double up to ``retry_max_us``. An idle MR-cluster with data outside of its declared outputs is retired only with
+    ``retire_undeclared``. ``max_moves_fraction`` of the movable nodes may start leaving within ``max_moves_window_us``;
+    None is no bound. With ``moves_must_pay`` a voluntary move is made only if it saves more than it costs
+    (`core.worth`); ``shared_cores`` are those of one machine on which all nodes are, 0: each has its own;
+    ``site_link_bytes_s`` is the link between two sites, 0: never the limit. An MR-cluster that gives no reading for
+    ``stale_us`` is frozen. A clock that was set by more than ``clock_jump_us`` has jumped, and what moved is no time;
+    0: no jump is noticed. Of the time between two runs of the controller at most ``away_us`` count; 0: all. Masters
+    that are lost are waited for during ``masters_lost_us`` before others take over; 0: for ever. They do only from a
+    copy that lacks at most the last ``copy_gap_us``. It is an alert when their data was not copied for ``copy_us``; 0:
+    never. A second NameNode or a journal that is not whole for ``standby_us`` is brought up again, on other nodes where
+    its own are lost; 0: never. An MR-cluster whose journal was given up gets a new one at a moment without jobs; after
+    ``journal_us`` new jobs wait for that moment; 0: it never gets one. A daemon that should find its masters by itself
+    is started again after ``follow_us``, and a member that is not back ``rejoin_us`` after its masters moved holds up
+    the others no longer.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no

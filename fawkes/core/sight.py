@@ -113,6 +113,54 @@ class AppSeen:
     said: str = ""
 
 
+class Cause(StrEnum):
+    """Why a client gave nothing to YARN, where its words are known."""
+
+    NOT_KNOWN = ""
+    OUTPUT_EXISTS = "output-exists"
+    NO_CLASS = "no-class"
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A task that its ApplicationMaster calls running, in a container that the ResourceManager does not know.
+
+    ``attempt`` is Hadoop's name of the attempt of the task, ``node`` the node that it was given to.
+    """
+
+    attempt: str
+    node: str = ""
+
+    @property
+    def application(self) -> str:
+        """The application that the task belongs to."""
+        return application_of(self.attempt)
+
+
+def application_of(attempt: str) -> str:
+    """The application that an attempt of a task belongs to, by Hadoop's name of the attempt."""
+    return "_".join(("application", *attempt.split("_")[1:3]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How far an attempt to run a job has got in YARN, by its tag: all of its applications that have not ended.
+
+    ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
+    reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
+    of this has changed: the core's own (0 in a reading).
+    """
+
+    tag: str
+    application: str = ""
+    master: bool = False
+    waiting: int | None = None
+    running: int | None = None
+    done: int | None = None
+    progress: float | None = None
+    since_us: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """How an attempt to run a job stands.
@@ -120,8 +168,9 @@ class Attempt:
     ``applications`` are all that the ResourceManager knows of it, oldest first. None: not known, because it does not
     answer or has not finished its recovery. ``exit`` and the times are the launcher's. ``own``: the command need not
     have an application and may have several; ``single``: it is over with its first one. ``lost_sight``: the client gave
-    up because nobody knew its job, which had just ended. ``words`` say why it failed, ``refused`` why it can never be
-    begun, ``error`` why it could not be begun or looked at now.
+    up because nobody knew its job, which had just ended. ``words`` say why it failed, ``cause`` is known of some that
+    gave nothing to YARN, ``refused`` says why it can never be begun, ``error`` why it could not be begun or looked at
+    now.
     """
 
     launcher: Launcher = Launcher.NOT_KNOWN
@@ -136,3 +185,4 @@ class Attempt:
     words: str = ""
     refused: str = ""
     error: str = ""
+    cause: Cause = Cause.NOT_KNOWN

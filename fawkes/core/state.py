@@ -438,7 +438,9 @@ class State:
 def _later(sample: AddSample, by_us: int) -> AddSample:
     """The same sample, by so much later."""
     moved = replace(sample.sample, at_us=sample.sample.at_us + by_us)
-    return replace(sample, sample=moved, keep_from_us=sample.keep_from_us + by_us)
+    work = tuple(replace(row, since_us=row.since_us + by_us) for row in sample.work)
+    strays = {name: since_us + by_us for name, since_us in sample.strays.items()}
+    return replace(sample, sample=moved, keep_from_us=sample.keep_from_us + by_us, work=work, strays=strays)
 
 
 def _promise(cluster: ClusterState) -> int:

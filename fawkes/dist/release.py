@@ -75,6 +75,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "fs": ("org.apache.hadoop.fs.FsShell",),
         "jar": ("org.apache.hadoop.util.RunJar",),
         "application": ("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application"),
+        "job": ("org.apache.hadoop.mapred.JobClient",),
         "rmadmin": ("org.apache.hadoop.yarn.client.cli.RMAdminCLI",),
         "dfsadmin": ("org.apache.hadoop.hdfs.tools.DFSAdmin",),
         "oiv": ("org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB",),

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core.model import JobId
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Cause, Launcher
 from fawkes.core.tags import tag_of
 from fawkes.live import limits, masters
 from fawkes.live.clusters import LiveCluster
-from fawkes.live.diagnosis import why_failed
+from fawkes.live.diagnosis import cause_of, why_failed
 from fawkes.live.ground import Ground
 from fawkes.live.masters import Application
 from fawkes.live.playbooks import job as book
@@ -54,8 +54,9 @@ def see(
     ended = launcher in (Launcher.FINISHED, Launcher.LOST) and exit_code != 0
     if not ended or any(not application.ended for application in known):
         return seen
-    said = why_failed(setup.masters(cluster), known, result.stderr, Deadline.after(limits.APPLICATIONS_S))
-    return replace(seen, words=said, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
+    cause, why = cause_of(result.stderr) if not known else (Cause.NOT_KNOWN, "")
+    said = why or why_failed(setup.masters(cluster), known, result.stderr, Deadline.after(limits.APPLICATIONS_S))
+    return replace(seen, words=said, cause=cause, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
 
 
 def applications_of(setup: Setup, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[Application, ...]:

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
+from fawkes.core.sight import Cause
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.rest import Deadline, UnreadableError, get_json, listed
 
 _CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
 _TELLING = ("Exception", "Error", "error")
 _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
+#: what a client that gave nothing to YARN may have said, and how it is told
+_CAUSES = (
+    (
+        Cause.OUTPUT_EXISTS,
+        re.compile(r"Output directory (\S+) already exists"),
+        "its output folder {} exists already: give it another one, or remove that one",
+    ),
+    (
+        Cause.NO_CLASS,
+        re.compile(r"(?:ClassNotFoundException:|Could not find or load main class) (\S+)"),
+        "there is no class {} in its jar or in Hadoop: correct its name",
+    ),
+)
 
 
 def why_failed(masters: MasterAddresses, applications: Iterable[Application], stderr: str, deadline: Deadline) -> str:
@@ -28,6 +43,15 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
     # Pig's last error is one of its own; which input was missing it says before that.
     unread = [line for line in words if line.startswith("Failed to read data from")]
     return (unread or telling or words or [""])[-1].removeprefix("Caused by: ")
+
+
+def cause_of(stderr: str) -> tuple[Cause, str]:
+    """Why a client gave nothing to YARN, and that in words; not known, and empty, when it said something else."""
+    for cause, pattern, words in _CAUSES:
+        if found := pattern.search(stderr):
+            what = found[1] if cause is Cause.NO_CLASS else urlsplit(found[1]).path
+            return cause, words.format(what)
+    return Cause.NOT_KNOWN, ""
 
 
 def task_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:

@@ -34,11 +34,13 @@ _MOST_BYTES = 1 << 20
 _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _YARN_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+_MAPREDUCE_CLIENT = "org.apache.hadoop.mapreduce.v2.api.MRClientProtocolPB"
 _DATANODE = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _HDFS_POLICY = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 _HA = "org.apache.hadoop.ha.HAServiceProtocol"
 _GRACEFUL = 2
 _LEAVE, _ENTER, _FORCE_EXIT = 1, 2, 4
+_TASK_KINDS = {"m": 1, "r": 2}
 
 
 class Connection(Protocol):
@@ -148,6 +150,17 @@ def kill_application(name: str) -> Order:
     if word != "application":
         raise ValueError(f"{name!r} is not the id of an application")
     return Order(_YARN_CLIENT, "forceKillApplication", text(1, number(1, int(counted)) + number(2, int(since))))
+
+
+def kill_attempt(name: str) -> Order:
+    """An ApplicationMaster kills an attempt of a task, which begins again; ValueError when ``name`` names none."""
+    word, since, counted, kind, task, attempt = name.split("_")
+    if word != "attempt" or kind not in _TASK_KINDS:
+        raise ValueError(f"{name!r} is not the id of an attempt of a task")
+    application = number(1, int(counted)) + number(2, int(since))
+    job = text(1, application) + number(2, int(counted))
+    of = text(1, job) + number(2, _TASK_KINDS[kind]) + number(3, int(task))
+    return Order(_MAPREDUCE_CLIENT, "killTaskAttempt", text(1, text(1, of) + number(2, int(attempt))))
 
 
 def recover_lease(path: str) -> Order:

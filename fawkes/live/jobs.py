@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fawkes.config.details import JobDetails
 from fawkes.core.adopted import KeptJob
 from fawkes.core.attempts import judge, may_begin
-from fawkes.core.effects import CancelJob, StartJob
+from fawkes.core.effects import CancelJob, EndAttempts, StartJob
 from fawkes.core.events import AttemptSeen, Progress
-from fawkes.core.model import ClusterId, JobId
+from fawkes.core.model import ClusterId, Facts, JobId
 from fawkes.core.record import dumps, to_plain
-from fawkes.core.sight import Attempt, Launcher
+from fawkes.core.sight import Attempt, Launcher, application_of
 from fawkes.errors import ElsewhereError, FawkesError, UserError
 from fawkes.live import half_done, history, limits
 from fawkes.live.attempts import applications_of, see
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.mailbox import Mailbox
-from fawkes.live.orders import give
+from fawkes.live.masters import application
+from fawkes.live.orders import AddressedOrder, give
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
 from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
+from fawkes.live.strays import strays_of
 from fawkes.live.upload import Upload
 from fawkes.live.webhdfs import Hdfs
 from fawkes.playbook import Lease
@@ -102,21 +104,47 @@ class Jobs:
         )
         one = self._watch(effect, None)
         one.cancelled = True
-        for application in applications_of(self._setup, cluster, effect.job, effect.attempt):
-            if not application.ended:
-                self._kill(cluster, application.id)
+        for found in applications_of(self._setup, cluster, effect.job, effect.attempt):
+            if not found.ended:
+                self._kill(cluster, found.id)
         self._tell(one, *self._see(cluster, one), again=True)
 
-    def _kill(self, cluster: LiveCluster, application: str) -> None:
+    def _kill(self, cluster: LiveCluster, name: str) -> None:
         """Have YARN end an application; FawkesError when it cannot be told."""
-        master = cluster.master
+        argv = self._setup.kill_argv(cluster, name)
+        self._order(cluster, name, self._setup.kill_order(cluster, name), argv)
+
+    def _order(self, cluster: LiveCluster, name: str, order: AddressedOrder | None, argv: Sequence[str]) -> None:
+        """Have something ended: by an order over RPC, else by a command on the master; FawkesError."""
 
         def by_client() -> None:
-            commands = {"kill": self._setup.kill_argv(cluster, application)}
-            script = hadoop.order(self._lease(cluster), commands, self._setup.environment(cluster, master))
-            self._ground.run(master, script, f"killing {application}")
+            environment = self._setup.environment(cluster, cluster.master)
+            script = hadoop.order(self._lease(cluster), {"kill": argv}, environment)
+            self._ground.run(cluster.master, script, f"killing {name}")
 
-        give(self._ground, cluster, self._setup.kill_order(cluster, application), by_client)
+        if order is None:
+            by_client()
+        else:
+            give(self._ground, cluster, order, by_client)
+
+    def end_attempts(self, effect: EndAttempts) -> Facts:
+        """End those of the attempts that still stray; FawkesError when that cannot be told, or is refused.
+
+        They are killed and not failed: a failure would count against the attempts that a task has.
+        """
+        cluster = self._cluster(effect.cluster)
+        masters, ended = self._setup.masters(cluster), 0
+        for name in sorted(set(map(application_of, effect.attempts))):
+            deadline = Deadline.after(limits.APPLICATIONS_S)
+            found = application(masters, name, deadline)
+            if found is None or found.ended:
+                continue
+            strays = {stray.attempt for stray in strays_of(masters, name, deadline)}
+            for attempt in sorted(strays.intersection(effect.attempts)):
+                order = self._setup.end_order(cluster, attempt, found.master_rpc)
+                self._order(cluster, attempt, order, self._setup.end_argv(cluster, attempt))
+                ended += 1
+        return {"ended": ended}
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
         """A goal that could not be worked on: why is told, and whether it ever can be."""

@@ -134,7 +134,8 @@ class Application:
     """An application as the ResourceManager knows it.
 
     ``kind`` is MAPREDUCE, SPARK ...; ``finished_us`` is None while it has not ended; ``containers`` counts its own
-    ApplicationMaster, ``pending`` is known only to `application`.
+    ApplicationMaster, ``pending`` is known only to `application`. ``progress`` is what the ApplicationMaster told last,
+    of 100; it takes orders at ``master_rpc``, host and port.
     """
 
     id: str
@@ -152,6 +153,8 @@ class Application:
     master: str = ""
     containers: int = 0
     pending: int = 0
+    progress: float | None = None
+    master_rpc: str = ""
 
     @property
     def ended(self) -> bool:
@@ -374,7 +377,14 @@ def _application(row: Mapping[str, Any]) -> Application:
         master=str(row.get("amHostHttpAddress") or ""),
         containers=count(row.get("runningContainers")) or 0,
         pending=_pending(row.get("resourceRequests")),
+        progress=percent(row.get("progress")),
+        master_rpc=str(row.get("amRPCAddress") or ""),
     )
+
+
+def percent(value: object) -> float | None:
+    """A share of 100 as Hadoop writes it, to three places; None when there is none."""
+    return round(value, 3) if isinstance(value, int | float) and value == value else None
 
 
 def _pending(requests: object) -> int:

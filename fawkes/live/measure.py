@@ -10,10 +10,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fawkes.core.model import ClusterId, NodeId, Reading
+from fawkes.core.sight import Stray, Work
 from fawkes.live import limits
 from fawkes.live.masters import (
     ENDED_STATES,
@@ -24,11 +25,13 @@ from fawkes.live.masters import (
     MasterAddresses,
     application,
     applications,
+    percent,
     resource_manager_nodes,
     storage,
     volumes,
 )
 from fawkes.live.rest import Deadline, UnreadableError, close_session, count, get_json, listed
+from fawkes.live.strays import strays_of
 from fawkes.live.webhdfs import read_mark
 
 #: applications with a tag that begins so are Fawkes's own
@@ -82,12 +85,18 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room."""
+    """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room.
+
+    ``progress`` is what `core.sight.Work` says; None where its ApplicationMaster does not answer. ``inside``: they run
+    in the ApplicationMaster's own container.
+    """
 
     waiting: int = 0
     running: int = 0
     done: int = 0
     ready: int = 0
+    progress: float | None = None
+    inside: bool = False
 
     @property
     def started(self) -> bool:
@@ -135,6 +144,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
     waiting = [one for one in live if one.id in tasks and not tasks[one.id].started]
     used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
+    strays, silent = _strays(masters, live, tasks, deadline)
     return Reading(
         cluster=target.cluster,
         jobs_waiting=len(waiting),
@@ -160,6 +170,9 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         },
         node_masters=_masters_on(masters, live),
         masters=sum(one.state == RUNNING and bool(one.master) for one in live),
+        work=_work(live, tasks),
+        strays=strays,
+        silent=silent,
     )
 
 
@@ -253,13 +266,21 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
     if len(figures) != len(names):
         return None
     maps, maps_done, maps_running, reduces, reduces_done, reduces_running = figures
+    progress = sum(percent(job.get(f"{kind}Progress")) or 0.0 for kind in ("map", "reduce"))
     if maps + reduces == 0:
-        return Tasks(waiting=1, ready=1)
+        return Tasks(waiting=1, ready=1, progress=progress)
     maps_waiting = max(0, maps - maps_done - maps_running)
     reduces_waiting = max(0, reduces - reduces_done - reduces_running)
     # While maps run, reduces wait for these; a next job that had to wait for the reduces would leave their room empty.
     ready = maps_waiting or (0 if maps_running else reduces_waiting)
-    return Tasks(maps_waiting + reduces_waiting, maps_running + reduces_running, maps_done + reduces_done, ready)
+    return Tasks(
+        waiting=maps_waiting + reduces_waiting,
+        running=maps_running + reduces_running,
+        done=maps_done + reduces_done,
+        ready=ready,
+        progress=progress,
+        inside=job.get("uberized") is True,
+    )
 
 
 def _ask_resource_manager(
@@ -272,7 +293,61 @@ def _ask_resource_manager(
     running = max(0, now.containers - 1)
     done = memory.tasks.get(one.id, 0)
     waiting = now.pending if running or done else max(1, now.pending)
-    return Tasks(waiting, running, done, waiting)
+    progress = None if one.kind == MAPREDUCE else now.progress
+    return Tasks(waiting, running, done, waiting, progress)
+
+
+def _work(live: Iterable[Application], tasks: Mapping[str, Tasks]) -> tuple[Work, ...]:
+    """How far Fawkes's own attempts have got, by tag: what a command runs has several applications with one."""
+    found: dict[str, Work] = {}
+    for one in live:
+        for tag in one.tags if one.id in tasks else ():
+            if tag.startswith(OWN_TAGS):
+                now = _work_of(one, tag, tasks[one.id])
+                found[tag] = _together(found[tag], now) if tag in found else now
+    return tuple(found[tag] for tag in sorted(found))
+
+
+def _work_of(one: Application, tag: str, tasks: Tasks) -> Work:
+    master = one.state == RUNNING and bool(one.master)
+    if master and tasks.progress is None:
+        return Work(tag=tag, application=one.id, master=True)
+    counts = {"waiting": tasks.waiting, "running": tasks.running, "done": tasks.done}
+    return Work(tag=tag, application=one.id, master=master, progress=tasks.progress or 0.0, **counts)
+
+
+def _together(first: Work, second: Work) -> Work:
+    """The work of two applications with the same tag; it is known by the first."""
+
+    def both(name: str) -> Any:
+        one, other = getattr(first, name), getattr(second, name)
+        return None if one is None or other is None else one + other
+
+    counts = {name: both(name) for name in ("waiting", "running", "done", "progress")}
+    return replace(first, master=first.master or second.master, **counts)
+
+
+def _strays(
+    masters: MasterAddresses, live: Iterable[Application], tasks: Mapping[str, Tasks], deadline: Deadline
+) -> tuple[tuple[Stray, ...], tuple[str, ...]]:
+    """The stray tasks of all MapReduce applications, and the applications of which that is not known.
+
+    Only where more tasks run than there are containers for them: to look at each task would take too long.
+    """
+    found: list[Stray] = []
+    silent = []
+    for one in live:
+        now = tasks.get(one.id)
+        if now is None or one.kind != MAPREDUCE or one.state != RUNNING or now.inside:
+            continue
+        try:
+            if now.progress is None:
+                silent.append(one.id)
+            elif now.running > max(0, one.containers - 1):
+                found += strays_of(masters, one.id, deadline)
+        except UnreadableError:
+            silent.append(one.id)
+    return tuple(found), tuple(silent)
 
 
 # --- applications that have ended

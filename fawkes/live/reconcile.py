@@ -15,6 +15,7 @@ from fawkes.core.effects import (
     CountWork,
     Deploy,
     Effect,
+    EndAttempts,
     EndControl,
     Host,
     Load,
@@ -47,7 +48,7 @@ class Work(Enum):
     STARTS = "starts"
     """Jobs to be begun."""
     COUNTS = "counts"
-    """The work of ended jobs to be asked for: a history server may take its time."""
+    """The work of ended jobs to be asked for, stray tasks to be ended: who is asked for that may take its time."""
     MASTERS = "masters"
     """Masters to be looked at or moved, whatever hangs on the ones that are lost."""
     STAGES = "stages"
@@ -66,7 +67,7 @@ def place_of(effect: Effect) -> Place:
             return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
         case StartJob():
             return Work.STARTS, effect.cluster
-        case CountWork():
+        case CountWork() | EndAttempts():
             return Work.COUNTS, effect.cluster
         case LookAtMasters() | MoveMasters() | ArmStandby():
             return Work.MASTERS, effect.cluster

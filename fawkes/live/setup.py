@@ -37,6 +37,7 @@ from fawkes.live.hadoop_rpc import (
     Order,
     Session,
     kill_application,
+    kill_attempt,
     recover_lease,
 )
 from fawkes.live.kerberos import Kerberos, Login
@@ -390,6 +391,20 @@ class Setup:
     def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
         """The command on the master that does the same."""
         return [*self._argv(cluster, cluster.master, "application"), "-kill", application]
+
+    def end_order(self, cluster: LiveCluster, attempt: str, at: str) -> AddressedOrder | None:
+        """The order to the ApplicationMaster at ``at`` (host and port) that ends an attempt of a task.
+
+        None where it takes tokens alone, or is not known.
+        """
+        host, _, port = at.rpartition(":")
+        if not host or not port.isdigit() or self._login(cluster) is not None:
+            return None
+        return AddressedOrder(host, int(port), kill_attempt(attempt))
+
+    def end_argv(self, cluster: LiveCluster, attempt: str) -> list[str]:
+        """The command on the master that does the same."""
+        return [*self._argv(cluster, cluster.master, "job"), "-kill-task", attempt]
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
         """What the launcher of an attempt runs on the master."""

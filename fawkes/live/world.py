@@ -14,6 +14,7 @@ from fawkes.core.effects import (
     CountWork,
     Deploy,
     Effect,
+    EndAttempts,
     EndControl,
     Host,
     Load,
@@ -197,6 +198,8 @@ class LiveWorld:
                 hands.jobs.cancel(effect)
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
+            case EndAttempts():
+                self._done(effect, effect.version, hands.jobs.end_attempts(effect))
             case _ if isinstance(effect, OfCluster):
                 self._done(effect, effect.version, self._work(hands, effect))
 
@@ -268,7 +271,7 @@ class LiveWorld:
                 )
             case CountWork():
                 self._failed(effect, effect.attempt, error)
-            case _ if isinstance(effect, OfCluster):
+            case _ if isinstance(effect, OfCluster | EndAttempts):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)

@@ -10,6 +10,7 @@ from fawkes.core.model import JobLife, JobState, Reason
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain import Explanation, Line, lines_of
+from fawkes.report.sentences import sentence
 from fawkes.store.base import JOB, Reader
 from fawkes.units import show_duration, show_time
 
@@ -34,7 +35,7 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
         raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
     if state is not None and state.life is JobLife.QUEUED:
         lines += _newest(store, lines, waits_now(state))
-    about = [] if state is None else [Line(text) for text in job_in_words(state)]
+    about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
     return Explanation(f"Job {name}", (*about, *lines))
 
 
@@ -58,7 +59,20 @@ def job_in_words(state: JobState) -> list[str]:
     lines += [_deadline_in_words(state)] if state.due_us is not None else []
     if state.granted:
         lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")
-    return lines
+    return lines + ([] if state.waits is None else [sentence(state.waits)])
+
+
+def _masters_away(store: Reader, state: JobState) -> list[str]:
+    """Why nothing is known of a job that was handed to YARN, if its masters do not answer; at most one sentence."""
+    cluster = next((found for found in history.clusters(store) if found.id == state.cluster), None)
+    if cluster is None or state.life is JobLife.QUEUED or state.life in ENDED_JOBS:
+        return []
+    if cluster.moving is not None and cluster.moving.begun:
+        return [f"The masters of {cluster.id} go to {cluster.moving.to}: how far the job is will be known after that"]
+    if cluster.unreadable_us is None:
+        return []
+    since = show_time(cluster.unreadable_us)
+    return [f"The masters of {cluster.id} have not answered since {since}: how far the job is, is not known"]
 
 
 def _deadline_in_words(state: JobState) -> str:

@@ -63,6 +63,7 @@ _THINGS: Mapping[str, str] = {
     Key.JOB: "YARN's answer about job {}",
     Key.MASTERS: "the masters of {}",
     Key.STANDBY: "the second NameNode of {}",
+    Key.STRAYS: "the end of tasks of {} that have lost their containers",
     Key.WORK: "the time of the tasks of job {}",
 }
 

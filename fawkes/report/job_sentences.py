@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fawkes.core.model import Facts
+from fawkes.core.standing import For
 from fawkes.report.facts import Template, by
 
 #: what an admission policy is asked about, and not the numbers by which it answers
@@ -54,6 +55,37 @@ def _dropped(facts: Facts) -> str:
     return "Job {job} is dropped: {error}. It would need {asked} CPUs" + _numbers(facts) + most
 
 
+#: what a job waits for, by `core.standing.For`
+_FOR: Mapping[str, str] = {
+    For.CLIENT: "YARN has no application of it yet; its client, or its command, runs",
+    For.MASTER: "its application waits for the container of its ApplicationMaster ({held} of {slots} slots are held)",
+    For.ANSWER: "its ApplicationMaster does not answer; the ResourceManager starts another one if that lasts",
+    For.STRAYS: "{tasks} of its tasks ran on {nodes} in containers that are gone; Fawkes ends them, and they begin "
+    "again",
+    For.TASKS: "{tasks} of its tasks run and report no progress; Hadoop ends those that do so for longer than "
+    "mapreduce.task.timeout",
+    For.ROOM: "{tasks} of its tasks wait for room, and none runs ({held} of {slots} slots are held)",
+    For.END: "all of its tasks have ended; its ApplicationMaster commits its output",
+}
+
+
+def _stands(facts: Facts) -> str:
+    """What a job waits for; numbers that are not known are left out."""
+    why = _FOR.get(str(facts.get("waits_for")), "it waits for {waits_for}")
+    if "held" not in facts or "slots" not in facts:
+        why = why.partition(" ({held}")[0]
+    return "Nothing of job {job} has moved since {since_us}: " + why
+
+
+def _stray(facts: Facts) -> str:
+    count = "1 task" if facts.get("tasks") == 1 else "{tasks} tasks"
+    whose = " of {jobs}" if facts.get("jobs") else ""
+    return (
+        count + whose + " on {nodes}: {cluster}'s ResourceManager has not known their containers for {lasted_us}, so "
+        "they are ended and begin again"
+    )
+
+
 JOBS: Mapping[str, Template] = {
     "job-queued": "Job {job} waits in the queue of {cluster}",
     "job-released": "Job {job} is submitted to YARN on {cluster} (attempt {attempt})",
@@ -64,6 +96,11 @@ JOBS: Mapping[str, Template] = {
     "job-admitted": _admitted,
     "job-waits": _waits,
     "job-dropped": _dropped,
+    "job-stands": _stands,
+    "job-goes-on": "Job {job} goes on",
+    "stray-tasks": _stray,
+    "strays-stay": "Tasks of {cluster} that have lost their containers could not be ended ({error}); they are tried "
+    "again",
     "deadline": "The deadline of job {job}, {deadline_us} after its submission, has passed, and it is stopped",
     "work-not-known": "Nothing is learned from job {job}: the time of its tasks is not known ({error})",
     "admission-failed": "The admission policy {policy} gave no usable answer for {cluster} ({failed}): no job is let "

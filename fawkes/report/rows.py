@@ -31,6 +31,7 @@ from fawkes.report.explain import lines_of
 from fawkes.report.facts import fold, named_files
 from fawkes.report.node_rows import node_row, waited_for
 from fawkes.report.promises import GIVEN_UP, promise
+from fawkes.report.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.units import SECOND_US, show_duration, show_time
 
@@ -49,6 +50,7 @@ def seconds(us: int | None) -> float | None:
 def job_row(state: JobState) -> Row:
     """A job: state, attempt, the paper's w^J and s^J, slowdown, its deadline, and why and where to look if it failed.
 
+    ``why`` of a job that runs is what it waits for, once nothing of it has moved for long.
     ``cpus`` is what an admission policy granted it, ``outcome`` what became of its deadline; None where there is none.
     """
     return {
@@ -64,7 +66,7 @@ def job_row(state: JobState) -> Row:
         "cpus": state.granted or None,
         "outcome": outcome(state),
         "application": state.application,
-        "why": state.why,
+        "why": state.why or ("" if state.waits is None else sentence(state.waits)),
         "log": state.log,
     }
 

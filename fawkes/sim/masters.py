@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.effects import ArmStandby, Deploy, Effect, Goal, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.events import Progress
+from fawkes.core.effects import (
+    ArmStandby,
+    Deploy,
+    Effect,
+    EndAttempts,
+    Goal,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    StartJob,
+)
+from fawkes.core.events import Done, Event, Failed, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Reading, Role
+from fawkes.core.sight import Stray
 from fawkes.core.tags import tag_of
 from fawkes.sim.answers import application_of, missing_of
 from fawkes.sim.model import Cluster, JobEnded
@@ -48,6 +59,7 @@ class Masters:
     ``second`` has their second NameNodes.
 
     ``void`` counts the jobs of an MR-cluster whose end was never told: they ended while their masters were away.
+    ``strays`` are told of until they are ended: here their tasks have begun again long before.
     """
 
     clusters: dict[ClusterId, Cluster]
@@ -59,6 +71,7 @@ class Masters:
     second: Standbys
     away: dict[ClusterId, Away] = field(default_factory=dict)
     void: dict[ClusterId, int] = field(default_factory=dict)
+    strays: dict[ClusterId, dict[str, Stray]] = field(default_factory=dict)
 
     def node(self, cluster: ClusterId) -> NodeId | None:
         """The node that has the masters of an MR-cluster, or should have them."""
@@ -69,6 +82,7 @@ class Masters:
         """The MR-cluster is gone, or a new one has its name."""
         self.away.pop(cluster, None)
         self.void.pop(cluster, None)
+        self.strays.pop(cluster, None)
         self.second.pairs.pop(cluster, None)
 
     def struck(self, loss: Loss) -> NodeId | None:
@@ -116,7 +130,25 @@ class Masters:
     def reading(self, cluster: ClusterId) -> Reading:
         """What they say, when they do: jobs whose end nobody was told count as ended once, by their later attempt."""
         reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
+        if strays := self.strays.get(cluster):
+            reading = replace(reading, strays=tuple(strays.values()))
         return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
+
+    def leave_stray(self, cluster: Cluster, node: NodeId) -> None:
+        """A node may go away with the masters and with tasks: nobody knows then that their containers are gone."""
+        if self.node(cluster.id) == node and cluster.id not in self.away and cluster.busy_us(node):
+            name = f"attempt_{cluster.id}_{self.deployed[cluster.id].version}_m_{node}_0"
+            self.strays.setdefault(cluster.id, {})[name] = Stray(name, node)
+
+    def end_strays(self, effect: EndAttempts, error: str | None, now_us: int) -> Event:
+        """These attempts are ended, unless there is an ``error`` or nobody to tell."""
+        if error is None and (effect.cluster not in self.clusters or effect.cluster in self.away):
+            error = NO_ANSWER
+        if error is not None:
+            return Failed(at_us=now_us, effect=effect.key, version=effect.version, error=error)
+        strays = self.strays.get(effect.cluster, {})
+        ended = sum(strays.pop(name, None) is not None for name in effect.attempts)
+        return Done(at_us=now_us, effect=effect.key, version=effect.version, facts={"ended": ended})
 
     def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
         """Whether daemons that start on a node are those of lost masters; some ended because of their journal."""
@@ -175,6 +207,7 @@ class Masters:
         if effect.standby:
             return True
         cluster = self.clusters[effect.cluster]
+        self.strays.pop(effect.cluster, None)
         for attempt in list(cluster.jobs):
             away.cut[attempt] = cluster.cancel(attempt)
         for late in away.ended:

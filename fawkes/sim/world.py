@@ -13,6 +13,7 @@ from fawkes.core.effects import (
     CountWork,
     Deploy,
     Effect,
+    EndAttempts,
     EndControl,
     Goal,
     Host,
@@ -284,6 +285,8 @@ class SimWorld:
                 return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
             case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
+            case EndAttempts():
+                return self.masters.end_strays(effect, self.faults("attempts", effect.cluster), self.now_us)
         return None
 
     def _begin_move(self, effect: MoveMasters) -> None:
@@ -552,6 +555,7 @@ class SimWorld:
             alone = hosted.role is not Role.TRANSIENT and self.deployed[hosted.cluster].spec.replication == 1
             if alone and cluster.read().node_bytes.get(node):
                 self.only_here[node] = hosted.cluster
+            self.masters.leave_stray(cluster, node)
             cluster.leave(node)
         self.gone.add(node)
         self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, hosted.generation))

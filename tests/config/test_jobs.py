@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from fawkes.cli.submit import _job_of_options
 from fawkes.config.details import JobDetails, SleepTasks
+from fawkes.config.jars import main_class_of
 from fawkes.config.jobs import SLEEP_CLASS, job_of, load_jobs, without_tasks
 from fawkes.core.model import JobSpec
 from fawkes.errors import UserError
@@ -186,3 +189,53 @@ def test_a_job_of_the_command_line_names_no_file(tmp_path: Path) -> None:
 def test_details_that_are_no_job_are_refused() -> None:
     with pytest.raises(UserError, match=r"details\.args: 3"):
         JobDetails.of({"kind": "class", "args": 3})
+
+
+def jar(folder: Path, manifest: str | None) -> Path:
+    path = folder / "wc.jar"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("org/example/Wc.class", "")
+        if manifest is not None:
+            archive.writestr("META-INF/MANIFEST.MF", manifest)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("manifest", "starts"),
+    [
+        ("Manifest-Version: 1.0\r\nMain-Class: org.example.Main\r\n", "org.example.Main"),
+        ("Main-Class: org.example.with.a.long.\r\n name.Main\r\n", "org.example.with.a.long.name.Main"),
+        ("Manifest-Version: 1.0\n", ""),
+        (None, ""),
+    ],
+)
+def test_a_class_beside_a_jar_that_starts_another_is_refused(manifest: str | None, starts: str, tmp_path: Path) -> None:
+    """`hadoop jar` would start the jar's own class, and give it the name of the other as an argument."""
+    assert main_class_of(jar(tmp_path, manifest)) == starts
+    path = write(tmp_path, "wc.toml", 'kind = "jar"\njar = "wc.jar"\nclass = "org.example.Wc"')
+    if starts:
+        bad = Bad("", "class", f"org.example.Wc would not run: the jar starts {starts}", 'kind = "class"')
+        assert_refused(bad, path, lambda: load_jobs(path, "alpha"))
+    else:
+        assert load_jobs(path, "alpha")
+    for rest in ('kind = "class"\nclass = "org.example.Wc"', 'kind = "jar"'):
+        assert load_jobs(write(tmp_path, "wc.toml", f'jar = "wc.jar"\n{rest}'), "alpha")
+
+
+def test_hadoop_s_own_jars_start_their_own_programs(tmp_path: Path) -> None:
+    path = write(tmp_path, "wc.toml", 'kind = "jar"\njar = "examples"\nclass = "A"')
+    assert_refused(
+        Bad("", "class", "A would not run: the jar starts the programs of"), path, lambda: load_jobs(path, "a")
+    )
+
+
+def test_a_class_on_the_command_line_runs_though_the_jar_starts_another(tmp_path: Path) -> None:
+    path = jar(tmp_path, "Main-Class: org.example.Main\n")
+    options = {"jar": str(path), "main_class": "org.example.Wc", "name": "a"}
+    assert JobDetails.of(_job_of_options("alpha", (), options).details).kind == "class"
+    plain = {"jar": str(path), "name": "a"}
+    assert JobDetails.of(_job_of_options("alpha", (), plain).details).kind == "jar"
+
+
+def test_what_is_no_jar_starts_nothing(tmp_path: Path) -> None:
+    assert main_class_of(write(tmp_path, "x.jar", "text")) == main_class_of(tmp_path / "none.jar") == ""

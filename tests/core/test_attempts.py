@@ -13,7 +13,7 @@ from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import CancelAsked, Progress
 from fawkes.core.keys import Key
 from fawkes.core.model import JobId, JobLife
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Cause, Launcher
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -414,3 +414,23 @@ def test_a_copy_that_was_begun_and_is_nowhere_has_failed() -> None:
 
 def test_nothing_is_said_of_a_copy_that_nobody_has_seen() -> None:
     assert CopyCourse().verdict(0) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "known", "again"),
+    [
+        (Cause.OUTPUT_EXISTS, (), False),
+        (Cause.NO_CLASS, (), False),
+        (Cause.NOT_KNOWN, (), True),
+        (Cause.OUTPUT_EXISTS, apps(BAD), True),
+    ],
+)
+def test_what_fails_for_a_reason_that_lasts_is_not_tried_again(
+    cause: Cause, known: tuple[AppSeen, ...], again: bool
+) -> None:
+    """Of what has got to YARN the next attempt may find something else: its output is set aside before."""
+    desk = begun(retries=3)
+    words = "its output folder /out exists already"
+    desk.attempt(JOB, launcher=Launcher.FINISHED, exit=255, applications=known, cause=cause, words=words)
+    assert desk.codes() == (["retry", "job-released"] if again else ["job-failed"])
+    assert [facts["error"] for facts in desk.said("retry") + desk.said("job-failed")] == [words]

@@ -23,6 +23,7 @@ from drills.checks import (
 from fawkes.core.decision import Decision, PutNode
 from fawkes.core.events import Condition
 from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife
+from fawkes.core.sight import Stray
 from fawkes.core.state import evolve
 from tests.support.desk import Desk
 
@@ -90,6 +91,15 @@ def test_rest_is_when_nothing_is_under_way() -> None:
     assert restless(desk.state) == []
     desk = lost_node()
     assert restless(desk.state) == [f"node02 is lost: {desk.node('node02').alert}"]
+
+
+def test_no_job_waits_for_a_task_that_lost_its_container() -> None:
+    desk = Desk(4)
+    desk.up("a", 2)
+    desk.sample(a={"strays": (Stray("attempt_1_1_m_1_0", N1),)})
+    assert [f.what for f in comes_to_rest(desk.state)] == ["a waits for tasks without containers (attempt_1_1_m_1_0)"]
+    desk.sample(a={})
+    assert restless(desk.state) == []
 
 
 def test_nobody_waits_for_a_lost_node_that_never_comes_back() -> None:

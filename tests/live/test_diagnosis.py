@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.live.diagnosis import why_failed
+from fawkes.core.sight import Cause
+from fawkes.live.diagnosis import cause_of, why_failed
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.rest import Deadline
 
@@ -53,3 +54,24 @@ def test_only_a_line_feed_ends_a_line_of_what_a_job_said(mark: str) -> None:
     assert why_failed(NOBODY, (), f"{said}\n", Deadline.after(1)) == said
     ended = Application(id="application_1_1", state="FAILED", final_status="FAILED", diagnostics=f"{said}\nmore")
     assert why_failed(NOBODY, (ended,), "", Deadline.after(1)) == said
+
+
+EXISTS = "Output directory hdfs://10.98.1.1:8020/output/x already exists"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "cause", "words"),
+    [
+        (f"org.apache.hadoop.mapred.FileAlreadyExistsException: {EXISTS}\n", Cause.OUTPUT_EXISTS, "folder /output/x e"),
+        (f"1 2 ERROR streaming.StreamJob: Error Launching job : {EXISTS}\n", Cause.OUTPUT_EXISTS, "folder /output/x e"),
+        ("Exception in thread main java.lang.ClassNotFoundException: org.A\n", Cause.NO_CLASS, "no class org.A in"),
+        ("Error: Could not find or load main class org.A\n", Cause.NO_CLASS, "no class org.A in"),
+        ("InvalidInputException: Input path does not exist: hdfs://a/b\n", Cause.NOT_KNOWN, ""),
+        ("", Cause.NOT_KNOWN, ""),
+    ],
+)
+def test_what_a_client_said_that_gave_nothing_to_yarn(stderr: str, cause: Cause, words: str) -> None:
+    found = cause_of(stderr)
+    assert found[0] is cause
+    assert words in found[1]
+    assert bool(words) is bool(found[1])

@@ -1,196 +1,25 @@
 from __future__ import annotations
 
-import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.attempts import judge
-from fawkes.core.effects import CancelJob, Goal, Member, StartJob
-from fawkes.core.events import AttemptSeen, Progress
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.effects import StartJob
+from fawkes.core.events import Progress
+from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
 from fawkes.core.sight import AppLife, Attempt, Launcher
 from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.live import half_done
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import kill_application
-from fawkes.live.jobs import Jobs
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.setup import Setup, _streaming
-from fawkes.live.timers import Clock
-from fawkes.live.upload import Upload
+from fawkes.live.clusters import LiveCluster
+from fawkes.live.setup import _streaming
 from fawkes.live.webhdfs import Hdfs
-from fawkes.playbook import Facts, Folders
 from tests.live.fake_hdfs import running as running_hdfs
+from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
 from tests.support.stub import Stub, stub_master
-
-C = ClusterId("c")
-MASTER = NodeId("node01")
-APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
-ACTIVE = {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}
-
-
-class Bench:
-    """One job on one MR-cluster; the test says how its launcher and YARN look."""
-
-    def __init__(self, master: Stub, kind: str = "class", profile: dict[str, int] | None = None) -> None:
-        self.master = master
-        self.launcher: dict[str, str] = {"state": "absent"}
-        self.stderr = ""
-        self.did: list[str] = []
-        self.unreachable = False
-        self.namenode = ""
-        self.meanwhile: Callable[[], None] = lambda: None
-        self.forwards_nothing = False
-        self.orders: list[socket.socket] = []
-        self.mailbox = Mailbox(Clock())
-        self.clusters = Clusters()
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
-        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, ready=True, working=True))
-        details = JobDetails(kind=kind, command="true", main_class="Main", profile=profile or {}).plain()
-        self.spec = JobSpec(id=JobId("job"), cluster=C, details=details)
-        self.start = StartJob(self.spec.id, C, 1, self.spec)
-        self.cancel = CancelJob(self.spec.id, C, 1)
-        self.jobs = self.controller()
-        self.yarn()
-        self.recovered()
-
-    def controller(self) -> Jobs:
-        """The hands of a controller that has just started."""
-        files = cast(Upload, SimpleNamespace(job_files=_no))
-        return Jobs(cast(Ground, self), self.clusters, cast(Setup, self), self.mailbox, files)
-
-    def yarn(self, *states: str) -> None:
-        """What the ResourceManager knows: applications in these states."""
-        rows = [
-            {
-                "id": f"application_1_{n}",
-                "user": "u",
-                "state": state,
-                "finalStatus": {"FINISHED": "SUCCEEDED", "RUNNING": "UNDEFINED"}.get(state, state),
-                "diagnostics": "Task failed task_1_1_m_000007\nJob failed" if state == "FAILED" else "",
-                "startedTime": n,
-                "finishedTime": 0 if state == "RUNNING" else 10 + n,
-            }
-            for n, state in enumerate(states, 1)
-        ]
-        self.master.answers[APPS] = {"apps": {"app": rows} if rows else None}
-
-    def recovered(self, **info: object) -> None:
-        """How far the ResourceManager is; it has finished its recovery unless the test says else."""
-        self.master.answers[INFO] = {"clusterInfo": ACTIVE | info}
-
-    def run(self, node: NodeId, script: object, doing: str) -> Facts:
-        if self.unreachable:
-            raise HostError("did not answer", host=node)
-        self.did.append(doing)
-        if doing == "starting a job":
-            self.launcher = {"state": "running"}
-        return Facts([])
-
-    def told(self) -> list[Attempt]:
-        """What has been told since the last time."""
-        self.mailbox.end()
-        found = []
-        while (event := self.mailbox.take()) is not None:
-            assert isinstance(event, AttemptSeen)
-            assert (event.job, event.attempt) == ("job", 1)
-            found.append(event.seen)
-        return found
-
-    def seen(self) -> list[Attempt]:
-        """What was told after one more round."""
-        self.jobs.round()
-        for look in self.jobs._looks.values():
-            look.result(timeout=60)
-        return self.told()
-
-    def begin(self) -> list[Attempt]:
-        """What is told when the job begins."""
-        self.jobs.start(self.start)
-        return self.told()
-
-    # --- the parts of Ground and Setup that jobs use
-
-    def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
-        if self.unreachable:
-            raise HostError("did not answer", host=node)
-        found = Facts(list(self.launcher.items()))
-        meanwhile, self.meanwhile = self.meanwhile, lambda: None
-        meanwhile()
-        return found, SimpleNamespace(stderr=self.stderr)
-
-    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
-
-    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"), user="root")}
-    identity: Any = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
-    def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        url = self.master.url
-        return MasterAddresses(resource_manager=url, namenode=self.namenode or url, history=url, user="root")
-
-    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
-        return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
-
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Any:
-        return SimpleNamespace(argv=["true"], env={}, conf={})
-
-    def kill_order(self, cluster: LiveCluster, application: str) -> Any:
-        return AddressedOrder("10.98.1.1", 8032, kill_application(application))
-
-    def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
-        return ["yarn", "-kill", application]
-
-    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
-        return {}
-
-    def through(self, node: NodeId) -> Any:
-        """A ResourceManager that does what it is told; ``orders`` has its ends of the connections."""
-        if self.forwards_nothing:
-            return refused
-
-        def connect(address: str, port: int, limit_s: float) -> socket.socket:
-            ours, theirs = socket.socketpair()
-            theirs.sendall(DONE)
-            self.orders.append(theirs)
-            return ours
-
-        return connect
-
-
-#: RpcResponseHeaderProto with its lengths: callId 0, status SUCCESS
-DONE = b"\0\0\0\x05\x04\x08\0\x10\0"
-
-
-def refused(address: str, port: int, limit_s: float) -> socket.socket:
-    raise ConnectionError("forwarding is prohibited")
-
-
-def _no(*args: object) -> None:
-    """There are no files to bring."""
-
-
-def lives(seen: Attempt) -> list[AppLife] | None:
-    return None if seen.applications is None else [one.life for one in seen.applications]
-
-
-def verdict(seen: Attempt, *, cancelling: bool = False, lasted: bool = False) -> Progress | None:
-    """What the core makes of the facts about an attempt that was begun."""
-    found = judge(seen, began=True, cancelling=cancelling, lasted=lasted)
-    return None if found is None else found.progress
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.setup import Setup
 from tests.dist.helpers import LocalShell
-from tests.live.test_jobs import Bench, verdict
+from tests.live.job_bench import Bench, verdict
 from tests.support.stub import Stub, stub_master
 
 PIG = PIG_PINS[DEFAULT_PIG]

@@ -12,10 +12,10 @@ from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain_job import explain_job, left_us
 from fawkes.report.rows import job_row, pool_row
-from fawkes.units import SECOND_US
+from fawkes.units import SECOND_US, show_time
 from tests.core.test_deadlines import desk_with, job, read, runs, submit, succeeds, taught, to_deadline
 from tests.support.desk import Desk
-from tests.support.pools import admission
+from tests.support.pools import admission, settings
 
 PYTHIA = admission("pythia")
 BROKEN = """
@@ -170,3 +170,21 @@ def test_the_time_that_is_left_counts_on_after_the_deadline() -> None:
     state = job(desk, "a-0")
     assert left_us(state, state.submitted_us + 30 * SECOND_US) == 70 * SECOND_US
     assert left_us(state, state.submitted_us + 130 * SECOND_US) == -30 * SECOND_US
+
+
+def test_a_job_whose_masters_do_not_answer_says_so_while_it_runs() -> None:
+    desk = Desk(4, how=settings(stale_us=10 * SECOND_US, period_us=10**12))
+    desk.now_s = 1
+    desk.up("a")
+    desk.submit("a", 1)
+    desk.job("a-1", Progress.RUNNING)
+    desk.now_s += 20
+    desk.sample(a={"error": "no answer"})
+    since = show_time(desk.now_us)
+    told = f"The masters of a have not answered since {since}: how far the job is, is not known"
+    assert texts(desk, "a-1")[1] == told
+    desk.sample(a={})
+    assert told not in texts(desk, "a-1")
+    desk.sample(a={"error": "no answer"})
+    desk.job("a-1", Progress.SUCCEEDED)
+    assert told not in texts(desk, "a-1")

@@ -255,3 +255,22 @@ def test_a_planned_move_goes_on_when_its_target_is_back() -> None:
 def test_why_masters_are_held_is_told_once() -> None:
     run = played(lost(), minimum=1)
     assert len(run.reasons("masters-held")) == 1
+
+
+@both
+@pytest.mark.parametrize("back_s", [35, None])
+def test_tasks_that_were_lost_with_the_masters_are_ended_within_a_minute(engine: Engine, back_s: float | None) -> None:
+    """Nobody but a reading tells of their containers; those that ended with their application are no such tasks."""
+    run = played(lost(back_s=None if back_s is None else LOST_S + back_s), engine=engine)
+    seen_us = {
+        name: entry.event.at_us
+        for entry in reversed(list(run.store.entries()))
+        if isinstance(entry.event, Sampled)
+        for reading in entry.event.readings
+        for name in (stray.attempt for stray in reading.strays)
+    }
+    told = run.reasons("stray-tasks")
+    assert len(seen_us) == len(told) == (back_s is not None)
+    assert all(at_s - first_us / SECOND_US < 60 for (at_s, _), first_us in zip(told, seen_us.values(), strict=True))
+    assert not any(run.world.masters.strays.values())
+    succeeded_once(run)

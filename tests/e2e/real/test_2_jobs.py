@@ -37,6 +37,13 @@ jar = "examples"
 args = ["wordcount", "/nowhere", "/output/nowhere"]
 
 [[job]]
+id = "no-room"
+kind = "jar"
+jar = "examples"
+args = ["wordcount", "/records", "/records"]
+retries = 3
+
+[[job]]
 id = "twice"
 kind = "script"
 command = "echo the reason is known >&2; exit 3"
@@ -93,7 +100,19 @@ def ended(running: RealSite) -> dict[str, JobState]:
     master = site.ledger.clusters["beta"].master
     assert master is not None
     site.on(master, f"touch {GO}")
-    names = ("first", "second", "lost-jar", "no-input", "twice", "bad-task", "again", "too-long", "lines", "good")
+    names = (
+        "first",
+        "second",
+        "lost-jar",
+        "no-input",
+        "no-room",
+        "twice",
+        "bad-task",
+        "again",
+        "too-long",
+        "lines",
+        "good",
+    )
     found = dict(zip(names, site.until_ended(*names), strict=True))
     site.on(master, f"rm {GO}")
     return found
@@ -108,6 +127,7 @@ def test_the_queue_goes_on_behind_bad_jobs(ended: dict[str, JobState]) -> None:
 def test_each_failure_says_why(running: RealSite, ended: dict[str, JobState]) -> None:
     assert ended["lost-jar"].why.endswith("lost.jar: there is no such file. The job cannot start without it")
     assert "Input path does not exist" in ended["no-input"].why
+    assert ended["no-room"].why.startswith("its output folder /records exists already")
     assert ended["twice"].why == "the reason is known"
     assert "Task failed task_" in ended["bad-task"].why
     assert ended["too-long"].why == "its time limit has passed"
