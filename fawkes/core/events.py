@@ -278,6 +278,17 @@ class ServiceSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitSeen:
+    """The work on an effect has waited for the same thing since ``since_us``; told again after twice the time."""
+
+    at_us: int
+    effect: str
+    version: int
+    waits_for: str
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StandbySeen:
     """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
 
@@ -375,6 +386,7 @@ Event = (
     | MastersSeen
     | CopySeen
     | ServiceSeen
+    | WaitSeen
     | StandbySeen
     | NodeObserved
     | AttemptSeen
@@ -388,6 +400,7 @@ Seen = (
     | MastersSeen
     | CopySeen
     | ServiceSeen
+    | WaitSeen
     | StandbySeen
     | NodeObserved
     | AttemptSeen
@@ -416,6 +429,7 @@ EVENTS: tuple[type[Event], ...] = (
     MastersSeen,
     CopySeen,
     ServiceSeen,
+    WaitSeen,
     StandbySeen,
     NodeObserved,
     AttemptSeen,

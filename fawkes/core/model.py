@@ -71,6 +71,8 @@ class NodeAlert(StrEnum):
     """It could not be wiped."""
     WAITS = "waits"
     """It leaves once another core node has taken over."""
+    LATE = "late"
+    """It has waited for the same thing for long while it came up or was wiped."""
     NO_RELEASE = "no release"
     """The controller has not the release of Hadoop that the node needs."""
 

@@ -11,6 +11,7 @@ from fawkes.core import (
     copying,
     deadlines,
     jobs,
+    late,
     masters,
     masters_asked,
     node_work,
@@ -53,6 +54,7 @@ from fawkes.core.events import (
     Started,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
 from fawkes.core.keys import Key, split
@@ -232,13 +234,6 @@ def _seen(draft: Draft, event: Seen) -> None:
             watching.node_seen(draft, event)
         case MastersSeen():
             watching.masters_seen(draft, event)
-        case CopySeen():
-            copying.seen(draft, event)
-        case ServiceSeen():
-            service.seen(draft, event)
-            jobs.release(draft, event.cluster)
-        case StandbySeen():
-            standby.seen(draft, event)
         case AttemptSeen():
             jobs.attempt_seen(draft, event)
         case JobObserved():
@@ -247,3 +242,18 @@ def _seen(draft: Draft, event: Seen) -> None:
             node_work.ended(draft, event)
         case Done() | Failed():
             answered(draft, event)
+        case _:
+            _seen_of_cluster(draft, event)
+
+
+def _seen_of_cluster(draft: Draft, event: Seen) -> None:
+    match event:
+        case CopySeen():
+            copying.seen(draft, event)
+        case ServiceSeen():
+            service.seen(draft, event)
+            jobs.release(draft, event.cluster)
+        case WaitSeen():
+            late.seen(draft, event)
+        case StandbySeen():
+            standby.seen(draft, event)

@@ -310,10 +310,12 @@ class Controller:
         keeper.clear()
         watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
         self._stack.callback(watch.close)
-        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)
-        deployer = Deployer(ground, clusters, setup, membership, world.stopping)
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
         upload = Upload(fleet)
-        stages = Stages(ground, clusters, setup, upload, world.stopping, settings=settings, now_us=mailbox.clock.now_us)
+        stages = Stages(
+            ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us
+        )
         service = ServiceWatch(clusters, setup, mailbox)
         self._stack.callback(service.close)
         over = partial(_over, state)

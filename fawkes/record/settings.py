@@ -74,6 +74,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "follow": duration(settings.follow_us),
             "rejoin": duration(settings.rejoin_us),
             "unusable": duration(settings.unusable_us),
+            "late": duration(settings.late_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

@@ -29,6 +29,7 @@ from fawkes.core.events import (
     Started,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
 from fawkes.core.sight import Attempt, Launcher, SafeMode, Service, Sight
@@ -77,6 +78,9 @@ def _facts_in_words(event: Event) -> str | None:
             return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
         case ServiceSeen():
             return f"{event.cluster}: {_service_in_words(event.service)}"
+        case WaitSeen():
+            lasting = show_duration(event.at_us - event.since_us)
+            return f"{thing(event.effect)} has waited for {lasting}: {event.waits_for}"
         case StandbySeen():
             verb = "can take over" if event.ready else "cannot take over"
             return f"the second NameNode of {event.cluster} {verb}" + _after_colon(event.error)

@@ -40,6 +40,7 @@ from fawkes.core.events import (
     StandbySeen,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
 from fawkes.core.model import (
@@ -216,6 +217,10 @@ WORDS: list[tuple[Event, str]] = [
     (MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
     (CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
     (CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
+    (
+        WaitSeen(at_us=40_000_000, effect="cluster:a", version=1, waits_for="no NodeManager runs on n1", since_us=0),
+        "the current stage of a has waited for 40s: no NodeManager runs on n1",
+    ),
     (ServiceSeen(at_us=1, cluster=A, service=Service()), "a: HDFS not known"),
     (
         ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.OFF, storing=2, computing=0)),
