@@ -153,6 +153,15 @@ class Patience(Strict):
     rejoin_us: PositiveDurationUs = Field(
         alias="rejoin", description="how long members may take to come back to masters that have moved"
     )
+    unusable_us: DurationUs = Field(
+        alias="unusable",
+        description="how long HDFS may take no writes, or YARN no applications, before an alert; 0s: for ever",
+    )
+    late_us: DurationUs = Field(
+        alias="late",
+        description="how long a stage, or a node that joins or is wiped, may wait for the same thing before an alert; "
+        "0s: for ever",
+    )
 
 
 class Retries(Strict):
@@ -482,6 +491,8 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         journal_us=table.patience.journal_us,
         follow_us=table.patience.follow_us,
         rejoin_us=table.patience.rejoin_us,
+        unusable_us=table.patience.unusable_us,
+        late_us=table.patience.late_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

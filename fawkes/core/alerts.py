@@ -23,6 +23,8 @@ _WORDS: Mapping[ClusterAlert, str] = {
     ClusterAlert.COPY: "its masters' data is not copied",
     ClusterAlert.WRITES: "writes of its last seconds are lost",
     ClusterAlert.STANDBY: "its second NameNode cannot take over",
+    ClusterAlert.NO_WRITES: "HDFS takes no writes",
+    ClusterAlert.NO_RUNS: "YARN runs nothing",
     ClusterAlert.ADMISSION: "its admission policy fails",
 }
 #: how texts began that versions have stored which stored no kinds
@@ -39,6 +41,8 @@ _WORST_FIRST = (
     ClusterAlert.NODE,
     ClusterAlert.MISSING,
     ClusterAlert.WRITES,
+    ClusterAlert.NO_WRITES,
+    ClusterAlert.NO_RUNS,
     ClusterAlert.UNREADABLE,
     ClusterAlert.STAGE,
     ClusterAlert.STUCK,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fawkes.core.adopted import Adopted
 from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
 from fawkes.core.settings import Settings
-from fawkes.core.sight import Attempt, Sight
+from fawkes.core.sight import Attempt, Service, Sight
 
 
 class Condition(StrEnum):
@@ -269,6 +269,26 @@ class MastersSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSeen:
+    """Whether an MR-cluster takes writes and applications; told when that has changed, at most every few seconds."""
+
+    at_us: int
+    cluster: ClusterId
+    service: Service
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitSeen:
+    """The work on an effect has waited for the same thing since ``since_us``; told again after twice the time."""
+
+    at_us: int
+    effect: str
+    version: int
+    waits_for: str
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StandbySeen:
     """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
 
@@ -365,6 +385,8 @@ Event = (
     | NodeSeen
     | MastersSeen
     | CopySeen
+    | ServiceSeen
+    | WaitSeen
     | StandbySeen
     | NodeObserved
     | AttemptSeen
@@ -373,7 +395,19 @@ Event = (
     | Failed
 )
 #: what a world tells
-Seen = NodeSeen | MastersSeen | CopySeen | StandbySeen | NodeObserved | AttemptSeen | JobObserved | Done | Failed
+Seen = (
+    NodeSeen
+    | MastersSeen
+    | CopySeen
+    | ServiceSeen
+    | WaitSeen
+    | StandbySeen
+    | NodeObserved
+    | AttemptSeen
+    | JobObserved
+    | Done
+    | Failed
+)
 EVENTS: tuple[type[Event], ...] = (
     Started,
     Woke,
@@ -394,6 +428,8 @@ EVENTS: tuple[type[Event], ...] = (
     NodeSeen,
     MastersSeen,
     CopySeen,
+    ServiceSeen,
+    WaitSeen,
     StandbySeen,
     NodeObserved,
     AttemptSeen,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, attempts, backoff, deadlines
+from fawkes.core import alerts, attempts, backoff, deadlines, service
 from fawkes.core.draft import Draft
 from fawkes.core.effects import CancelJob, StartJob
 from fawkes.core.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
@@ -87,6 +87,10 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
     state = draft.cluster(cluster)
     if state is None or not state.active or state.moving is not None:
         return
+    if why := service.holds(state):
+        if asks is not None:
+            draft.say("job-held", job=asks, cluster=cluster, error=why)
+        return
     latest = draft.view.latest(cluster)
     if draft.admission is None:
         _next_in_line(draft, state, None if latest is None else (latest.sample.at_us, latest.waiting_in_yarn))
@@ -98,7 +102,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
 def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlines.Pass | None) -> None:
     """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
     state = draft.cluster(cluster)
-    if state is None or not state.active or state.moving is not None:
+    if state is None or not state.active or state.moving is not None or service.holds(state):
         return
     if draft.admission is None:
         _next_in_line(draft, state, seen)

@@ -12,7 +12,7 @@ class Key(StrEnum):
     MASTERS, STRAYS = "masters", "strays"
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
     DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
-    STANDBY = "standby"
+    STANDBY, SERVICE = "standby", "service"
 
     def of(self, name: str) -> str:
         """The key for a node, an MR-cluster or a job."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
-from fawkes.core.sight import Attempt, Sight, Stray, Work
+from fawkes.core.sight import Attempt, Service, Sight, Stray, Work
 
 NodeId = NewType("NodeId", str)
 ClusterId = NewType("ClusterId", str)
@@ -71,6 +71,8 @@ class NodeAlert(StrEnum):
     """It could not be wiped."""
     WAITS = "waits"
     """It leaves once another core node has taken over."""
+    LATE = "late"
+    """It has waited for the same thing for long while it came up or was wiped."""
     NO_RELEASE = "no release"
     """The controller has not the release of Hadoop that the node needs."""
 
@@ -104,6 +106,10 @@ class ClusterAlert(StrEnum):
     """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`."""
     STANDBY = "standby"
     """The second NameNode does not follow the journal, or that is not whole; the alert ends when all is."""
+    NO_WRITES = "no-writes"
+    """Its HDFS takes no writes; the alert ends once it has taken them again for a while (`core.service`)."""
+    NO_RUNS = "no-runs"
+    """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
     ADMISSION = "admission"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
 
@@ -297,7 +303,7 @@ class ClusterState:
     brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
     ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
     kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
-    the worst first (`core.alerts`).
+    the worst first (`core.alerts`). ``service`` is what its masters said last of what users need; None: not known.
     """
 
     spec: ClusterSpec
@@ -322,6 +328,7 @@ class ClusterState:
     shut_out: tuple[NodeId, ...] = ()
     alert_kind: ClusterAlert | None = None
     further: tuple[Alert, ...] = ()
+    service: Service | None = None
 
     @property
     def id(self) -> ClusterId:

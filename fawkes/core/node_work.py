@@ -103,7 +103,7 @@ def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
         return
     draft.say("join-failed", node=state.node.id, cluster=cluster, error=error)
     state = replace(state, failures=state.failures + 1)
-    draft.put_node(state)
+    draft.put_node(alerts.put(state, NodeAlert.LATE, f"it did not come up, and is tried again: {error}"))
     draft.host(state, state.role, cluster, within_us=draft.settings.join_us)
 
 

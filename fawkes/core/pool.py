@@ -11,11 +11,13 @@ from fawkes.core import (
     copying,
     deadlines,
     jobs,
+    late,
     masters,
     masters_asked,
     node_work,
     release,
     requests,
+    service,
     standby,
     watching,
 )
@@ -47,15 +49,17 @@ from fawkes.core.events import (
     RetryAsked,
     Sampled,
     Seen,
+    ServiceSeen,
     StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import JobId, NodeId, NodeState, Reason
+from fawkes.core.model import ClusterId, JobId, NodeId, NodeState, Reason
 from fawkes.core.plan import hand_out
 from fawkes.core.readings import sampled
 from fawkes.core.replace import replace_core
@@ -91,6 +95,7 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         closing.advance(draft)
         masters.advance(draft)
         standby.advance(draft)
+        service.advance(draft)
         nodes_changed(draft)
         closing.end_when_empty(draft)
     return draft.finish()
@@ -169,19 +174,21 @@ def _woke(draft: Draft, measure: Measure) -> None:
         tick(draft, measure)
 
 
+_OF_NODES = {Key.HOST: node_work.host_late, Key.LEAVE: node_work.leaves_late, Key.BACK: node_work.quarantine_ended}
+
+
 def _over_time(draft: Draft, pending: PutPending) -> None:
     kind, name = split(pending.key)
     match kind:
-        case Key.HOST:
-            node_work.host_late(draft, draft.node(NodeId(name)))
-        case Key.LEAVE:
-            node_work.leaves_late(draft, draft.node(NodeId(name)))
-        case Key.BACK:
-            node_work.quarantine_ended(draft, draft.node(NodeId(name)))
+        case Key.HOST | Key.LEAVE | Key.BACK:
+            _OF_NODES[kind](draft, draft.node(NodeId(name)))
         case Key.DOUBT:
             watching.doubted_for_long(draft, name)
         case Key.SILENT:
             watching.silent_for_long(draft, name)
+        case Key.SERVICE:
+            service.lasted(draft, name)
+            jobs.release(draft, ClusterId(name))
         case Key.JOB | Key.LIMIT | Key.QUIET | Key.DEADLINE:
             jobs.over_time(draft, pending.key)
         case Key.WORK:
@@ -227,10 +234,6 @@ def _seen(draft: Draft, event: Seen) -> None:
             watching.node_seen(draft, event)
         case MastersSeen():
             watching.masters_seen(draft, event)
-        case CopySeen():
-            copying.seen(draft, event)
-        case StandbySeen():
-            standby.seen(draft, event)
         case AttemptSeen():
             jobs.attempt_seen(draft, event)
         case JobObserved():
@@ -239,3 +242,18 @@ def _seen(draft: Draft, event: Seen) -> None:
             node_work.ended(draft, event)
         case Done() | Failed():
             answered(draft, event)
+        case _:
+            _seen_of_cluster(draft, event)
+
+
+def _seen_of_cluster(draft: Draft, event: Seen) -> None:
+    match event:
+        case CopySeen():
+            copying.seen(draft, event)
+        case ServiceSeen():
+            service.seen(draft, event)
+            jobs.release(draft, event.cluster)
+        case WaitSeen():
+            late.seen(draft, event)
+        case StandbySeen():
+            standby.seen(draft, event)

@@ -42,7 +42,8 @@ class Settings:
     its own are lost; 0: never. An MR-cluster whose journal was given up gets a new one at a moment without jobs; after
     ``journal_us`` new jobs wait for that moment; 0: it never gets one. A daemon that should find its masters by itself
     is started again after ``follow_us``, and a member that is not back ``rejoin_us`` after its masters moved holds up
-    the others no longer.
+    the others no longer. It is an alert when HDFS took no writes, or YARN no applications, for ``unusable_us``, or when
+    the work on a stage or a node has waited for the same thing for ``late_us``; 0: never.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
@@ -101,6 +102,8 @@ class Settings:
     journal_us: int = 0
     follow_us: int = 0
     rejoin_us: int = 0
+    unusable_us: int = 0
+    late_us: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

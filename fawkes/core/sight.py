@@ -80,6 +80,43 @@ class Sight:
     blocks: Blocks | None = None
 
 
+class SafeMode(StrEnum):
+    """Whether a NameNode is in safe mode, in which it takes no writes, and why.
+
+    LOW: its own disk is nearly full. STARTING: it waits for its DataNodes. ASKED: somebody told it to.
+    """
+
+    NOT_KNOWN = ""
+    OFF = "off"
+    LOW = "low"
+    STARTING = "starting"
+    ASKED = "asked"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What the masters of an MR-cluster say of what its users need: whether it takes writes and applications.
+
+    ``said`` are the NameNode's words about its safe mode, ``folder`` is where it keeps its data. Of ``storing``
+    DataNodes in service ``full`` ones have no room for another block. ``manager`` is the state of the ResourceManager
+    in its own word. ``computing`` NodeManagers offer memory; those of ``unhealthy`` nodes do not, for the reason
+    ``health``. ``queues`` queues take applications, the ``stopped`` ones do not. None: not known.
+    """
+
+    safe_mode: SafeMode = SafeMode.NOT_KNOWN
+    said: str = ""
+    folder: str = ""
+    storing: int | None = None
+    full: int | None = None
+    manager: str = ""
+    computing: int | None = None
+    unhealthy: tuple[str, ...] = ()
+    health: str = ""
+    queues: int | None = None
+    stopped: tuple[str, ...] = ()
+
+
 class Launcher(StrEnum):
     """How the launcher of an attempt stands on the node of the masters.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.core import alerts, masters
+from fawkes.core import alerts, masters, service
 from fawkes.core.draft import Draft
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.keys import Key
@@ -42,6 +42,7 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
                 _JUDGES[state.life](draft, state, state.sight)
     elif draft.pending(key) is None:
         draft.expect(key, draft.settings.silent_us)
+        service.doubt(draft, cluster)
         for state in draft.nodes_of(cluster.id):
             draft.settle(Key.DOUBT.of(state.node.id))
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType
 
 import fawkes
@@ -63,6 +64,7 @@ from fawkes.live.ruling import Reign
 from fawkes.live.sampling import Sampling
 from fawkes.live.secrets import FOLDER as SECRETS
 from fawkes.live.secrets import Secrets
+from fawkes.live.service import ServiceWatch
 from fawkes.live.setup import Setup
 from fawkes.live.stages import Stages
 from fawkes.live.standby import StandbyWatch
@@ -312,11 +314,16 @@ class Controller:
         keeper.clear()
         watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
         self._stack.callback(watch.close)
-        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see)
-        deployer = Deployer(ground, clusters, setup, membership, world.stopping)
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
         upload = Upload(fleet)
-        stages = Stages(ground, clusters, setup, upload, world.stopping, settings=settings, now_us=mailbox.clock.now_us)
-        jobs = Jobs(ground, clusters, setup, mailbox, upload, lambda c, j, attempt: _over(state, c, j, attempt))
+        stages = Stages(
+            ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us
+        )
+        service = ServiceWatch(clusters, setup, mailbox)
+        self._stack.callback(service.close)
+        over = partial(_over, state)
+        jobs = Jobs(ground, clusters, setup, mailbox, upload, over, service.look_now)
         self._stack.callback(jobs.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))
         self._stack.callback(sampler.close)
@@ -339,6 +346,7 @@ class Controller:
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
         self._stack.callback(second.close)
+        world.every("service", limits.SERVICE_EVERY_US, service.round)
         world.every("standby", self._plan.settings.keep_every_us, second.round)
         if not self._plan.shadow:
             # Whoever only watches must not claim a lease: the second copy would be written under it.

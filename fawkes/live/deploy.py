@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from fawkes.core.effects import Deploy, Membership
 from fawkes.core.model import Facts, NodeId
@@ -24,6 +25,7 @@ from fawkes.live.membership import MembershipKeeper
 from fawkes.live.playbooks import hadoop, lease, node, standby
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
+from fawkes.live.waits import Waits
 from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
@@ -41,12 +43,14 @@ class Deployer:
         setup: Setup,
         membership: MembershipKeeper,
         stopping: threading.Event,
+        waits: Waits,
     ) -> None:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
         self._membership = membership
         self._stopping = stopping
+        self._waits = waits
         self._leading = Leading(ground, clusters, setup)
 
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
@@ -54,21 +58,25 @@ class Deployer:
         cluster = self._clusters.deploying(effect)
         repaired: dict[NodeId, tuple[str, ...]] = {}
         generations = {n: member.generation for n, member in effect.members.items()}
-        steps: tuple[Callable[[], None], ...] = (
-            lambda: self._setup.check(cluster, list(effect.members)),
-            lambda: repaired.update(self._setup.make_sound(cluster, generations)),
-            lambda: self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))),
-            lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
-            lambda: self._leave_journal(cluster),
-            lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
-            lambda: self._write_members(cluster, effect),
-            lambda: self._start(cluster),
-        )
-        for step in steps:
+        steps: Mapping[str, Callable[[], None]] = {
+            "checking the release": lambda: self._setup.check(cluster, list(effect.members)),
+            "comparing the release": lambda: repaired.update(self._setup.make_sound(cluster, generations)),
+            "taking the nodes": lambda: self._on_all(
+                cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))
+            ),
+            "making folders": lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
+            "leaving an earlier journal": lambda: self._leave_journal(cluster),
+            "configuring": lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
+            "writing the members": lambda: self._write_members(cluster, effect),
+            "formatting the NameNode and starting daemons": lambda: self._start(cluster),
+        }
+        for doing, step in steps.items():
             if not current():
                 return None
+            self._waits.note(effect.key, effect.version, f"{doing} has not ended")
             step()
-        if not self._wait(cluster, current):
+        note = partial(self._waits.note, effect.key, effect.version)
+        if not self._wait(cluster, current, note):
             return None
         self._clusters.mark(effect.cluster, ready=True)
         facts: Facts = {
@@ -168,7 +176,7 @@ class Deployer:
         daemons = [d for d in self._setup.daemons(cluster, at, cluster.members[at].role) if d.name in names]
         self._ground.run(at, hadoop.start(self._lease(cluster, at), daemons), f"starting {', '.join(names)}")
 
-    def _wait(self, cluster: LiveCluster, current: Callable[[], bool]) -> bool:
+    def _wait(self, cluster: LiveCluster, current: Callable[[], bool], note: Callable[[str], None]) -> bool:
         addresses = self._setup.masters(cluster)
         everywhere = list(cluster.members)
         looks = 0
@@ -178,12 +186,13 @@ class Deployer:
             if leads and second:
                 second = False
                 threading.Thread(target=self._begin_second, args=(cluster,), name="second", daemon=True).start()
-            ready = (
-                leads
-                and masters.accepting_jobs(addresses, everywhere, everywhere, Deadline.after(limits.ANSWER_S)).ready
-            )
-            if ready and _takes_data(addresses):
+            why = "its masters are not active yet"
+            if leads:
+                deadline = Deadline.after(limits.ANSWER_S)
+                why = masters.accepting_jobs(addresses, everywhere, everywhere, deadline).why
+            if not why and _takes_data(addresses):
                 return True
+            note(why or "no DataNode has told of its volumes yet")
             looks += 1
             if looks % _LOOKS_PER_STATUS == 0:
                 self._daemons_live(cluster)

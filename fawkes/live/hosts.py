@@ -22,6 +22,7 @@ from fawkes.live.leading import Leading
 from fawkes.live.playbooks import hadoop, lease, moving, node, standby
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
+from fawkes.live.waits import Waits
 from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease
 
@@ -65,6 +66,7 @@ class Hosts:
         stopping: threading.Event,
         keep_logs: Callable[[Host], None],
         see: Callable[[LiveCluster, NodeId], Sight],
+        waits: Waits,
     ) -> None:
         self._ground = ground
         self._clusters = clusters
@@ -72,6 +74,7 @@ class Hosts:
         self._stopping = stopping
         self._keep_logs = keep_logs
         self._see = see
+        self._waits = waits
         self._leading = Leading(ground, clusters, setup)
 
     def reach(self, effect: Host, current: Callable[[], bool]) -> Reached | None:
@@ -90,6 +93,7 @@ class Hosts:
             if self._clusters.moving(cluster.id) is not None:
                 # Where its masters are is open: neither are they started here, nor is anything set aside.
                 looks = 0
+                self._waits.note(effect.key, effect.generation, "the masters are being moved")
                 self._stopping.wait(limits.JOIN_EVERY_S)
                 continue
             if looks % limits.LOOKS_PER_STATUS == 0:
@@ -98,12 +102,14 @@ class Hosts:
                 self._begin(effect, cluster, role)
             if effect.node == cluster.master and looks % limits.LOOKS_PER_LEAD == 0:
                 self._leading.lead(self._now(cluster))
-            if self._known(cluster, effect, role):
+            why = self._unknown(cluster, effect, role)
+            if not why:
                 if missed >= limits.MOST_MISSED or self._known_to_second(cluster, effect, role):
                     return Reached(Condition.SERVING, facts)
                 missed += 1
                 if missed == limits.MOST_MISSED // 2:
                     self._ask_second_again(effect)
+            self._waits.note(effect.key, effect.generation, why or "the second NameNode does not know its DataNode")
             looks += 1
             self._stopping.wait(limits.JOIN_EVERY_S)
         return None
@@ -190,19 +196,25 @@ class Hosts:
         """The MR-cluster with the members that it has at this moment, which may be others than a moment ago."""
         return self._clusters.get(cluster.id) or cluster
 
-    def _known(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
-        """Whether the masters count on the node; a master that does not answer now may do so at the next look."""
+    def _unknown(self, cluster: LiveCluster, effect: Host, role: Role) -> str:
+        """Why the masters do not count on the node; empty when they do.
+
+        A master that does not answer now may do so at the next look.
+        """
         addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.MASTERS_S)
         try:
             if effect.leaving:
                 found = masters.storage(addresses, deadline).nodes.get(effect.node)
-                return found is not None and found.alive
+                return "" if found is not None and found.alive else "the NameNode does not hear from its DataNode"
             compute = masters.resource_manager_nodes(addresses, deadline).get(effect.node)
-            if compute is None or compute.state != masters.RUNNING:
-                return False
-            return role is Role.TRANSIENT or effect.node in masters.storage(addresses, deadline).in_service()
-        except UnreadableError:
-            return False
+            if compute is None:
+                return "the ResourceManager does not know its NodeManager"
+            if compute.state != masters.RUNNING:
+                return ": ".join(part for part in (f"its NodeManager is {compute.state}", compute.health) if part)
+            serves = role is Role.TRANSIENT or effect.node in masters.storage(addresses, deadline).in_service()
+            return "" if serves else "its DataNode is not in service"
+        except UnreadableError as error:
+            return str(error)
 
     def _known_to_second(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
         """Whether the second NameNode has the DataNode as well; one that does not answer is not waited for."""
@@ -223,6 +235,7 @@ class Hosts:
 
     def _clean(self, effect: Host) -> Reached:
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        self._waits.note(effect.key, effect.generation, "stopping, wiping and verifying has not ended")
         try:
             self._keep_logs(effect)
         except FawkesError as error:

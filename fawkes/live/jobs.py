@@ -62,7 +62,8 @@ class _Watched:
 class Jobs:
     """Reaches `StartJob` and `CancelJob` goals, and looks every second how the attempts stand.
 
-    ``over`` says whether an attempt has been judged to its end: it is watched no more then.
+    ``over`` says whether an attempt has been judged to its end: it is watched no more then. ``look_now`` tells whether
+    an MR-cluster takes writes and applications, before an attempt is told that may have failed because it does not.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Jobs:
         mailbox: Mailbox,
         upload: Upload,
         over: Callable[[ClusterId, JobId, int], bool] = lambda cluster, job, attempt: False,
+        look_now: Callable[[ClusterId], None] = lambda cluster: None,
     ) -> None:
         self._ground = ground
         self._clusters = clusters
@@ -80,6 +82,7 @@ class Jobs:
         self._mailbox = mailbox
         self._upload = upload
         self._over = over
+        self._look_now = look_now
         self._lock = threading.Lock()
         self._watched: dict[JobId, _Watched] = {}
         self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="jobs")
@@ -218,6 +221,9 @@ class Jobs:
 
         A look that began before the one that was told is history: by it nothing was begun that runs by now.
         """
+        if seen.launcher is Launcher.FINISHED and seen.exit != 0 and seen != one.told:
+            # Without this the next attempt would begin, and fail as this one, before anybody knows why.
+            self._look_now(one.cluster)
         with self._lock:
             if self._watched.get(one.job) is not one or look < one.latest or (seen == one.told and not again):
                 return

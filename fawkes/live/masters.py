@@ -206,13 +206,13 @@ def _rank(state: str) -> int:
 
 def storage(masters: MasterAddresses, deadline: Deadline) -> Storage:
     """What the NameNode says about HDFS and each of its DataNodes, dead ones included."""
-    bean = _bean(masters, "NameNodeInfo", deadline)
-    leaving = _embedded(bean, "DecomNodes")
+    bean = namenode_bean(masters, "NameNodeInfo", deadline)
+    leaving = embedded(bean, "DecomNodes")
     nodes = {
         masters.name(host): _storage_node(host, row, leaving.get(host, {}))
-        for host, row in _embedded(bean, "LiveNodes").items()
+        for host, row in embedded(bean, "LiveNodes").items()
     }
-    for host, row in _embedded(bean, "DeadNodes").items():
+    for host, row in embedded(bean, "DeadNodes").items():
         nodes.setdefault(masters.name(host), StorageNode(str(row.get("xferaddr", host)), DEAD))
     return Storage(
         nodes=nodes,
@@ -248,7 +248,7 @@ def _web_port(row: Mapping[str, Any]) -> str:
 
 def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
     """The volumes of HDFS for each storage type; UnreadableError when a figure is missing."""
-    bean = _bean(masters, "BlockStats", deadline)
+    bean = namenode_bean(masters, "BlockStats", deadline)
     rows = bean.get("StorageTypeStats")
     found = {}
     for row in rows if isinstance(rows, list) else ():
@@ -261,7 +261,8 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
     return found
 
 
-def _bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
+def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
+    """What the NameNode says of itself under this name of its JMX."""
     url = f"{masters.namenode}/jmx"
     document = get_json(url, deadline, {"qry": f"Hadoop:service=NameNode,name={name}"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)
@@ -270,7 +271,7 @@ def _bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[st
     return beans[0]
 
 
-def _embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
+def embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
     """An attribute that is itself JSON in a string; one that is not there is no empty list."""
     try:
         found = json.loads(bean[key])

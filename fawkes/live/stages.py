@@ -28,6 +28,7 @@ from fawkes.live.setup import Setup
 from fawkes.live.sources import fingerprint, source_of
 from fawkes.live.survey import foreign, undeclared
 from fawkes.live.upload import Upload
+from fawkes.live.waits import Waits
 from fawkes.live.webhdfs import Hdfs
 
 Stop = Callable[[], bool]
@@ -157,6 +158,7 @@ class Stages:
         setup: Setup,
         upload: Upload,
         stopping: threading.Event,
+        waits: Waits,
         *,
         settings: Settings,
         now_us: Callable[[], int],
@@ -167,12 +169,14 @@ class Stages:
         self._copies = Copies(ground, setup, upload, stopping, quiet_us=settings.quiet_us, now_us=now_us)
         self._heard_us = settings.heard_us
         self._stopping = stopping
+        self._waits = waits
 
     def load(self, effect: Load, current: Callable[[], bool]) -> Facts | None:
         """Files, bytes and skew of what was loaded; from then on the MR-cluster works. None: a newer goal came."""
         cluster = self._known(effect.cluster)
         masters = self._setup.masters(cluster)
-        stop = self._unless(current)
+        stop = self._unless(effect, current)
+        self._waits.note(effect.key, effect.version, "nothing of its data moves")
         loading.lay_out(masters, [output.path for output in cluster.details.outputs])
         if cluster.details.kerberos_users:
             loading.let_in(masters, cluster.details.kerberos_users, [output.path for output in cluster.details.outputs])
@@ -195,7 +199,8 @@ class Stages:
         """
         cluster = self._known(effect.cluster)
         self._clusters.mark(effect.cluster, working=False)
-        stop = self._unless(current)
+        stop = self._unless(effect, current)
+        self._waits.note(effect.key, effect.version, "nothing of its outputs moves")
         folders = [self._folder(cluster, number, output, stop) for number, output in enumerate(cluster.details.outputs)]
         if cluster.details.security or any(isinstance(folder, _ToHdfs) for folder in folders):
             # DistCp writes, and so does a NameNode that makes a token; a controller that was killed may have left HDFS
@@ -278,9 +283,14 @@ class Stages:
             rows.append(stake_row(cluster, row["path"], bytes=row["bytes"], owner=row["owner"], files=row["files"]))
         return rows
 
-    def _unless(self, current: Callable[[], bool]) -> Stop:
-        """Whether work is to stop: the controller ends, or a newer goal came."""
-        return lambda: self._stopping.is_set() or not current()
+    def _unless(self, effect: Load | Save, current: Callable[[], bool]) -> Stop:
+        """Whether work is to stop, because the controller ends or a newer goal came; asked between pieces of data."""
+
+        def stop() -> bool:
+            self._waits.moves(effect.key)
+            return self._stopping.is_set() or not current()
+
+        return stop
 
     def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
         load = loading.Load(

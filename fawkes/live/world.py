@@ -45,6 +45,7 @@ from fawkes.live.saved import UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.succession import GoneError, StayError, UntouchedError
 from fawkes.live.timers import Timers
+from fawkes.live.waits import Waits
 from fawkes.live.watch import Watch
 
 _log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ class LiveWorld:
         self.clusters = clusters
         self.goals = Reconciler(self._act, threads)
         self.stopping = threading.Event()
+        self.waits = Waits(mailbox)
         self._reply = reply
         self._ended = ended
         self._refused = refused
@@ -122,6 +124,7 @@ class LiveWorld:
         self._timers.every("samples", sample_every_us, sampled)
         self._timers.every("watch", limits.WATCH_EVERY_US, watch.round)
         self._timers.every("jobs", limits.JOBS_EVERY_US, hands.jobs.round)
+        self._timers.every("waits", limits.WAITS_EVERY_US, self.waits.round)
 
     def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
         """Call ``do`` every ``period_us`` while the world works."""
@@ -187,6 +190,8 @@ class LiveWorld:
         except Exception as error:
             _log.exception("a defect while working on %s", effect.key)
             self._not_reached(effect, FawkesError(f"a defect: {type(error).__name__}: {error}"))
+        finally:
+            self.waits.over(effect.key)
 
     def _reach(self, hands: Hands, effect: Effect) -> None:
         match effect:

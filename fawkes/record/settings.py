@@ -73,6 +73,8 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "journal": duration(settings.journal_us),
             "follow": duration(settings.follow_us),
             "rejoin": duration(settings.rejoin_us),
+            "unusable": duration(settings.unusable_us),
+            "late": duration(settings.late_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

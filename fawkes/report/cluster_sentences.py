@@ -87,6 +87,9 @@ CLUSTERS: Mapping[str, Template] = {
     "stuck": _stuck,
     "runs-again": "{cluster} is no longer stuck: a task runs, or none waits",
     "readable": "The masters of {cluster} can be read again",
+    "unusable": "{cluster}: {what}: {error}. No job begins until that has ended",
+    "late": lambda facts: ("{node}" if facts.get("node") else "{cluster}") + ": {error}",
+    "usable": "{cluster} works again, and its jobs begin: it was said that {what}",
 }
 
 

@@ -24,13 +24,15 @@ from fawkes.core.events import (
     ResumeAsked,
     RetryAsked,
     Sampled,
+    ServiceSeen,
     StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
-from fawkes.core.sight import Attempt, Launcher, Sight
+from fawkes.core.sight import Attempt, Launcher, SafeMode, Service, Sight
 from fawkes.report.facts import thing
 from fawkes.units import show_duration
 
@@ -74,6 +76,11 @@ def _facts_in_words(event: Event) -> str | None:
         case CopySeen():
             verb = "is not copied" if event.error else "is copied"
             return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case ServiceSeen():
+            return f"{event.cluster}: {_service_in_words(event.service)}"
+        case WaitSeen():
+            lasting = show_duration(event.at_us - event.since_us)
+            return f"{thing(event.effect)} has waited for {lasting}: {event.waits_for}"
         case StandbySeen():
             verb = "can take over" if event.ready else "cannot take over"
             return f"the second NameNode of {event.cluster} {verb}" + _after_colon(event.error)
@@ -93,6 +100,17 @@ def _sight_in_words(sight: Sight) -> str:
     elif blocks is not None:
         parts.append("its blocks are not known" + _after_colon(blocks.why))
     return ", ".join(parts) or "its masters do not report it"
+
+
+def _service_in_words(seen: Service) -> str:
+    off = {SafeMode.OFF: "HDFS takes writes", SafeMode.NOT_KNOWN: "HDFS not known"}
+    parts = [off.get(seen.safe_mode) or f"HDFS in safe mode ({seen.safe_mode})"]
+    counts = {"DataNodes in service": seen.storing, "of them full": seen.full, "NodeManagers": seen.computing}
+    parts += [f"{count} {name}" for name, count in counts.items() if count is not None]
+    parts += [f"ResourceManager {seen.manager}"] if seen.manager not in ("", "ACTIVE") else []
+    parts += [f"unhealthy: {', '.join(seen.unhealthy)}"] if seen.unhealthy else []
+    parts += [f"stopped queues: {', '.join(seen.stopped)}"] if seen.stopped else []
+    return ", ".join(parts)
 
 
 def _attempt_in_words(seen: Attempt) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fawkes.core import service
 from fawkes.core.decision import PutJob
 from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import JobLife, JobState, Reason
@@ -34,9 +35,16 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
     if state is None and not lines:
         raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
     if state is not None and state.life is JobLife.QUEUED:
-        lines += _newest(store, lines, waits_now(state))
+        lines += _newest(store, lines, _held(store, state) or waits_now(state))
     about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
     return Explanation(f"Job {name}", (*about, *lines))
+
+
+def _held(store: Reader, job: JobState) -> Reason | None:
+    """Why no job of its MR-cluster begins now; None when jobs may."""
+    cluster = next((state for state in history.clusters(store) if state.id == job.cluster), None)
+    why = "" if cluster is None or not cluster.active else service.holds(cluster)
+    return Reason("job-held", {"job": job.id, "cluster": job.cluster, "error": why}) if why else None
 
 
 def _newest(store: Reader, lines: Sequence[Line], reason: Reason | None) -> list[Line]:

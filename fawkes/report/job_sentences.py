@@ -88,6 +88,7 @@ def _stray(facts: Facts) -> str:
 
 JOBS: Mapping[str, Template] = {
     "job-queued": "Job {job} waits in the queue of {cluster}",
+    "job-held": "Job {job} waits, because its attempts would fail now. {cluster}: {error}",
     "job-released": "Job {job} is submitted to YARN on {cluster} (attempt {attempt})",
     "job-succeeded": "Job {job} succeeded",
     "job-failed": _job_ended("Job {job} failed"),

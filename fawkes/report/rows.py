@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.core import alerts
+from fawkes.core import alerts, service
 from fawkes.core.decision import PutTick
 from fawkes.core.events import StandbySeen
 from fawkes.core.lifecycle import ENDED_JOBS, WITH_MASTERS
@@ -192,6 +192,9 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
     danger = _data_in_danger(state, nodes)
     if danger:
         return RED, danger
+    unusable = [alerts.text(state, kind) for kind in service.UNUSABLE if alerts.about(state, kind)]
+    if unusable:
+        return RED, "; ".join(unusable)
     if state.alert:
         return YELLOW, state.alert
     if state.life in WITH_MASTERS and promise(state) == GIVEN_UP:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fawkes.core.effects import CancelJob, CountWork, Host, StartJob
 from fawkes.core.events import AttemptSeen, Condition, Done, Failed, NodeObserved, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, SafeMode, Service, Sight, Stored
 from fawkes.sim.model import Cluster
 from fawkes.sim.tasks import End, JobAttempt
 
@@ -65,6 +65,13 @@ def ended(attempt: JobAttempt, end: End, now_us: int) -> AttemptSeen:
         words=end.error,
     )
     return AttemptSeen(at_us=now_us, job=attempt[0], attempt=attempt[1], seen=seen)
+
+
+def without_writes(service: Service | None) -> Callable[[str, str], str | None] | None:
+    """The faults of an MR-cluster whose HDFS takes no writes: each attempt fails; None when it takes them."""
+    if service is None or service.safe_mode in (SafeMode.OFF, SafeMode.NOT_KNOWN):
+        return None
+    return lambda kind, name: "Name node is in safe mode" if kind == "job" else None
 
 
 def started(

@@ -28,21 +28,12 @@ from fawkes.core.effects import (
     Survey,
     WakeAt,
 )
-from fawkes.core.events import (
-    Condition,
-    Done,
-    Event,
-    Failed,
-    MastersSeen,
-    NodeSeen,
-    Sampled,
-    Woke,
-)
+from fawkes.core.events import Condition, Done, Event, Failed, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
-from fawkes.core.sight import Blocks, Compute, Stored
+from fawkes.core.sight import Blocks, Compute, Service, Stored
 from fawkes.errors import FullError
-from fawkes.sim.answers import NO_FACTS, cancelled, ended, observed, sight_of, started, work_counted
+from fawkes.sim.answers import NO_FACTS, cancelled, ended, observed, sight_of, started, without_writes, work_counted
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.heap import COMPLETION, REQUEST, TIMER, Heap
 from fawkes.sim.masters import NO_ANSWER, Masters
@@ -72,7 +63,7 @@ from fawkes.sim.transfers import Transfers
 from fawkes.sim.users import Users
 
 #: what a new controller finds as it was
-_FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied")
+_FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied", "services")
 _CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies", "starts")
 
 
@@ -85,6 +76,7 @@ class SimWorld:
 
     ``dead`` nodes have no power; the daemons of ``gone`` ones do not run, ``only_here`` of them have the only replicas
     of blocks of an MR-cluster; ``destroyed`` were wiped although they had. The disks of ``emptied`` ones were lost.
+    ``services`` is what MR-clusters offer since a scripted `ServiceSeen`: without writes each attempt of a job fails.
     """
 
     until_us: int
@@ -105,6 +97,7 @@ class SimWorld:
     only_here: dict[NodeId, ClusterId] = field(default_factory=dict)
     destroyed: list[NodeId] = field(default_factory=list)
     emptied: set[NodeId] = field(default_factory=set)
+    services: dict[ClusterId, Service] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
     ended: bool = False
     starts: dict[JobAttempt, int] = field(default_factory=dict)
@@ -258,6 +251,7 @@ class SimWorld:
                 self._heap.push(self.now_us + self.delays.sample_us, REQUEST, what)
                 return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
         if not isinstance(what, Effect):
+            self.services |= {what.cluster: what.service} if isinstance(what, ServiceSeen) else {}
             return what
         if self._goals.get(what.key) != what:
             return None
@@ -278,7 +272,8 @@ class SimWorld:
             case Host():
                 return self._host(effect)
             case StartJob():
-                return started(effect, self.clusters.get(effect.cluster), self.faults, self.starts, self.now_us)
+                faults = without_writes(self.services.get(effect.cluster)) or self.faults
+                return started(effect, self.clusters.get(effect.cluster), faults, self.starts, self.now_us)
             case CancelJob():
                 return cancelled(effect, self.clusters.get(effect.cluster), self.now_us)
             case CountWork():

@@ -38,12 +38,14 @@ from fawkes.core.events import (
     RestoreAsked,
     ResumeAsked,
     RetryAsked,
+    ServiceSeen,
     StandbySeen,
     UndrainAsked,
+    WaitSeen,
 )
 from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
-from fawkes.core.sight import Compute, Stored
+from fawkes.core.sight import Compute, SafeMode, Service, Stored
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings as how
@@ -81,6 +83,11 @@ FAILURES: tuple[Facts, ...] = (
     {"alive": True},
     {"gone": True},
 )
+SERVICES = (
+    Service(),
+    Service(safe_mode=SafeMode.OFF, storing=2, manager="ACTIVE", computing=2, queues=1),
+    Service(safe_mode=SafeMode.LOW, storing=2, manager="ACTIVE", computing=0, queues=1),
+)
 _ERRORS = st.sampled_from(("", "it ended"))
 #: longer than any way from a request to the last wipe
 MOST_STEPS = 200
@@ -91,7 +98,7 @@ class Story:
 
     def __init__(self, growth: Role) -> None:
         patience = {"masters_lost_us": 5 * SECOND_US, "copy_gap_us": 3600 * SECOND_US, "copy_us": SECOND_US}
-        patience |= {"standby_us": SECOND_US}
+        patience |= {"standby_us": SECOND_US, "unusable_us": 3 * SECOND_US, "late_us": SECOND_US}
         self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2, **patience))
         self.goals: dict[str, Effect] = {}
         self.stages: list[Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters | ArmStandby] = []
@@ -208,6 +215,9 @@ class Story:
             RestoreAsked(at_us=at_us, cluster=name, ask="r"),
             CopySeen(at_us=at_us, cluster=name, error=draw(st.sampled_from(("", "full")))),
             StandbySeen(at_us=at_us, cluster=name, node=node, ready=draw(st.booleans()), error=draw(_ERRORS)),
+            WaitSeen(at_us=at_us, effect=f"cluster:{name}", version=1, waits_for="a daemon", since_us=0),
+            WaitSeen(at_us=at_us, effect=f"host:{node}", version=1, waits_for="a daemon", since_us=0),
+            ServiceSeen(at_us=at_us, cluster=name, service=draw(st.sampled_from(SERVICES))),
             PauseAsked(at_us=at_us, reason="test"),
             ResumeAsked(at_us=at_us),
         )

@@ -24,6 +24,7 @@ from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
+from fawkes.live.waits import Waits
 from fawkes.live.world import Hands, LiveWorld
 from fawkes.playbook import Facts, Folders, Script
 from tests.lab.support import wait_for
@@ -117,7 +118,7 @@ class FakeMembership:
 
 def deployer(ground: FakeGround, clusters: Clusters) -> Deployer:
     setup, membership = cast(Setup, FakeSetup(ground)), cast(MembershipKeeper, FakeMembership())
-    return Deployer(cast(Ground, ground), clusters, setup, membership, threading.Event())
+    return Deployer(cast(Ground, ground), clusters, setup, membership, threading.Event(), Waits(Mailbox(Clock(0))))
 
 
 @pytest.mark.parametrize("last", range(1, len(STEPS)))
@@ -148,7 +149,9 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
         refused=lambda error: None,
     )
     setup = cast(Setup, FakeSetup(ground))
-    hosts = Hosts(cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None))
+    hosts = Hosts(
+        cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None), world.waits
+    )
     world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 6))
     heard: list[Event] = []
     try:

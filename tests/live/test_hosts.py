@@ -19,8 +19,11 @@ from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.ground import Ground
 from fawkes.live.hosts import Hosts, NoImageError, NotProvenError, Reached
+from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.setup import Setup
+from fawkes.live.timers import Clock
+from fawkes.live.waits import Waits
 from fawkes.playbook import Facts
 from playbooks.hadoop import Daemon
 from tests.support.stub import stub_master
@@ -79,6 +82,10 @@ class FakeGround:
         return Facts([])
 
 
+def waits() -> Waits:
+    return Waits(Mailbox(Clock(0)))
+
+
 def nobody_asks(cluster: LiveCluster, node: NodeId) -> Sight:
     raise AssertionError("no proof was wanted")
 
@@ -94,7 +101,7 @@ def known() -> Clusters:
 
 def hosts(ground: FakeGround, url: str) -> Hosts:
     setup = cast(Setup, FakeSetup(url))
-    return Hosts(cast(Ground, ground), known(), setup, threading.Event(), lambda effect: None, nobody_asks)
+    return Hosts(cast(Ground, ground), known(), setup, threading.Event(), lambda effect: None, nobody_asks, waits())
 
 
 def nodes(*states: str) -> Any:
@@ -130,7 +137,7 @@ def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
         raise FawkesError("cannot be written (No space left on device)", where="/srv/pool/state/logs")
 
     setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
-    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full, nobody_asks)
+    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full, nobody_asks, waits())
     assert wiping.reach(Host(NODE, C, None, 1), lambda: True) == Reached(Condition.CLEAN)
     assert ground.done == ["closing the node", "wiping", "giving the node back"]
 
@@ -151,6 +158,7 @@ class Proving:
             threading.Event(),
             lambda effect: self.steps.append("keeping the logs"),
             self.see,
+            waits(),
         )
 
     def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
@@ -241,7 +249,7 @@ class Bringing:
 
     def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
         setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
-        bringing = Hosts(cast(Ground, self), self.clusters, setup, stopping, lambda effect: None, nobody_asks)
+        bringing = Hosts(cast(Ground, self), self.clusters, setup, stopping, lambda effect: None, nobody_asks, waits())
         return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
@@ -314,7 +322,9 @@ class OfJournal(Bringing):
     def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
         setup = FakeSetup("http://127.0.0.1:1")
         setup.daemons = lambda cluster, node, role: [Daemon(name, ["/bin/true"]) for name in DAEMONS]  # type: ignore[method-assign]
-        bringing = Hosts(cast(Ground, self), self.clusters, cast(Setup, setup), stopping, lambda _: None, nobody_asks)
+        bringing = Hosts(
+            cast(Ground, self), self.clusters, cast(Setup, setup), stopping, lambda _: None, nobody_asks, waits()
+        )
         return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
 
     def run(self, node: NodeId, script: Any, doing: str) -> Facts:

@@ -29,6 +29,7 @@ from fawkes.live.rest import close_session
 from fawkes.live.saved import MANIFEST, UnsavedError
 from fawkes.live.stages import Stages
 from fawkes.live.timers import Clock
+from fawkes.live.waits import Waits
 from fawkes.live.world import LiveWorld
 from tests.live.fake_hdfs import FakeHdfs, rpc, running
 from tests.live.test_rest_tls import Ticket
@@ -134,6 +135,7 @@ class Site:
             cast(Any, self.setup),
             cast(Any, None),
             self.stopping,
+            Waits(Mailbox(Clock(0))),
             settings=Settings(),
             now_us=Clock().now_us,
         )

@@ -36,9 +36,11 @@ from fawkes.core.events import (
     ResumeAsked,
     RetryAsked,
     Sampled,
+    ServiceSeen,
     StandbySeen,
     Submitted,
     UndrainAsked,
+    WaitSeen,
     Woke,
 )
 from fawkes.core.model import (
@@ -61,7 +63,7 @@ from fawkes.core.model import (
     Sample,
     Standby,
 )
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, Sight, Stored
+from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, SafeMode, Service, Sight, Stored
 from fawkes.core.state import NO_TICK
 from fawkes.report.event_words import event_in_words
 from fawkes.report.node_rows import node_row
@@ -215,6 +217,23 @@ WORDS: list[tuple[Event, str]] = [
     (MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
     (CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
     (CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
+    (
+        WaitSeen(at_us=40_000_000, effect="cluster:a", version=1, waits_for="no NodeManager runs on n1", since_us=0),
+        "the current stage of a has waited for 40s: no NodeManager runs on n1",
+    ),
+    (ServiceSeen(at_us=1, cluster=A, service=Service()), "a: HDFS not known"),
+    (
+        ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.OFF, storing=2, computing=0)),
+        "a: HDFS takes writes, 2 DataNodes in service, 0 NodeManagers",
+    ),
+    (
+        ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.LOW, manager="STANDBY")),
+        "a: HDFS in safe mode (low), ResourceManager STANDBY",
+    ),
+    (
+        ServiceSeen(at_us=1, cluster=A, service=Service(unhealthy=("n1",), stopped=("root.default",), full=1)),
+        "a: HDFS not known, 1 of them full, unhealthy: n1, stopped queues: root.default",
+    ),
     (StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=True), "the second NameNode of a can take over"),
     (
         StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=False, error="silent"),

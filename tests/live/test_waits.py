@@ -1,0 +1,69 @@
+"""What work waits for is told when it has lasted, and again after twice the time."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fawkes.core.events import WaitSeen
+from fawkes.live import limits
+from fawkes.live.mailbox import Mailbox
+from fawkes.live.timers import Clock
+from fawkes.live.waits import Waits
+from fawkes.units import SECOND_US
+
+FIRST_S = limits.WAIT_TOLD_US // SECOND_US
+
+
+class Hour:
+    """An hour of rounds, one each second, in which one effect waits for what a test says."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.mailbox = Mailbox(cast(Clock, self))
+        self.waits = Waits(self.mailbox)
+
+    def now_us(self) -> int:
+        return self.now
+
+    def step(self) -> None:
+        """Nobody sets this clock."""
+
+    def seconds(self, count: int) -> None:
+        for _ in range(count):
+            self.now += SECOND_US
+            self.waits.round()
+
+    def told(self) -> list[tuple[int, str]]:
+        """When something was told, in seconds, and what for."""
+        self.mailbox.end()
+        found: list[tuple[int, str]] = []
+        while (event := self.mailbox.take()) is not None:
+            assert isinstance(event, WaitSeen)
+            found.append((event.since_us // SECOND_US, event.waits_for))
+        return found
+
+
+def test_a_wait_of_an_hour_is_told_a_few_times() -> None:
+    hour = Hour()
+    hour.waits.note("cluster:a", 1, "x")
+    hour.seconds(3600)
+    assert hour.told() == [(0, "x")] * 7
+
+
+def test_another_wait_another_try_and_what_gets_on_begin_anew() -> None:
+    hour = Hour()
+    hour.waits.note("cluster:a", 1, "x")
+    hour.seconds(FIRST_S - 1)
+    hour.waits.note("cluster:a", 1, "x")
+    hour.waits.note("cluster:a", 1, "y")
+    hour.seconds(FIRST_S - 1)
+    hour.waits.note("cluster:a", 2, "y")
+    hour.seconds(FIRST_S - 1)
+    hour.waits.moves("cluster:a")
+    hour.seconds(FIRST_S - 1)
+    hour.waits.moves("cluster:b")
+    hour.waits.over("cluster:b")
+    hour.seconds(1)
+    hour.waits.over("cluster:a")
+    hour.seconds(100)
+    assert hour.told() == [(3 * (FIRST_S - 1), "y")]
