@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -41,7 +40,7 @@ from fawkes.live.data_answers import DataAnswers
 from fawkes.live.deploy import Deployer
 from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
+from fawkes.live.ground import Ground, Identity, new_controller
 from fawkes.live.ha import Pair
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
@@ -217,7 +216,7 @@ class Controller:
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
-        identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
+        identity = Identity(self._plan.inventory.pool, verdict.epoch, new_controller())
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
@@ -268,6 +267,8 @@ class Controller:
 
     def _accepted(self, world: LiveWorld) -> None:
         """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
+        self._ledger.beat()
+        world.every("alive", BEAT_US, self._ledger.beat)
         with suppress(FullError):
             if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
                 self._ledger.put_note(SEAL, here)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import socket
+import uuid
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +21,7 @@ from fawkes.live.ssh import Result
 from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
 
 _log = logging.getLogger(__name__)
+_LONGEST_HOST = 40
 
 
 class Shell(Protocol):
@@ -38,6 +43,12 @@ class Identity:
     pool: str
     epoch: int
     controller: str
+
+
+def new_controller() -> str:
+    """An id that no controller has had: host, process and chance, as `fawkes.report.facts.controller_name` reads it."""
+    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname()).strip("-")[:_LONGEST_HOST] or "host"
+    return f"{host}.{os.getpid()}.{uuid.uuid4().hex[:12]}"
 
 
 class _Nodes(dict[NodeId, InventoryNode]):

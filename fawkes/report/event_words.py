@@ -31,7 +31,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.sight import Attempt, Launcher, Sight
-from fawkes.report.facts import thing
+from fawkes.report.facts import controller_name, thing
 from fawkes.units import show_duration
 
 
@@ -47,7 +47,7 @@ def event_in_words(event: Event) -> str:
 def _seen_in_words(event: Event) -> str | None:
     match event:
         case Started():
-            return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
+            return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
         case Woke():
             return "the timer"
         case ClockSeen():
