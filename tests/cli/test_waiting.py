@@ -149,7 +149,7 @@ def test_without_a_limit_it_is_not_waited_for_without_end(site: Path) -> None:
         def look() -> bool | None:
             return None if client.rows("clusters") else True
 
-        with pytest.raises(DeadlineError, match="the controller has not answered for .* before it was done"):
+        with pytest.raises(DeadlineError, match=r"the controller has not answered for .* before it was done"):
             wait_for(client, look, "it was done", silent_s=0.1)
 
 

@@ -1,4 +1,4 @@
-"""A controller in a process of its own whose hands do nothing: engine, ledger, lock, timers and socket are the real ones.
+"""A controller in a process of its own whose hands do nothing; its engine, ledger, timers and socket are the real ones.
 
 MR-clusters stay in the stage in which a test has put them, so that a test can kill, stop or cut it there.
 """
@@ -44,7 +44,7 @@ from tests.support.pools import settings, started
 PROJECT = Path(__file__).parents[2]
 LIMIT_S = 60.0
 #: hours are over before a stage is: no stage of these tests ends by its own time
-_PATIENT = {name: 36_000 * SECOND_US for name in ("deploy_us", "transfer_us", "clean_us", "membership_us", "join_us")}
+_PATIENT = dict.fromkeys(("deploy_us", "transfer_us", "clean_us", "membership_us", "join_us"), 36_000 * SECOND_US)
 
 
 def desk(count: int = 4) -> Desk:
@@ -84,7 +84,7 @@ class Controller:
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
         # Something is to be stored: without that nobody notices.
         with suppress(FawkesError):
-            Client(Site(self.folder.parent)).post("pause", {"reason": "a test"})
+            Client(Site(self.folder.parent), timeout_s=1.0).post("pause", {"reason": "a test"})
 
     def steps(self) -> int:
         """How many steps its ledger has."""
@@ -140,9 +140,12 @@ class _World(LiveWorld):
         super().start(effects)
         for effect in effects:
             if isinstance(effect, Survey):
-                key, version = effect.key, effect.version
-                nothing: dict[str, Any] = {"undeclared": [], "applications": []}
-                self.mailbox.tell(lambda at, k=key, v=version: Done(at_us=at, effect=k, version=v, facts=nothing))
+                self.mailbox.tell(_nothing(effect))
+
+
+def _nothing(effect: Survey) -> Callable[[int], Done]:
+    facts: dict[str, Any] = {"undeclared": [], "applications": []}
+    return lambda at_us: Done(at_us=at_us, effect=effect.key, version=effect.version, facts=facts)
 
 
 def main(folder: Path) -> None:
@@ -172,14 +175,12 @@ def main(folder: Path) -> None:
         "ledger": lambda _: world.ledger_row(),
         "at-stake": lambda _: [],
     }
-    servers.append(
-        ControlServer(folder, mailbox.post, queries, mailbox.clock.now_us, stop=lambda by: mailbox.end())
-    )
+    servers.append(ControlServer(folder, mailbox.post, queries, mailbox.clock.now_us, stop=lambda by: mailbox.end()))
     engine = Engine(world, ledger, compile_policy, state)
-    again = state.rules is not None
     epoch = state.rules.epoch + 1 if state.rules is not None else 1
-    begins = started(4, epoch=epoch, controller=f"head.{os.getpid()}.0123456789ab", how=settings(**_PATIENT))
-    engine.offer(_now(begins, mailbox, again))
+    at_s = mailbox.clock.now_us() / SECOND_US
+    name = f"head.{os.getpid()}.0123456789ab"
+    engine.offer(started(4, at_s, epoch=epoch, controller=name, how=settings(**_PATIENT), steady_us=0))
     ledger.beat()
     world.every("alive", SECOND_US, ledger.beat)
     print("ready", flush=True)
@@ -187,12 +188,6 @@ def main(folder: Path) -> None:
     servers[0].close()
     world.close()
     ledger.close()
-
-
-def _now(begins: Any, mailbox: Mailbox, again: bool) -> Any:
-    from dataclasses import replace
-
-    return replace(begins, at_us=mailbox.clock.now_us(), steady_us=0 if again else None)
 
 
 if __name__ == "__main__":
