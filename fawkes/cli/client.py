@@ -41,6 +41,10 @@ class NoControllerError(FawkesError):
     """No controller listens."""
 
 
+class NoSiteError(UserError, NoControllerError):
+    """No controller listens, and the folder is no site."""
+
+
 class HungUpError(FawkesError):
     """The controller ended while it was asked, or speaks otherwise: whether it has done something is not known."""
 
@@ -119,14 +123,15 @@ class Client:
         """
         try:
             row: Mapping[str, Any] = self.get("ledger")
+        except (NoControllerError, HungUpError):
+            raise
         except SilentError:
             raise SilentError(
                 f"the controller does not answer within {self.timeout_s:g} s, so it was asked for nothing",
                 hint="`fawkes status` shows since when; end its process if it hangs, then start `fawkes run` again",
             ) from None
-        except (NoControllerError, HungUpError):
-            raise
         except (RefusedError, UserError):
+            # A controller that does not say so is alive.
             return {}
         return row
 
@@ -197,7 +202,7 @@ def _owner(folder: Path) -> str:
 
 def _nobody(site: Site) -> FawkesError:
     if not site.inventory_file.exists():
-        return UserError(
+        return NoSiteError(
             "this is not a site folder: it has no inventory.toml",
             where=os.fspath(site.root),
             hint="Name the folder with `fawkes --site DIR`, or write one with `fawkes init DIR`",

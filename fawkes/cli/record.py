@@ -13,6 +13,7 @@ from fawkes.cli.show import JSON, note, output_option, progress, show
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.core.model import JobState
@@ -121,4 +122,4 @@ def _tell(made: Record, output: str) -> None:
         show(rows, TABLES["record"], output)
     for text in made.notes:
         note(f"note: {text}")
-    note(f"{len(made.known)} jobs of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")
+    note(f"{counted(len(made.known), 'job')} of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")

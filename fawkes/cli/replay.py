@@ -134,7 +134,7 @@ def _run(
     journal = Journal(folder, facts)
     if journal.resumed:
         taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
-        note(f"continues the interrupted replay: {taken} requests were already made")
+        note(f"continues the interrupted replay: requests already made: {taken}")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
             before = with_data(parts.before, site.root / "data", note)

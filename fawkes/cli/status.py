@@ -16,7 +16,7 @@ from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
-from fawkes.units import show_duration
+from fawkes.units import counted, show_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,7 +57,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if in_words:
         copies = _masters_lines(site, rows, seconds) if cluster is not None else []
-        for line in (*trouble_lines(rows), *copies, *user_lines(pool, rows)):
+        for line in (*trouble_lines(rows), *target_lines(pool, rows), *copies, *user_lines(pool, rows)):
             say(line, "  ")
 
 
@@ -131,16 +131,22 @@ def standby_line(row: Row, seen: Sequence[Row]) -> str:
     return f"{where} {able}, since {clock(seen[0]['since'])}{error}"
 
 
+def _controller(pool: Row) -> str:
+    from fawkes.report.facts import controller_name
+
+    return f"controller: {controller_name(pool['controller'])}, started {clock(pool['started'])}"
+
+
 def headlines(pool: Row) -> list[str]:
     """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
     if pool["pool"] is None:
         return ["nothing has happened yet"]
     shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
-    by = "a simulated run" if pool["simulated"] else f"controller {pool['controller']}"
+    by = "a simulated run" if pool["simulated"] else _controller(pool)
     lines = [
         f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
         f"{by}, Fawkes {pool['fawkes']}{shadow}",
-        f"{pool['nodes']} nodes: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
+        f"{counted(pool['nodes'], 'node')}: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
         + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
     ]
     if pool.get("trouble"):
@@ -156,7 +162,7 @@ def headlines(pool: Row) -> list[str]:
     if pool["deadlines"] is not None:
         of = pool["deadlines"]
         ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
-        jobs = f"{of['waiting']} jobs wait and {of['running']} run"
+        jobs = f"jobs with a deadline: {of['waiting']} waiting, {of['running']} running"
         lines.append(f"admission policy {pool['admission']}, deadlines: {ended}; {jobs}")
     if pool["tick"] is not None:
         lines.append(f"tick {pool['tick']}, {clock(pool['tick_at'])}, policy {pool['policy']}: {pool['verdict']}")
@@ -196,7 +202,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
 
     layout = fitted(rows, TABLES["status"], width)
     above = [*filter(None, [pool["silent"]]), *headlines(pool)]
-    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
+    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows), *target_lines(pool, rows)]
     return Group(*map(Text, map(visible, above)), Text(), layout.grid, *map(Text, map(visible, below)))
 
 
@@ -208,6 +214,20 @@ def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
     if not without or pool["simulated"]:
         return []
     return [f"without `run_as`: {', '.join(sorted(without))} (`fawkes check` says what that means)"]
+
+
+def target_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
+    """Which targets count nodes that are not in service, in sentences."""
+    lines = [
+        f"{row['cluster']}: target {row['target']}, but {row['out_of_service']} of its {counted(row['nodes'], 'node')} "
+        f"{'is' if row['out_of_service'] == 1 else 'are'} out of service"
+        for row in rows
+        if row["target"] is not None and row["out_of_service"]
+    ]
+    wanted, serving = sum(row["target"] or 0 for row in rows), pool["nodes"] - pool["out"] - pool["lost"]
+    if not lines and wanted > serving:
+        lines = [f"the targets are for {counted(wanted, 'node')}, and {serving} are in service now: see the next tick"]
+    return lines
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

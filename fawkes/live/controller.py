@@ -107,7 +107,7 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
     access = access_of(settings.access, site.settings_file)
-    notes = (*own_code(site, settings), *open_to_others(site))
+    notes = (site.settings_line(preset=preset), *own_code(site, settings), *open_to_others(site))
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     text = read_policy(settings.policy, settings.core)
     admission = None
@@ -211,6 +211,7 @@ class Controller:
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
+        self._tell_preset(state)
         known = self._known_nodes(state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
@@ -222,8 +223,6 @@ class Controller:
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
-        for node, facts in seen.facts.items():
-            ground.learn_group(node, facts)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -251,6 +250,12 @@ class Controller:
         steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
         started = first_event(self._plan, identity, now.at_us)
         return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
+
+    def _tell_preset(self, state: View) -> None:
+        """Say when another preset counted for this pool until now: an empty file changes it without a word."""
+        before, now = state.rules and state.rules.settings.preset, self._plan.settings.core.preset
+        if before and before != now:
+            self._say(f"the settings have changed: the preset was {before} until now, and is {now}")
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
@@ -377,7 +382,6 @@ class Controller:
                 **data.queries(),
                 **restorer.queries(),
                 "ledger": lambda _: world.ledger_row(),
-                "groups": lambda _: dict(world.ground.groups),
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,

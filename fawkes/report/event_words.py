@@ -32,7 +32,7 @@ from fawkes.core.events import (
 )
 from fawkes.core.sight import Attempt, Launcher, Sight
 from fawkes.report.facts import controller_name, thing
-from fawkes.units import show_duration
+from fawkes.units import counted, show_duration
 
 
 def event_in_words(event: Event) -> str:
@@ -54,7 +54,7 @@ def _seen_in_words(event: Event) -> str | None:
             return f"the clock was set {'ahead' if event.by_us > 0 else 'back'} by {show_duration(abs(event.by_us))}"
         case Sampled():
             failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
-            return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])
+            return "; ".join([f"{counted(len(event.readings), 'MR-cluster')} read", *failed])
         case Done():
             return f"{thing(event.effect)}: done"
         case Failed():

@@ -261,6 +261,13 @@ def rules(store: Reader) -> PutRules | None:
     return found[0] if found else None
 
 
+def started_us(store: Reader) -> int:
+    """The time at which the engine that was in charge last has started; 0 before the first start."""
+    found = store.latest(PutRules.__name__)
+    entry = store.entry(found[0].seq) if found else None
+    return 0 if entry is None else entry.event.at_us
+
+
 def simulated(store: Reader) -> bool:
     """Whether a simulation wrote the store: its times count from the start of the run."""
     found = rules(store)
