@@ -72,11 +72,11 @@ def record(
 
 
 def _asking(site: Site) -> Ask:
-    """Asks the running controller; once nobody runs, no job is asked for again."""
-    from fawkes.cli.client import Client, NoControllerError
+    """Asks the running controller; once nobody answers, no job is asked for again."""
+    from fawkes.cli.client import Client, NoControllerError, SilentError
 
     client = Client(site, timeout_s=_ANSWER_S)
-    gone: list[NoControllerError] = []
+    gone: list[NoControllerError | SilentError] = []
 
     def ask(job: JobState) -> Iterable[Mapping[str, Any]]:
         if gone:
@@ -84,7 +84,7 @@ def _asking(site: Site) -> Ask:
         try:
             facts = {"job": job.id, "attempt": str(job.attempt), "application": job.application}
             return list(client.stream("history", cluster=job.cluster, **facts))
-        except NoControllerError as error:
+        except (NoControllerError, SilentError) as error:
             gone.append(error)
             raise
 

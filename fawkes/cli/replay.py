@@ -73,7 +73,7 @@ def replay(
     Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
     from fawkes.catalog import Catalog
-    from fawkes.cli.client import Client
+    from fawkes.cli.client import Client, HungUpError, NoControllerError, SilentError
     from fawkes.config.jobs import without_tasks
     from fawkes.replay.build import load_jar
 
@@ -93,7 +93,11 @@ def replay(
         show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None
     folder = out or Path(f"replay-{plan.name}")
-    rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    try:
+        rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    except (NoControllerError, HungUpError, SilentError) as error:
+        error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
+        raise
     return _tell(rows, folder, output)
 
 

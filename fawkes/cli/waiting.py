@@ -23,6 +23,8 @@ Row = dict[str, Any]
 SILENT_S = 45.0
 #: how often the controller is asked whether its ledger and its loop are well
 _TROUBLE_EVERY_S = 5.0
+#: a controller that ends well closes its socket, and then takes a moment to let go of the ledger
+_CLOSING_S = 3.0
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 1.0
 _AGAIN = "Start it with `fawkes run`, then repeat the command"
@@ -57,8 +59,8 @@ def wait_for(
                 seen = wait.asked()
                 silent_since_s = None
             except (NoControllerError, HungUpError, SilentError) as error:
-                seen = wait.by_ledger(error)
                 silent_since_s = silent_since_s or monotonic()
+                seen = wait.by_ledger(error, monotonic() - silent_since_s)
             if seen is not None:
                 return seen
             if end_s is not None and monotonic() >= end_s:
@@ -92,8 +94,8 @@ class _Wait(Generic[T]):
             self._tell(trouble(self._client.alive()))
         return None
 
-    def by_ledger(self, error: FawkesError) -> T | None:
-        """What the ledger says, now that the controller does not answer; FawkesError when it has ended before."""
+    def by_ledger(self, error: FawkesError, silent_s: float) -> T | None:
+        """What the ledger says while the controller does not answer; FawkesError when it has ended before."""
         # First, so that what is read after it is final where it says that nobody writes any more.
         runs = _runs(self._client)
         over = not runs if runs is not None else isinstance(error, NoControllerError)
@@ -108,7 +110,8 @@ class _Wait(Generic[T]):
         if over:
             self._list()
             raise FawkesError(f"the controller ended before {self._what}", hint=self._then)
-        self._tell("the controller does not answer; still waiting for it")
+        if silent_s >= _CLOSING_S:
+            self._tell("the controller does not answer; still waiting for it")
         return None
 
     def too_long(self, silent_since_s: float | None) -> DeadlineError:
