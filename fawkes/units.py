@@ -78,6 +78,11 @@ def show_bytes(count: int) -> str:
     return f"{value:.1f} PB"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things for people: ``1 job``, ``2 jobs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def show_time(at_us: int) -> str:
     """A time of day in UTC, ISO 8601 with milliseconds; ``at_us`` counts from the epoch.
 

@@ -12,7 +12,7 @@ import click
 from fawkes.cli.show import TABLE, note, warn
 from fawkes.cli.visible import echo
 from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
-from fawkes.units import duration_us, show_bytes
+from fawkes.units import counted, duration_us, show_bytes
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -90,13 +90,18 @@ def the_job(client: Client, name: str) -> dict[str, Any] | None:
 def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], discard: bool) -> None:
     """List on stderr what a release does to the data and the jobs of these MR-clusters."""
     for cluster in clusters:
-        jobs = f"{cluster['jobs_started']} jobs running, {cluster['jobs_queued']} waiting"
-        warn(f"{cluster['cluster']} is {cluster['state']}: {cluster['nodes']} nodes, {jobs}")
+        warn(standing(cluster))
         rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
         for row in rows:
             warn(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
         if not rows:
             warn("  no data")
+
+
+def standing(cluster: Mapping[str, Any]) -> str:
+    """How an MR-cluster stands, with its nodes and jobs, in a sentence."""
+    jobs = f"{counted(cluster['jobs_started'], 'job')} running, {cluster['jobs_queued']} waiting"
+    return f"{cluster['cluster']} is {cluster['state']}: {counted(cluster['nodes'], 'node')}, {jobs}"
 
 
 def size(count: int | None) -> str:
@@ -108,7 +113,7 @@ def _whose(row: Mapping[str, Any]) -> str:
     """How many files, and whose they are, of data that nobody declared."""
     if row["save_to"] or row["files"] is None:
         return ""
-    files = "1 file" if row["files"] == 1 else f"{row['files']} files"
+    files = counted(row["files"], "file")
     return f"  {files} of {row['owner']}" if row["owner"] else f"  {files}"
 
 
@@ -129,12 +134,19 @@ def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
 
 
 def wait_for_clusters(
-    client: Client, names: Sequence[str], done: Callable[[Mapping[str, Any]], bool], what: str, limit_us: int | None
+    client: Client,
+    names: Sequence[str],
+    done: Callable[[Mapping[str, Any]], bool],
+    what: str,
+    limit_us: int | None,
+    then: str,
 ) -> None:
     """Wait until ``done`` holds for each MR-cluster; each step and each alert is told on stderr.
 
-    DeadlineError when it takes longer than ``limit_us``.
+    ``then`` is what to do when the controller ends before; see `fawkes.cli.waiting.wait_for`.
     """
+    from fawkes.cli.waiting import wait_for
+
     told: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:
@@ -145,7 +157,7 @@ def wait_for_clusters(
             open_ones += not done(row)
         return None if open_ones else True
 
-    client.wait(look, what, limit_us=limit_us)
+    wait_for(client, look, what, limit_us=limit_us, then=then)
 
 
 def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
@@ -157,7 +169,12 @@ def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, A
 
 
 def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) -> list[dict[str, Any]]:
-    """The rows of the jobs once all have ended, however; each step is told on stderr."""
+    """The rows of the jobs once all have ended, however; each step is told on stderr.
+
+    Errors are those of `fawkes.cli.waiting.wait_for`.
+    """
+    from fawkes.cli.waiting import wait_for
+
     told: dict[str, tuple[str, str]] = {}
 
     def look() -> list[dict[str, Any]] | None:
@@ -166,7 +183,9 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
             tell_change(told, name, row)
         return rows if all(row["state"] in ENDED for row in rows) else None
 
-    return client.wait(look, "all jobs had ended", limit_us=limit_us)
+    # Never the same command again: it would submit the job once more.
+    then = "Start it with `fawkes run`: it goes on with them, and `fawkes jobs` shows how they end"
+    return wait_for(client, look, "all jobs had ended", limit_us=limit_us, then=then)
 
 
 def _known(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import click
 
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterId
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.live.adopt import Findings
@@ -63,7 +64,7 @@ def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]
         nodes = [node for node, one in result.members.items() if one.cluster is kept]
         jobs = [job.job for job in result.jobs if job.cluster == name]
         outputs = [f"{output.path} to {output.save_to}" for output in ClusterDetails.of(kept.spec.details).outputs]
-        yield f"{name}: adopted, with {len(nodes)} nodes ({fold(nodes)}), masters on {kept.master}"
+        yield f"{name}: adopted, with {counted(len(nodes), 'node')} ({fold(nodes)}), masters on {kept.master}"
         if kept.standby is not None:
             second = kept.standby.node or "no node"
             yield f"  its journal is on {fold(kept.standby.journal)}, its second NameNode on {second}"

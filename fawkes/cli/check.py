@@ -12,6 +12,7 @@ from fawkes.cli.show import TABLE, note, output_option, progress, say, warn
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.config.inventory import Inventory, InventoryNode
@@ -44,7 +45,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
 
     inventory, settings = site.inventory(), site.settings()
     access_of(settings.access, site.settings_file)
-    for line in (*own_code(site, settings), *open_to_others(site)):
+    for line in (site.settings_line(), *own_code(site, settings), *open_to_others(site)):
         note(line)
     daemons = {node.user for node in inventory.nodes}
     for line in check_files(settings.kerberos, sorted(site.clusters_dir.glob("*.toml")), daemons):
@@ -69,7 +70,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
         for line in (without_user(without), *group_lines(_groups(seen))):
             note(line)
     fit = sum(verdict.fits for verdict in verdicts)
-    note(f"{fit} of {len(verdicts)} hosts are ready")
+    note(f"{fit} of {counted(len(verdicts), 'host')} {'is' if fit == 1 else 'are'} ready")
     if fit == len(verdicts):
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if fit else ExitStatus.FAILED

@@ -9,8 +9,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
 from fawkes.config.site import Site
@@ -24,11 +23,12 @@ from fawkes.errors import (
     UserError,
 )
 from fawkes.live.endpoint import SOCKET, peer_of, reachable
+from fawkes.units import SECOND_US, show_duration
 
-T = TypeVar("T")
-
-_FIRST_PAUSE_S = 0.02
-_LONGEST_PAUSE_S = 1.0
+#: any controller that works answers a short question within this time, on a busy machine too
+ALIVE_S = 8.0
+#: no event keeps the loop for so long: a decision takes milliseconds, and storing it a second on a busy disk
+_STUCK_S = 10.0
 _ERRORS: Mapping[int, type[FawkesError]] = {
     ExitStatus.USAGE: UserError,
     ExitStatus.TIMED_OUT: DeadlineError,
@@ -41,8 +41,16 @@ class NoControllerError(FawkesError):
     """No controller listens."""
 
 
+class NoSiteError(UserError, NoControllerError):
+    """No controller listens, and the folder is no site."""
+
+
 class HungUpError(FawkesError):
     """The controller ended while it was asked, or speaks otherwise: whether it has done something is not known."""
+
+
+class SilentError(DeadlineError):
+    """A controller runs, but no answer came in time."""
 
 
 class TurnedDownError(RefusedError):
@@ -59,16 +67,23 @@ class Client:
     """Talks to the controller of one site; a connection for each question.
 
     NoControllerError (exit 1) when no controller runs, TurnedDownError (exit 6) when the core refuses, RefusedError
-    (exit 6) when the caller may not act, DeadlineError (exit 5) when no answer comes within ``timeout_s``, else the
-    error that the controller met.
+    (exit 6) when the caller may not act, SilentError (exit 5) when no answer comes within ``timeout_s``, else the
+    error that the controller met. A long ``timeout_s`` is for long answers: a controller that answers nothing at all is
+    told from one that works after some seconds, and then it was asked for nothing.
+
+    While ``stored`` is set, it answers in the place of a controller that does not.
     """
 
     def __init__(self, site: Site, *, timeout_s: float = 120.0) -> None:
         self.site = site
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
+        self.stored: Callable[[str, Mapping[str, str]], Any] | None = None
+        self._heard = False
 
     def get(self, name: str, **parameters: str) -> Any:
         """What the controller answers to ``GET /name``, as plain data."""
+        if self.stored is not None:
+            return self.stored(name, parameters)
         with self._sent("GET", _path(name, parameters)) as response:
             return _answer(response)
 
@@ -82,13 +97,13 @@ class Client:
         with self._sent("GET", _path(name, parameters)) as response:
             if response.status != http.client.OK:
                 _answer(response)
-            for line in response:
+            for line in _lines(response):
                 said = json.loads(line)
                 if "piece" not in said:
                     _refuse_error(said)
                     return
                 yield said["piece"]
-            raise FawkesError(
+            raise HungUpError(
                 "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
             )
 
@@ -101,35 +116,39 @@ class Client:
         facts: Facts = said["facts"]
         return facts
 
-    def wait(self, look: Callable[[], T | None], what: str, *, limit_us: int | None = None) -> T:
-        """What ``look`` returns as soon as it returns something; DeadlineError after ``limit_us``.
+    def alive(self) -> Mapping[str, Any]:
+        """How the controller's ledger and its loop are (`LiveWorld.ledger_row`); SilentError when nothing answers.
 
-        Nothing is taken back when the limit passes or the user interrupts: the controller goes on.
+        Empty where the controller does not say.
         """
-        end_s = None if limit_us is None else monotonic() + limit_us / 1e6
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            seen = look()
-            if seen is not None:
-                return seen
-            if end_s is not None and monotonic() >= end_s:
-                raise DeadlineError(
-                    f"the time limit ended before {what}",
-                    hint="The controller continues with it; `fawkes status` shows its progress",
-                )
-            sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        try:
+            row: Mapping[str, Any] = self.get("ledger")
+        except (NoControllerError, HungUpError):
+            raise
+        except SilentError:
+            raise SilentError(
+                f"the controller does not answer within {self.timeout_s:g} s, so it was asked for nothing",
+                hint="`fawkes status` shows since when; end its process if it hangs, then start `fawkes run` again",
+            ) from None
+        except (RefusedError, UserError):
+            # A controller that does not say so is alive.
+            return {}
+        return row
 
     def _sent(self, method: str, path: str, body: bytes | None = None) -> http.client.HTTPResponse:
-        connection = _Connection(self.site, self._timeout_s)
+        if self.timeout_s > ALIVE_S and not self._heard:
+            Client(self.site, timeout_s=ALIVE_S).alive()
+            self._heard = True
+        connection = _Connection(self.site, self.timeout_s)
         try:
             # The controller may answer, and hang up, before it has heard everything: to a body that is too long.
             with contextlib.suppress(BrokenPipeError):
                 connection.request(method, path, body)
             return connection.getresponse()
-        except TimeoutError:
-            raise DeadlineError(
-                f"the controller did not answer within {self._timeout_s:g} s",
+        except (TimeoutError, BlockingIOError):
+            # The latter when so many wait for it that the kernel lets nobody else in.
+            raise SilentError(
+                f"the controller did not answer within {self.timeout_s:g} s",
                 hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except (http.client.HTTPException, ConnectionError) as error:
@@ -183,7 +202,7 @@ def _owner(folder: Path) -> str:
 
 def _nobody(site: Site) -> FawkesError:
     if not site.inventory_file.exists():
-        return UserError(
+        return NoSiteError(
             "this is not a site folder: it has no inventory.toml",
             where=os.fspath(site.root),
             hint="Name the folder with `fawkes --site DIR`, or write one with `fawkes init DIR`",
@@ -197,11 +216,40 @@ def _path(name: str, parameters: Mapping[str, str]) -> str:
     return f"/{name}?{urlencode(parameters)}" if parameters else f"/{name}"
 
 
+def trouble(row: Mapping[str, Any]) -> str:
+    """Why a controller that answers decides nothing (``row`` is of `Client.alive`); empty when it decides."""
+    return f"NOTHING IS DECIDED: {row['trouble']}" if row.get("trouble") else stuck(row)
+
+
+def stuck(row: Mapping[str, Any]) -> str:
+    """Why the loop of a controller that answers does not go on; empty when it does."""
+    worked_s = float(row.get("event_s") or 0.0)
+    if row.get("trouble") or worked_s < _STUCK_S:
+        return ""
+    worked = show_duration(round(worked_s) * SECOND_US)
+    return f"NOTHING IS DECIDED: the controller has worked on one event ({row['event']}) for {worked}"
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
+        yield from response
+    except TimeoutError:
+        raise _broken_off() from None
+
+
+def _broken_off() -> SilentError:
+    return SilentError(
+        "the controller stopped answering in the middle of its answer", hint="`fawkes status` shows since when"
+    )
+
+
 def _answer(response: http.client.HTTPResponse) -> Any:
     try:
         said = json.loads(response.read())
-    except (ValueError, http.client.HTTPException) as error:
-        raise FawkesError(
+    except TimeoutError:
+        raise _broken_off() from None
+    except (ValueError, http.client.HTTPException, ConnectionError) as error:
+        raise HungUpError(
             "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
         ) from error
     if response.status not in (http.client.OK, http.client.CONFLICT):

@@ -14,6 +14,7 @@ from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import UserError
 from fawkes.extras import needs
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.flat.grid import Cell
@@ -91,7 +92,7 @@ def deadlines(
     for cell, row in rows.items():
         waiting = row["jobs"] - sum(row[end] for end in ("met", "missed", "killed", "dropped"))
         if waiting:
-            warn(f"note: {cell}: the policy left {waiting} of {row['jobs']} jobs waiting for ever")
+            warn(f"note: {cell}: the policy left {waiting} of {counted(row['jobs'], 'job')} waiting for ever")
     table = summary(rows.values())
     write_frame(folder.folder / "table", pd.DataFrame(table))
     show(table, TABLES["deadlines"], output)

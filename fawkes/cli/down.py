@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.cli.acting import GONE, Duration, fate
-from fawkes.cli.show import TABLE, output_option
+from fawkes.cli.show import TABLE, note, output_option
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.core.model import Reason
-from fawkes.errors import FawkesError, PartialError, RefusedError
+from fawkes.errors import FawkesError, PartialError, RefusedError, UserError
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.cli.client import Client
@@ -42,33 +45,35 @@ def down(
     running applications, all refusals are listed and none is released. Outputs are saved and verified before a node is
     released, and the controller stops when every node is wiped. If the command is interrupted, the controller
     continues; run the command again to follow it.
+
+    Exits with 0 only when the ledger has the end of control and the controller has ended. If the controller dies
+    before, the command lists what is not done and exits with 1.
     """
     from fawkes.cli.acting import confirm, tell, tell_at_stake
-    from fawkes.cli.client import Client
+    from fawkes.cli.client import Client, HungUpError, NoControllerError
     from fawkes.cli.show import show
 
     client = Client(site)
     clusters = _there(client)
     if keep:
-        why = f"{len(clusters)} MR-clusters keep running without it; `fawkes run` controls them again"
-        _stop(client, why, output)
+        keep_running = "keeps running" if len(clusters) == 1 else "keep running"
+        why = f"{counted(len(clusters), 'MR-cluster')} {keep_running} without it; `fawkes run` controls the pool again"
+        _stop(client, why, limit_us, output)
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
         show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
-        _would_go(client, discard_data, force)
+        _refuse(client, discard_data, force)
+        note("`fawkes down` would release every MR-cluster")
         return
     tell_at_stake(clusters, outputs, discard_data)
-    refused = _refusals(client, discard_data, force)
-    if refused:
-        raise RefusedError(
-            f"{', '.join(refused)} must not be released: nothing was done",
-            hint="Follow the advice above, or discard everything with `fawkes down --discard-data --force`",
-        )
+    _refuse(client, discard_data, force)
     if clusters:
         pool = site.inventory(need_keys=False).pool
-        confirm(pool, what=f"This releases {len(clusters)} MR-clusters.", yes=yes)
-    client.post("down", {"discard": discard_data, "force": force})
+        confirm(pool, what=f"This releases {counted(len(clusters), 'MR-cluster')}.", yes=yes)
+    with suppress(HungUpError, NoControllerError):
+        # An empty pool ends at once, maybe before the answer is out: the ledger says how it ended.
+        client.post("down", {"discard": discard_data, "force": force})
     nodes = _follow(client, limit_us)
     tell("The controller has stopped: every node is wiped and free", output)
     if output != TABLE:
@@ -79,11 +84,14 @@ def _there(client: Client) -> list[dict[str, Any]]:
     return [row for row in client.rows("clusters") if row["state"] != GONE]
 
 
-def _would_go(client: Client, discard: bool, force: bool) -> None:
-    from fawkes.cli.show import warn
-
+def _refuse(client: Client, discard: bool, force: bool) -> None:
+    """RefusedError when the controller would not release the pool."""
     refused = _refusals(client, discard, force)
-    warn(f"{', '.join(refused)} must not be released" if refused else "`fawkes down` would release every MR-cluster")
+    if refused:
+        raise RefusedError(
+            f"{', '.join(refused)} must not be released: nothing was done",
+            hint="Follow the advice above, or discard everything with `fawkes down --discard-data --force`",
+        )
 
 
 def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
@@ -110,32 +118,51 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
     PartialError, with the controller still there, when some nodes cannot be reached.
     """
     from fawkes.cli.acting import tell_change
-    from fawkes.cli.client import NoControllerError
+    from fawkes.cli.waiting import wait_for
 
     told: dict[str, tuple[str, str]] = {}
     nodes: list[dict[str, Any]] = []
 
     def look() -> bool | None:
-        try:
-            clusters = _there(client)
-            nodes[:] = client.rows("nodes")
-            for row in clusters:
-                tell_change(told, row["cluster"], row)
-            if not clusters:
-                _refuse_lost(nodes)
-                # A controller that was killed at its very end came back without the wish to end.
-                client.post("down", {})
-        except NoControllerError:
-            return True
-        except PartialError:
-            raise
-        except FawkesError:
-            # In the middle of its end the controller hangs up on us.
+        end = _end(client)
+        clusters = _there(client)
+        nodes[:] = client.rows("nodes")
+        for row in clusters:
+            tell_change(told, row["cluster"], row)
+        if clusters:
             return None
+        if end.get("ended"):
+            return True
+        if client.stored is None:
+            _refuse_lost(nodes)
+            if not end.get("asked_by", "not known"):
+                _ask_again(client)
         return None
 
-    client.wait(look, "all MR-clusters were released", limit_us=limit_us)
+    then = "Start it with `fawkes run`, then type `fawkes down` again"
+    wait_for(client, look, "every node was wiped and free", limit_us=limit_us, ends=True, then=then)
     return nodes
+
+
+def _end(client: Client) -> Mapping[str, Any]:
+    """Who has asked for the end of control, and whether it has come; empty for a controller that cannot say."""
+    try:
+        found: Mapping[str, Any] = client.get("end")
+    except UserError:
+        # It was started by a version before this one: its ledger says the same once it has ended.
+        return {}
+    return found
+
+
+def _ask_again(client: Client) -> None:
+    """Ask for the end once more: a controller that was killed at its very end came back without the wish to end."""
+    try:
+        client.post("down", {})
+    except RefusedError:
+        raise
+    except FawkesError:
+        # It ends just now, or has no room to store that: the next look tells.
+        return
 
 
 def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
@@ -150,26 +177,14 @@ def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
         )
 
 
-def _stop(client: Client, why: str, output: str) -> None:
+def _stop(client: Client, why: str, limit_us: int | None, output: str) -> None:
     from fawkes.cli.acting import tell
-    from fawkes.cli.client import NoControllerError
     from fawkes.cli.show import show
+    from fawkes.cli.waiting import wait_for
 
     nodes = client.rows("nodes")
-
     client.post("stop", {})
-
-    def look() -> bool | None:
-        try:
-            client.get("clusters")
-        except NoControllerError:
-            return True
-        except FawkesError:
-            # In the middle of its end the controller hangs up on us.
-            return None
-        return None
-
-    client.wait(look, "the controller stopped")
+    wait_for(client, lambda: True, "it stopped", limit_us=limit_us, ends=True)
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
         show(nodes, TABLES["drain"], output)

@@ -150,6 +150,7 @@ def _now(row: Mapping[str, Any]) -> str:
 
 def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
     from fawkes.cli.acting import tell_change
+    from fawkes.cli.waiting import wait_for
 
     told: dict[str, tuple[str, str]] = {}
 
@@ -159,4 +160,4 @@ def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
             tell_change(told, name, row)
         return True if all(row["state"] == OUT for row in rows.values()) else None
 
-    client.wait(look, "all of these nodes were out of service", limit_us=limit_us)
+    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us)

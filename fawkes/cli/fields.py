@@ -159,6 +159,7 @@ _ALL: Final = (
     Field("joining", "joining", "Nodes that are joining it.", SOME),
     Field("leaving", "leaving", "Nodes that are leaving it.", SOME),
     Field("lost", "lost", "Its nodes that do not answer.", SOME),
+    Field("out_of_service", "out", "Its nodes that do not answer or are kept out of service.", SOME),
     Field("masters_on", "masters on", "The node of its masters; none when it has none.", NAME),
     Field(
         "promise",

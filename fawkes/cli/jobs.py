@@ -16,6 +16,7 @@ from fawkes.cli.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import echo
 from fawkes.config.site import Site
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.store.sqlite import LedgerReader
@@ -93,7 +94,7 @@ def _follow(ledger: LedgerReader, cluster: str | None, states: tuple[str, ...], 
     """A line for each job that has changed its state, for ever."""
     step = ledger.last_seq()
     seen = {row["job"]: (row["state"], row["attempt"]) for row in _rows(ledger, cluster, ())}
-    note(f"following {len(seen)} jobs from step {step} on; Ctrl-C ends it")
+    note(f"following {counted(len(seen), 'job')} from step {step} on; Ctrl-C ends it")
     while True:
         sys.stdout.flush()
         time.sleep(_LOOK_S)

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from fawkes.cli.show import note, output_option, show
 from fawkes.cli.tables import TABLES
 from fawkes.extras import needs
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.lab import HostStatus, Lab
@@ -92,7 +93,8 @@ def up(
         users=tuple(filter(None, users.split(","))),
     )
     made = labs.up(spec, tell=note)
-    click.echo(f"lab {made.name}: {hosts} hosts {'up' if made.fresh else 'are up already'}, site folder {made.site}")
+    up = "up" if made.fresh else "up already"
+    click.echo(f"lab {made.name}: {counted(hosts, 'host')} {up}, site folder {made.site}")
 
 
 @lab.command()

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import difflib
 import os
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fawkes.cli.show import note
+import click
+
+from fawkes.cli.fields import clock
+from fawkes.cli.show import TABLE, note
+from fawkes.cli.visible import echo
 from fawkes.errors import UserError
+from fawkes.units import SECOND_US
 
 if TYPE_CHECKING:
     from fawkes.config.site import Site
+    from fawkes.store.lock import Holder
     from fawkes.store.sqlite import LedgerReader
+
+#: where the context of a command notes that the controller does not answer; `fawkes.cli.main` has the exit code
+SILENT = "fawkes.silent"
+_ASK_S = 3.0
+#: a controller that starts looks at all nodes before it listens, and waits for those that do not answer
+_START_US = 60 * SECOND_US
 
 
 @contextmanager
 def ledger_of(site: Site) -> Iterator[LedgerReader]:
-    """The ledger of a site, for reading. A note on stderr when no controller writes to it; UserError without one."""
+    """The ledger of a site, for reading; UserError without one.
+
+    A note on stderr when no controller writes to it. When one runs and does not answer, the first line says so, and the
+    verb ends with 4 (`ends_partly`).
+    """
     from fawkes.report.history import last_us, simulated
     from fawkes.store.lock import holder
     from fawkes.store.sqlite import LedgerReader
@@ -26,7 +43,10 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
 
     reader = LedgerReader(site.state_dir)
     try:
-        if holder(site.state_dir) is None:
+        held = holder(site.state_dir)
+        if held is not None and (line := silence(site, held, last_us(reader))):
+            ends_partly(line)
+        if held is None:
             end_us = last_us(reader)
             if simulated(reader):
                 note(f"this is a simulated run of {show_duration(end_us)}; times count from its start")
@@ -37,6 +57,47 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
         yield reader
     finally:
         reader.close()
+
+
+def ends_partly(line: str) -> None:
+    """Say that what follows may be old, in the first line of the table, else on stderr; the verb ends with 4."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    context.meta[SILENT] = line
+    echo(line, err=context.params.get("output", "") != TABLE)
+
+
+def silent() -> str:
+    """The line of `ends_partly`, if it was said: then the controller is not asked again; else empty."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else str(context.meta.get(SILENT, ""))
+
+
+def silence(site: Site, held: Holder, as_of_us: int) -> str:
+    """Why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
+    from fawkes.cli.client import Client, HungUpError, NoControllerError, SilentError, stuck
+    from fawkes.units import show_duration, show_time
+
+    now_us = time.time_ns() // 1000
+    process = f"process {held.pid} on {held.host}"
+    try:
+        what = stuck(Client(site, timeout_s=_ASK_S).alive())
+    except (NoControllerError, HungUpError):
+        if held.alive_us > held.since_us:
+            what = "THE CONTROLLER DOES NOT ANSWER: its socket is gone"
+        elif now_us - held.since_us < _START_US:
+            note(f"the controller is starting: {held}")
+            return ""
+        else:
+            what = "THE CONTROLLER DOES NOT ANSWER: it has not started yet"
+    except SilentError:
+        what = "THE CONTROLLER DOES NOT ANSWER"
+    if not what:
+        return ""
+    alive = f", last sign of life {clock(show_time(held.alive_us))}" if held.alive_us else ""
+    ago = show_duration(max(0, now_us - as_of_us) // SECOND_US * SECOND_US)
+    return f"{what} ({process}{alive}). What follows is as of {clock(show_time(as_of_us))}, {ago} ago"
 
 
 @contextmanager

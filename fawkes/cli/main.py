@@ -124,6 +124,14 @@ class Program(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the verb returns; `ExitStatus.PARTIAL` if it did what it could beside a controller that is silent."""
+        result = super().invoke(ctx)
+        # Imported late, as all that a verb needs: `fawkes --help` stays fast.
+        from fawkes.cli.ledger import SILENT
+
+        return result or (ExitStatus.PARTIAL if SILENT in ctx.meta else None)
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:

@@ -13,6 +13,7 @@ from fawkes.cli.show import JSON, note, output_option, progress, show
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
+from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.core.model import JobState
@@ -71,11 +72,11 @@ def record(
 
 
 def _asking(site: Site) -> Ask:
-    """Asks the running controller; once nobody runs, no job is asked for again."""
-    from fawkes.cli.client import Client, NoControllerError
+    """Asks the running controller; once nobody answers, no job is asked for again."""
+    from fawkes.cli.client import Client, NoControllerError, SilentError
 
     client = Client(site, timeout_s=_ANSWER_S)
-    gone: list[NoControllerError] = []
+    gone: list[NoControllerError | SilentError] = []
 
     def ask(job: JobState) -> Iterable[Mapping[str, Any]]:
         if gone:
@@ -83,7 +84,7 @@ def _asking(site: Site) -> Ask:
         try:
             facts = {"job": job.id, "attempt": str(job.attempt), "application": job.application}
             return list(client.stream("history", cluster=job.cluster, **facts))
-        except NoControllerError as error:
+        except (NoControllerError, SilentError) as error:
             gone.append(error)
             raise
 
@@ -121,4 +122,4 @@ def _tell(made: Record, output: str) -> None:
         show(rows, TABLES["record"], output)
     for text in made.notes:
         note(f"note: {text}")
-    note(f"{len(made.known)} jobs of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")
+    note(f"{counted(len(made.known), 'job')} of the pool {made.pool} in {made.folder}: fawkes whatif {made.folder}")

@@ -60,16 +60,18 @@ def release(
     client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
     tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
     if wait:
-        wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us)
+        then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows its state"
+        wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us, then)
     if output != TABLE:
         show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
 
 
 def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool) -> None:
-    """What the controller would answer, on stderr."""
+    """What the controller would answer, on stderr; RefusedError when it would refuse."""
     from fawkes.cli.client import TurnedDownError
     from fawkes.cli.show import warn
     from fawkes.core.model import ClusterLife
+    from fawkes.errors import RefusedError
 
     cluster, state = row["cluster"], row["state"]
     if state == ClusterLife.RETIRING or (state == ClusterLife.SAVING and not (discard or force)):
@@ -78,9 +80,8 @@ def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool
     try:
         client.post("release", {"cluster": cluster, "discard": discard, "force": force, "dry_run": True})
     except TurnedDownError as error:
-        warn(f"{cluster} must not be released: {error}")
-    else:
-        warn(f"`fawkes release {cluster}` would release it")
+        raise RefusedError(f"must not be released: {error}", where=cluster) from None
+    warn(f"`fawkes release {cluster}` would release it")
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:

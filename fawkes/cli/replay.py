@@ -73,7 +73,7 @@ def replay(
     Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
     from fawkes.catalog import Catalog
-    from fawkes.cli.client import Client
+    from fawkes.cli.client import Client, HungUpError, NoControllerError, SilentError
     from fawkes.cli.releases import provide_releases
     from fawkes.config.jobs import without_tasks
     from fawkes.dist.compiled import LOAD
@@ -99,7 +99,11 @@ def replay(
     asked = [needs_of(one.spec) for one in parts.before.clusters if one.spec.id not in running]
     provide_releases(client, [*asked, *map(needs_of_job, jobs)])
     folder = out or Path(f"replay-{plan.name}")
-    rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    try:
+        rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    except (NoControllerError, HungUpError, SilentError) as error:
+        error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
+        raise
     return _tell(rows, folder, output)
 
 
@@ -140,7 +144,7 @@ def _run(
     journal = Journal(folder, facts)
     if journal.resumed:
         taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
-        note(f"continues the interrupted replay: {taken} requests were already made")
+        note(f"continues the interrupted replay: requests already made: {taken}")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
             before = with_data(parts.before, site.root / "data", note)

@@ -60,7 +60,8 @@ def request(
     for_each("requested", list(specs), act)
     if wait:
         waited = [spec.id for spec in specs.values() if not spec.deploy_on_first_job]
-        wait_for_clusters(client, waited, _runs, "all MR-clusters were running", limit_us)
+        then = "Start it with `fawkes run`: it goes on with them, and `fawkes status` shows their state"
+        wait_for_clusters(client, waited, _runs, "all MR-clusters were running", limit_us, then)
     if output != TABLE:
         show([row for name in specs for row in client.rows("clusters", cluster=name)], TABLES["request"], output)
 

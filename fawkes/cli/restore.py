@@ -84,6 +84,7 @@ def restore(
 def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> None:
     """Return when its masters serve again; FawkesError when they stay elsewhere, or the MR-cluster is gone."""
     from fawkes.cli.acting import tell_change, the_cluster
+    from fawkes.cli.waiting import wait_for
     from fawkes.errors import FawkesError
 
     told: dict[str, tuple[str, str]] = {}
@@ -93,7 +94,8 @@ def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> No
         tell_change(told, cluster, row)
         return None if row["masters_moving"] else row
 
-    row = client.wait(look, f"the masters of {cluster} served on {target}", limit_us=limit_us)
+    then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows where its masters are"
+    row = wait_for(client, look, f"the masters of {cluster} served on {target}", limit_us=limit_us, then=then)
     if row["masters_on"] != target:
         hint = f"`fawkes explain --cluster {cluster}` says why"
         raise FawkesError(f"its masters serve on {row['masters_on']}, not on {target}", where=cluster, hint=hint)
@@ -115,7 +117,7 @@ def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """What a restore would bring back, for people."""
     from fawkes.report.facts import named_files
-    from fawkes.units import show_bytes, show_duration
+    from fawkes.units import counted, show_bytes, show_duration
 
     yield f"{found['master']}, where the masters of {found['cluster']} were, {_OLD[found['old']]}"
     if not found["files"]:
@@ -125,8 +127,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"the kept copy is {age} old and ends with transaction {found['txid']}; all later changes are lost"
     for row in found["files"]:
         if row["files"]:
-            count = "1 file" if row["files"] == 1 else f"{row['files']} files"
-            yield f"  {_FATE[row['fate']]}: {count} ({show_bytes(row['bytes'])})"
+            yield f"  {_FATE[row['fate']]}: {counted(row['files'], 'file')} ({show_bytes(row['bytes'])})"
         if row["named"]:
             yield f"    {named_files(_names(row), row['files'])}"
     if found["strangers"]:

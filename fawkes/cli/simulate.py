@@ -16,7 +16,7 @@ from fawkes.cli.streams import STREAM, from_stdin
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.extras import needs
-from fawkes.units import MOST_SEED
+from fawkes.units import MOST_SEED, counted
 
 if TYPE_CHECKING:
     from fawkes.catalog import Catalog
@@ -138,7 +138,8 @@ def simulate(
         warn(f"note: {missed}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
-        note(f"what happened: fawkes --site {out} events; why: fawkes --site {out} explain")
+        note(f"what happened: fawkes --site {out} events")
+        note(f"why: fawkes --site {out} explain")
 
 
 def let_in_by(catalog: Catalog, name: str) -> str:
@@ -211,9 +212,9 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         say("")
         say(
             f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
-            f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}; makespan "
-            f"{outcome.makespan_s:.0f} s; {outcome.reconfigurations} reconfigurations"
+            f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}"
         )
+        say(f"makespan {outcome.makespan_s:.0f} s; {counted(outcome.reconfigurations, 'reconfiguration')}")
         if both is not None:
             _tell_beside(both, output)
 

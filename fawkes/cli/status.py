@@ -10,12 +10,13 @@ import click
 
 from fawkes.cli import completion
 from fawkes.cli.fields import clock
+from fawkes.cli.ledger import silence, silent
 from fawkes.cli.show import TABLE, Wide, output_option, say, show
 from fawkes.cli.tables import TABLES
 from fawkes.cli.visible import visible
 from fawkes.config.site import Site
 from fawkes.errors import FawkesError, UserError
-from fawkes.units import show_duration
+from fawkes.units import counted, show_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +52,6 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         pool, rows = _look(site, board, cluster, everything)
         seconds = board("standby") if any(row["journal"] is not None for row in rows) else []
         in_words = output == TABLE and not isinstance(output, Wide)
-        groups = _group_lines(site, board, pool, rows) if in_words else []
         standing = _standing_lines(board, rows) if in_words else []
     if output == TABLE:
         for line in headlines(pool):
@@ -60,13 +60,8 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if in_words:
         copies = _masters_lines(site, rows, seconds) if cluster is not None else []
-        for line in (
-            *trouble_lines(rows),
-            *standing,
-            *copies,
-            *user_lines(pool, rows),
-            *groups,
-        ):
+        lines = (*trouble_lines(rows), *target_lines(pool, rows), *standing, *copies, *user_lines(pool, rows))
+        for line in lines:
             say(line, "  ")
 
 
@@ -78,29 +73,32 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows], "MR-cluster")
     wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
-    return {**board("pool")[0], "trouble": _trouble(site)}, wanted
+    return {**board("pool")[0], "trouble": _trouble(site), "silent": silent()}, wanted
+
+
+def _asked(site: Site, name: str, **parameters: str) -> Any:
+    """What a running controller says; None when it does not."""
+    from fawkes.cli.client import Client
+
+    if silent():
+        return None
+    try:
+        return Client(site, timeout_s=_ASK_S).get(name, **parameters)
+    except FawkesError:
+        return None
 
 
 def _trouble(site: Site) -> str:
     """What keeps the controller from storing anything; empty when nothing does, or nobody says."""
-    from fawkes.cli.client import Client
-
-    try:
-        return str(Client(site, timeout_s=_ASK_S).get("ledger")["trouble"])
-    except FawkesError:
-        return ""
+    row = _asked(site, "ledger")
+    return "" if row is None else str(row["trouble"])
 
 
 def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> list[str]:
-    """Where masters are, the the age of the copies of their data if a controller runs, and the second NameNode."""
-    from fawkes.cli.client import Client
-
+    """Where masters are, the age of the copies of their data if a controller runs, and the second NameNode."""
     lines = []
     for row in (row for row in rows if row["masters_on"] is not None):
-        try:
-            known = Client(site, timeout_s=_ASK_S).rows("copies", cluster=row["cluster"])
-        except FawkesError:
-            known = []
+        known = _asked(site, "copies", cluster=row["cluster"]) or []
         lines.append(copy_line(row, known))
         if row["journal"] is not None:
             lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))
@@ -144,16 +142,22 @@ def standby_line(row: Row, seen: Sequence[Row]) -> str:
     return f"{where} {able}, since {clock(seen[0]['since'])}{error}"
 
 
+def _controller(pool: Row) -> str:
+    from fawkes.report.facts import controller_name
+
+    return f"controller: {controller_name(pool['controller'])}, started {clock(pool['started'])}"
+
+
 def headlines(pool: Row) -> list[str]:
     """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
     if pool["pool"] is None:
         return ["nothing has happened yet"]
     shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
-    by = "a simulated run" if pool["simulated"] else f"controller {pool['controller']}"
+    by = "a simulated run" if pool["simulated"] else _controller(pool)
     lines = [
         f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
         f"{by}, Fawkes {pool['fawkes']}{shadow}",
-        f"{pool['nodes']} nodes: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
+        f"{counted(pool['nodes'], 'node')}: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
         + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
     ]
     if pool.get("trouble"):
@@ -169,7 +173,7 @@ def headlines(pool: Row) -> list[str]:
     if pool["deadlines"] is not None:
         of = pool["deadlines"]
         ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
-        jobs = f"{of['waiting']} jobs wait and {of['running']} run"
+        jobs = f"jobs with a deadline: {of['waiting']} waiting, {of['running']} running"
         lines.append(f"admission policy {pool['admission']}, deadlines: {ended}; {jobs}")
     if pool["tick"] is not None:
         lines.append(f"tick {pool['tick']}, {clock(pool['tick_at'])}, policy {pool['policy']}: {pool['verdict']}")
@@ -181,18 +185,22 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
 
     from fawkes.cli.show import console
     from fawkes.report.board import board as read
+    from fawkes.report.history import last_us
+    from fawkes.store.lock import holder
 
     out = console()
     if not out.is_terminal:
         raise UserError("--watch needs a terminal", hint="`fawkes events --follow` writes lines")
-    seen: tuple[int, str] | None = None
+    seen: tuple[int, str, str] | None = None
     with Live(console=out, screen=False, auto_refresh=False) as live:
         while True:
-            last = ledger.last_seq(), _trouble(site)
+            held = holder(site.state_dir)
+            line = "" if held is None else silence(site, held, last_us(ledger))
+            last = ledger.last_seq(), line, "" if line else _trouble(site)
             if last != seen:
                 seen = last
-                rows = _look(site, lambda of: read(ledger, of), cluster, everything)
-                live.update(board(*rows, out.width), refresh=True)
+                pool, rows = _look(site, lambda of: read(ledger, of), cluster, everything)
+                live.update(board({**pool, "silent": line}, rows, out.width), refresh=True)
             time.sleep(_LOOK_S)
 
 
@@ -204,33 +212,33 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     from fawkes.cli.layout import fitted, more
 
     layout = fitted(rows, TABLES["status"], width)
-    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows)]
-    return Group(*map(Text, map(visible, headlines(pool))), Text(), layout.grid, *map(Text, map(visible, below)))
+    above = [*filter(None, [pool["silent"]]), *headlines(pool)]
+    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows), *target_lines(pool, rows)]
+    return Group(*map(Text, map(visible, above)), Text(), layout.grid, *map(Text, map(visible, below)))
 
 
 def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
-    """What jobs of real MR-clusters without a Unix user of their own can do; a line if there are such."""
-    from fawkes.config.users import without_user
+    """Which real MR-clusters have no Unix user of their own, in a short line; nothing if all have one."""
     from fawkes.report.rows import gone
 
     without = [row["cluster"] for row in rows if not row["run_as"] and not gone(row)]
-    return [without_user(without)] if without and not pool["simulated"] else []
-
-
-def _group_lines(site: Site, board: Board, pool: Row, rows: Sequence[Row]) -> list[str]:
-    """Which nodes of these MR-clusters have control groups, as far as a running controller knows."""
-    from fawkes.cli.client import Client
-    from fawkes.config.users import group_lines
-
-    without = {row["cluster"] for row in rows if not row["run_as"]}
-    if not user_lines(pool, rows):
+    if not without or pool["simulated"]:
         return []
-    try:
-        known: dict[str, str] = Client(site, timeout_s=_ASK_S).get("groups")
-    except FawkesError:
-        return []
-    theirs = [row["node"] for row in board("nodes") if row["cluster"] in without]
-    return group_lines({node: known[node] for node in theirs if node in known})
+    return [f"without `run_as`: {', '.join(sorted(without))} (`fawkes check` says what that means)"]
+
+
+def target_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
+    """Which targets count nodes that are not in service, in sentences."""
+    lines = [
+        f"{row['cluster']}: target {row['target']}, but {row['out_of_service']} of its {counted(row['nodes'], 'node')} "
+        f"{'is' if row['out_of_service'] == 1 else 'are'} out of service"
+        for row in rows
+        if row["target"] is not None and row["out_of_service"]
+    ]
+    wanted, serving = sum(row["target"] or 0 for row in rows), pool["nodes"] - pool["out"] - pool["lost"]
+    if not lines and wanted > serving:
+        lines = [f"the targets are for {counted(wanted, 'node')}, and {serving} are in service now: see the next tick"]
+    return lines
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:

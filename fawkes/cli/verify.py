@@ -11,7 +11,7 @@ from fawkes.cli.show import output_option
 from fawkes.cli.tables import TABLES
 from fawkes.config.site import Site
 from fawkes.errors import ExitStatus
-from fawkes.units import show_time
+from fawkes.units import counted, show_time
 
 if TYPE_CHECKING:
     from fawkes.cli.show import Step
@@ -40,11 +40,11 @@ def verify(site: Site, output: str) -> ExitStatus | None:
             rows = list(_differences(ledger, step))
     show(rows, TABLES["verify"], output)
     if not rows:
-        note(f"{count} steps decided again: every decision is the same as the stored one, byte for byte")
+        note(f"{counted(count, 'step')} decided again: every decision is the same as the stored one, byte for byte")
         return None
     ours = [row for row in rows if row["decided_by"] == __version__]
     differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
-    note(f"{count} steps decided again: {differ}, {len(ours)} of them decided by this version")
+    note(f"{counted(count, 'step')} decided again: {differ}, {len(ours)} of them decided by this version")
     return ExitStatus.FAILED if ours else ExitStatus.CHANGES
 
 

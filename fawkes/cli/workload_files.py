@@ -12,7 +12,7 @@ import click
 from fawkes.cli.show import note, show
 from fawkes.cli.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
 from fawkes.cli.tables import TABLES
-from fawkes.units import MOST_SEED, SECOND_US
+from fawkes.units import MOST_SEED, SECOND_US, counted
 
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
@@ -125,6 +125,6 @@ def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
 def tell(row: dict[str, Any], output: str) -> None:
     """The row of what was written, on stdout; a note on stderr when the workload itself went there."""
     if row["file"] == STREAM:
-        note(f"{row['jobs']} jobs written as {row['format']}")
+        note(f"{counted(row['jobs'], 'job')} written as {row['format']}")
         return
     show([row], TABLES["workload"], output)

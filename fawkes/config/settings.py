@@ -332,6 +332,19 @@ def load_settings(
     return settings_of(said, file=str(path), base=path.parent, catalog=catalog, policy=found)
 
 
+def preset_of(path: Path, given: str | None) -> str:
+    """The preset that counts, in a sentence: that of the command line (``given``), of the file, or the default."""
+    default = SettingsFile.model_fields["preset"].default
+    if not os.path.lexists(path):
+        name, why = default, f"because there is no {path.name}"
+    else:
+        said = read_toml(path)
+        name = said.get("preset", default)
+        why = f"as {path.name} says" if "preset" in said else f"because {path.name} names none"
+        why = why if said else f"because {path.name} is empty"
+    return f"settings: preset {name}, {why}" if given is None else f"settings: preset {given}, as --preset says"
+
+
 def settings_of(
     said: Mapping[str, Any],
     *,

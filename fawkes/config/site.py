@@ -55,6 +55,12 @@ class Site:
 
         return load_settings(self.settings_file, preset=preset, policy=policy)
 
+    def settings_line(self, *, preset: str | None = None) -> str:
+        """Where the settings come from, in a sentence; ``preset`` is that of the command line."""
+        from fawkes.config.settings import preset_of
+
+        return preset_of(self.settings_file, preset)
+
     def cluster(self, name: str) -> ClusterSpec:
         """The MR-cluster of that name, or in the file at that path; UserError lists the names there are."""
         from fawkes.config.clusters import load_cluster

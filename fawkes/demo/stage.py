@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fawkes import lab as labs
-from fawkes.cli.client import Client, HungUpError, NoControllerError
+from fawkes.cli.client import Client, HungUpError, NoControllerError, SilentError
+from fawkes.cli.waiting import wait_for
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterLife
 from fawkes.errors import DeadlineError, FawkesError, RefusedError
@@ -123,7 +124,7 @@ def _wait_until_it_answers(client: Client, process: subprocess.Popen[Any], log: 
     limit = time.monotonic() + _READY_S
     while True:
         # One that was just killed may still take the question, and end before it answers.
-        with contextlib.suppress(NoControllerError, HungUpError):
+        with contextlib.suppress(NoControllerError, HungUpError, SilentError):
             # It listens a moment before it knows its pool.
             if client.rows("nodes"):
                 return
@@ -162,7 +163,7 @@ def wait_for_story(site: Site, client: Client, *, limit_us: int = _STORY_US) -> 
             happened = bool(found) and all(point.happened for point in found)
             return True if happened or all(one.life is ClusterLife.GONE for one in clusters(ledger)) else None
 
-    client.wait(over, "the last point of the story", limit_us=limit_us)
+    wait_for(client, over, "the last point of the story", limit_us=limit_us)
 
 
 def take_down(site: Site) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from fawkes.live.controller import Plan, first_event
 from fawkes.live.doors import KEY
 from fawkes.live.endpoint import SOCKET
 from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
+from fawkes.live.ground import Ground, Identity, new_controller
 from fawkes.live.playbooks import job as book
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.ruling import Look, Reign
@@ -167,7 +166,7 @@ class Adoption:
 
         ElsewhereError when another adoption was quicker: then there is no ledger, and no node was changed.
         """
-        identity = Identity(self._plan.inventory.pool, findings.epoch, uuid.uuid4().hex)
+        identity = Identity(self._plan.inventory.pool, findings.epoch, new_controller())
         event = replace(first_event(self._plan, identity, Clock().now_us()), adopted=findings.adopted)
         draft = self._folder / _DRAFT
         shutil.rmtree(draft, ignore_errors=True)

@@ -14,6 +14,7 @@ from fawkes.core.decision import PutCluster, PutJob
 from fawkes.core.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Plain
 from fawkes.core.state import View
 from fawkes.live.control import Query
+from fawkes.report import history
 from fawkes.report.board import board
 from fawkes.report.node_rows import node_row
 from fawkes.report.rows import cluster_row, in_service, job_row
@@ -31,7 +32,7 @@ class ClosableReader(Reader, Protocol):
 
 
 def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
-    """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``.
+    """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``, ``end``.
 
     ``board?of=`` has the rows of reading commands, for users who may not read the ledger.
     Without a parameter they list what is there; by name also an MR-cluster that is gone or a job that has ended, as
@@ -64,7 +65,11 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
             found: Plain = board(ledger, asked.get("of", ""))
             return found
 
-    return {"clusters": clusters, "jobs": jobs, "nodes": nodes, "board": rows}
+    def end(_: Mapping[str, str]) -> Plain:
+        with closing(open_ledger()) as ledger:
+            return {"asked_by": history.given_back_by(ledger), "ended": history.ended(ledger)}
+
+    return {"clusters": clusters, "jobs": jobs, "nodes": nodes, "board": rows, "end": end}
 
 
 def _cluster(state: ClusterState, view: View, usable_milli: int) -> Row:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -43,7 +42,7 @@ from fawkes.live.data_answers import DataAnswers
 from fawkes.live.deploy import Deployer
 from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
+from fawkes.live.ground import Ground, Identity, new_controller
 from fawkes.live.ha import Pair
 from fawkes.live.hosts import Hosts
 from fawkes.live.jobs import Jobs
@@ -112,7 +111,7 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
     access = access_of(settings.access, site.settings_file)
-    notes = (*own_code(site, settings), *open_to_others(site))
+    notes = (site.settings_line(preset=preset), *own_code(site, settings), *open_to_others(site))
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     text = read_policy(settings.policy, settings.core)
     admission = None
@@ -218,19 +217,18 @@ class Controller:
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
+        self._tell_preset(state)
         known = self._known_nodes(state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
-        identity = Identity(self._plan.inventory.pool, verdict.epoch, uuid.uuid4().hex)
+        identity = Identity(self._plan.inventory.pool, verdict.epoch, new_controller())
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
-        for node, facts in seen.facts.items():
-            ground.learn_group(node, facts)
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -259,6 +257,12 @@ class Controller:
         started = first_event(self._plan, identity, now.at_us)
         return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
 
+    def _tell_preset(self, state: View) -> None:
+        """Say when another preset counted for this pool until now: an empty file changes it without a word."""
+        before, now = state.rules and state.rules.settings.preset, self._plan.settings.core.preset
+        if before and before != now:
+            self._say(f"the settings have changed: the preset was {before} until now, and is {now}")
+
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
         return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
@@ -274,6 +278,8 @@ class Controller:
 
     def _accepted(self, world: LiveWorld) -> None:
         """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
+        self._ledger.beat()
+        world.every("alive", BEAT_US, self._ledger.beat)
         with suppress(FullError):
             if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
                 self._ledger.put_note(SEAL, here)
@@ -387,7 +393,6 @@ class Controller:
                 **data.queries(),
                 **restorer.queries(),
                 "ledger": lambda _: world.ledger_row(),
-                "groups": lambda _: dict(world.ground.groups),
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
+import socket
+import uuid
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +21,7 @@ from fawkes.live.ssh import Result
 from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
 
 _log = logging.getLogger(__name__)
+_LONGEST_HOST = 40
 
 
 class Shell(Protocol):
@@ -38,6 +43,12 @@ class Identity:
     pool: str
     epoch: int
     controller: str
+
+
+def new_controller() -> str:
+    """An id that no controller has had: host, process and chance, as `fawkes.report.facts.controller_name` reads it."""
+    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname()).strip("-")[:_LONGEST_HOST] or "host"
+    return f"{host}.{os.getpid()}.{uuid.uuid4().hex[:12]}"
 
 
 class _Nodes(dict[NodeId, InventoryNode]):
@@ -71,8 +82,6 @@ class Ground:
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
-        #: for each node that has said so why its lease has no control group; "" where it has one
-        self.groups: dict[NodeId, str] = {}
         self._most = threads
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
@@ -110,14 +119,7 @@ class Ground:
         if result.exit != 0 and result.exit not in fine:
             _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
             raise failure(node, doing, result.exit, result.stderr)
-        facts = read_facts(result.stdout)
-        self.learn_group(node, facts)
-        return facts
-
-    def learn_group(self, node: NodeId, facts: Facts) -> None:
-        """Keep in ``groups`` what a script says about the node's control group, if it says anything."""
-        if (why := no_group(facts)) is not None:
-            self.groups[node] = why
+        return read_facts(result.stdout)
 
     def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         """The facts of a script that only looks, whatever its exit code."""

@@ -32,6 +32,7 @@ class Mailbox:
         self._ended = False
         self._refusal: FawkesError | None = None
         self._kept: dict[Hashable, Event] = {}
+        self._taken: tuple[str, float] | None = None
 
     @property
     def refusal(self) -> FawkesError | None:
@@ -80,7 +81,18 @@ class Mailbox:
 
     def take(self) -> Event | None:
         """The next event; waits for it. None after `end`."""
-        return self._queue.get()
+        self._taken = None
+        event = self._queue.get()
+        self._taken = (type(event).__name__, time.monotonic())
+        return event
+
+    def at_work(self) -> tuple[str, float]:
+        """The kind of the event that was taken last, and for how many seconds the engine has worked on it.
+
+        ("", 0) while the engine waits for the next one.
+        """
+        taken = self._taken
+        return ("", 0.0) if taken is None else (taken[0], time.monotonic() - taken[1])
 
     def hold(self, refusal: FawkesError) -> None:
         """Keep what comes in bounds, until `release`; people are told ``refusal``."""

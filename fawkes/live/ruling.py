@@ -19,6 +19,7 @@ from fawkes.live.ground import Ground
 from fawkes.live.playbooks import lease
 from fawkes.live.ssh import Result
 from fawkes.playbook import Facts, Lease, read_facts
+from fawkes.report.facts import controller_name
 from fawkes.store.place import host_of, place_of, same_place
 from fawkes.store.schema import CLAIM, SEAL
 from fawkes.store.sqlite import Ledger
@@ -127,7 +128,8 @@ def _refusal(verdict: Verdict, seal: str, pool: str, where: str, ledger: Ledger 
         return ElsewhereError(what, where=where, hint=hint)
     what = (
         f"the nodes know more than this ledger, which is a restored backup or an older copy: its epoch is "
-        f"{ledger.identity().last_epoch}, but {nodes} know epoch {newest.epoch} of controller {newest.controller}"
+        f"{ledger.identity().last_epoch}, but {nodes} know epoch {newest.epoch} of another controller "
+        f"({controller_name(newest.controller)})"
     )
     if newest.cluster:
         what += f", with generation {newest.generation} on {newest.node}"

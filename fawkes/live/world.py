@@ -150,9 +150,14 @@ class LiveWorld:
         return self.mailbox.wait(limits.ROOM_EVERY_S)
 
     def ledger_row(self) -> dict[str, Plain]:
-        """How the ledger is, for the commands: why nothing is stored at the moment; empty when all is."""
+        """How the ledger is, for the commands: why nothing is stored at the moment (empty when all is).
+
+        ``event`` is the kind of event that the engine works on, for ``event_s`` seconds; empty while it waits for one.
+        """
         refusal = self.mailbox.refusal
-        return {"trouble": "" if refusal is None else f"{refusal.where}: {refusal.what}"}
+        event, event_s = self.mailbox.at_work()
+        trouble = "" if refusal is None else f"{refusal.where}: {refusal.what}"
+        return {"trouble": trouble, "event": event, "event_s": event_s}
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take these goals over; returns at once."""

@@ -33,8 +33,8 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.sight import Attempt, Launcher, SafeMode, Service, Sight
-from fawkes.report.facts import thing
-from fawkes.units import show_duration
+from fawkes.report.facts import controller_name, thing
+from fawkes.units import counted, show_duration
 
 
 def event_in_words(event: Event) -> str:
@@ -49,14 +49,14 @@ def event_in_words(event: Event) -> str:
 def _seen_in_words(event: Event) -> str | None:
     match event:
         case Started():
-            return f"controller {event.controller}, Fawkes {event.version}, epoch {event.epoch}"
+            return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
         case Woke():
             return "the timer"
         case ClockSeen():
             return f"the clock was set {'ahead' if event.by_us > 0 else 'back'} by {show_duration(abs(event.by_us))}"
         case Sampled():
             failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
-            return "; ".join([f"{len(event.readings)} MR-clusters read", *failed])
+            return "; ".join([f"{counted(len(event.readings), 'MR-cluster')} read", *failed])
         case Done():
             return f"{thing(event.effect)}: done"
         case Failed():

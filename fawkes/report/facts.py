@@ -15,6 +15,13 @@ Template = str | Callable[[Facts], str]
 _MOMENTS = frozenset({"until_us", "since_us", "at_us"})
 
 
+def controller_name(controller: str) -> str:
+    """The id of a controller for people: its process and host, or the beginning of an id that has neither."""
+    host, _, rest = controller.partition(".")
+    pid = rest.partition(".")[0]
+    return f"process {pid} on {host}" if pid.isdigit() else controller[:8]
+
+
 def fold(names: Sequence[str]) -> str:
     """Names as one node set, ``node[01-03]``."""
     if len(names) == 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from fawkes.core.decision import Change, PutClock, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
+from fawkes.core.effects import EndControl
 from fawkes.core.events import StandbySeen, Started
 from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
 from fawkes.core.tick import MOVES, MOVING
@@ -260,6 +261,13 @@ def rules(store: Reader) -> PutRules | None:
     return found[0] if found else None
 
 
+def started_us(store: Reader) -> int:
+    """The time at which the engine that was in charge last has started; 0 before the first start."""
+    found = store.latest(PutRules.__name__)
+    entry = store.entry(found[0].seq) if found else None
+    return 0 if entry is None else entry.event.at_us
+
+
 def simulated(store: Reader) -> bool:
     """Whether a simulation wrote the store: its times count from the start of the run."""
     found = rules(store)
@@ -293,3 +301,12 @@ def given_back_by(store: Reader) -> str:
     found = _latest(store, PutClosing.__name__, PutClosing)
     closing = found[0].closing if found else None
     return closing.by if closing is not None and closing.agreed else ""
+
+
+def ended(store: Reader) -> bool:
+    """True if the last controller has ended control: the pool was given back, and every node is wiped and free."""
+    closings, starts = store.latest(PutClosing.__name__), store.latest(PutRules.__name__)
+    if not closings or (starts and starts[0].seq > closings[0].seq):
+        return False
+    entry = store.entry(closings[0].seq)
+    return entry is not None and any(isinstance(effect, EndControl) for effect in entry.decision.effects)

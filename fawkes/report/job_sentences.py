@@ -32,8 +32,7 @@ def _numbers(facts: Facts) -> str:
 
 
 def _admitted(facts: Facts) -> str:
-    cpus = "1 CPU" if facts.get("cpus") == 1 else "{cpus} CPUs"
-    return "Job {job} is let in with " + cpus + ": it asks for {asked} of {total}" + _numbers(facts)
+    return "Job {job} is let in with {cpus} CPUs: it asks for {asked} of {total}" + _numbers(facts)
 
 
 def _waits(facts: Facts) -> str:

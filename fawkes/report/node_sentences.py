@@ -44,8 +44,7 @@ def _evacuated(facts: Facts) -> str:
     gone = facts.get("seen") in (Stored.DEAD, Stored.ABSENT)
     text = "The blocks of {node} are safe on other nodes of {cluster}" + (", although its DataNode is dead" * gone)
     before = facts.get("missing_before")
-    files = "1 file" if before == 1 else "{missing_before} files"
-    return text + (f"; blocks of {files} had been missing before it began to leave" if before else "")
+    return text + ("; blocks of {missing_before} files had been missing before it began to leave" if before else "")
 
 
 def _asked_again(facts: Facts) -> str:

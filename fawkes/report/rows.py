@@ -129,6 +129,7 @@ def cluster_row(
         "joining": sum(1 for node in held if node.life is NodeLife.JOINING),
         "leaving": sum(1 for node in held if node.life in history.LEAVING),
         "lost": sum(1 for node in held if node.life is NodeLife.LOST),
+        "out_of_service": sum(1 for node in held if node.life is NodeLife.LOST or node.keep_out),
         "min_nodes": state.spec.min_nodes,
         "run_as": str(state.spec.details.get("run_as") or ""),
         "target": tick.targets.get(state.id) if tick is not None and active else None,
@@ -259,6 +260,7 @@ def pool_row(store: Reader) -> Row:
     return {
         "pool": None if rules is None else rules.pool,
         "controller": None if rules is None else rules.controller,
+        "started": None if rules is None else show_time(history.started_us(store)),
         "simulated": history.simulated(store),
         "fawkes": None if rules is None else rules.version,
         "shadow": rules is not None and rules.shadow,

@@ -8,6 +8,7 @@ module has all others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -17,7 +18,9 @@ from fawkes.report.facts import Template, because, by, fold, listed, literal, op
 from fawkes.report.job_sentences import JOBS
 from fawkes.report.masters_sentences import MASTER_REFUSALS, MASTERS
 from fawkes.report.node_sentences import NODES
+from fawkes.units import counted
 
+_MANY = re.compile(r"\{(\w+)\} (?:node|core node|job|CPU|file)s\b")
 _COMING_UP = frozenset({ClusterLife.DEPLOYING, ClusterLife.LOADING})
 
 
@@ -34,10 +37,15 @@ def sentence(reason: Reason, nodes: tuple[str, ...] = ()) -> str:
     if template is not None:
         try:
             text = template if isinstance(template, str) else template(facts)
-            return text.format_map(_Shown(facts))
+            return _numbered(text, facts).format_map(_Shown(facts))
         except (KeyError, TypeError, ValueError, AttributeError):
             return bare(reason)
     return bare(reason)
+
+
+def _numbered(text: str, facts: Facts) -> str:
+    """A template whose nouns behind a 1 are singular: ``{minimum} nodes`` becomes ``{minimum} node``."""
+    return _MANY.sub(lambda found: found[0][:-1] if facts.get(found[1]) == 1 else found[0], text)
 
 
 def bare(reason: Reason) -> str:
@@ -64,7 +72,7 @@ def _adopted(facts: Facts) -> str:
     clusters = ", ".join(cast(Sequence[str], facts["clusters"])) or "no MR-cluster"
     nodes, jobs = cast(Sequence[str], facts["nodes"]), cast(Sequence[str], facts["jobs"])
     who = f"{facts['by']} adopted the pool" if facts.get("by") else "The pool was adopted"
-    return literal(f"{who}: {clusters} with {len(nodes)} nodes and {len(jobs)} known jobs")
+    return literal(f"{who}: {clusters} with {counted(len(nodes), 'node')} and {counted(len(jobs), 'known job')}")
 
 
 def _clock_jumped(facts: Facts) -> str:

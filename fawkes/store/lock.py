@@ -21,11 +21,12 @@ _TRIES, _PAUSE_S = 20, 0.025
 
 
 class Holder(NamedTuple):
-    """Who holds a state folder."""
+    """Who holds a state folder; ``alive_us`` is its latest sign of life: that of ``since_us`` until it has started."""
 
     host: str
     pid: int
     since_us: int
+    alive_us: int = 0
 
     def __str__(self) -> str:
         since = f" since {show_time(self.since_us)}" if self.since_us else ""
@@ -49,7 +50,17 @@ class StateLock:
                     raise stranger or _elsewhere(folder, found) from None
                 time.sleep(_PAUSE_S)
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, json.dumps(_myself()._asdict()).encode(), 0)
+        myself = _myself()
+        os.pwrite(self._file, json.dumps(myself._asdict()).encode(), 0)
+        self._alive(myself.since_us)
+
+    def beat(self) -> None:
+        """Leave a sign of life for `holder`; it needs no room on the disk."""
+        self._alive(time.time_ns() // 1000)
+
+    def _alive(self, at_us: int) -> None:
+        with suppress(OSError):
+            os.utime(self._file, ns=(at_us * 1000, at_us * 1000))
 
     def close(self) -> None:
         """Let others have it. Harmless when called again: the number may be another file's by then."""
@@ -99,7 +110,8 @@ def _myself() -> Holder:
 def _read(file: int) -> Holder:
     try:
         said = json.loads(os.pread(file, 4096, 0))
-        return Holder(str(said["host"]), int(said["pid"]), int(said["since_us"]))
+        alive_us = os.fstat(file).st_mtime_ns // 1000
+        return Holder(str(said["host"]), int(said["pid"]), int(said["since_us"]), alive_us)
     except (ValueError, TypeError, KeyError):
         # It was taken this moment: the text comes right after the lock.
         return Holder("this machine", 0, 0)

@@ -19,7 +19,7 @@ from fawkes.core.lifecycle import ENDED_JOBS
 from fawkes.core.model import ClusterLife, ClusterSpec, Facts, Plain
 from fawkes.core.record import to_plain
 from fawkes.errors import DeadlineError, ElsewhereError, FawkesError, RefusedError, UserError
-from fawkes.units import SECOND_US, show_duration
+from fawkes.units import SECOND_US, counted, show_duration
 from fawkes.workload.generate import generate
 
 T = TypeVar("T")
@@ -104,8 +104,9 @@ class Played:
         """One sentence for people."""
         again = sum(one.tries > 1 for one in self.posted)
         clusters = sum(one.verb == "request" for one in self.posted)
+        jobs = counted(len(self.posted) - clusters, "job")
         return (
-            f"{clusters} MR-clusters and {len(self.posted) - clusters} jobs were requested, at most "
+            f"{counted(clusters, 'MR-cluster')} and {jobs} were requested, at most "
             f"{show_duration(self.drift_us)} late" + (f", {again} of them more than once" if again else "")
         )
 

@@ -16,6 +16,8 @@ from fawkes.core.events import DownAsked, DrainAsked, Event, ReleaseAsked, Reque
 from fawkes.core.model import Plain, Reason
 from fawkes.errors import FawkesError
 from fawkes.live.control import ControlServer
+from fawkes.offline.ledger import copied
+from tests.support.desk import Desk
 
 Run = Callable[..., Result]
 
@@ -70,6 +72,7 @@ class World:
             "clusters": lambda asked: self._seen(self.clusters, asked.get("cluster")),
             "jobs": lambda asked: self._seen(self.jobs, asked.get("job")),
             "nodes": lambda asked: self._seen(self.nodes, asked.get("node")),
+            "end": lambda _: {"asked_by": "ann" if self.going else "", "ended": self.ended},
             "at-stake": lambda asked: [row for row in self.outputs if asked.get("cluster") in (None, row["cluster"])],
             "env": lambda _: self.env,
             "releases": lambda _: self.releases,
@@ -130,6 +133,9 @@ class World:
         if self.going and not self.ended and not left and not unclean:
             self.ended = True
             assert self.server is not None
+            ending = Desk(1)
+            ending.tell(DownAsked(at_us=1, ask="down"))
+            copied(ending.store, self.server.folder)
             threading.Thread(target=self.server.close).start()
 
     def _logs(self, asked: Mapping[str, str]) -> Iterator[Plain]:

@@ -130,17 +130,23 @@ def test_down_lists_every_refusal_and_releases_nothing(run: Run, loaded: World) 
 def test_a_dry_run_of_down_says_what_would_be_refused(run: Run, loaded: World) -> None:
     loaded.kept = [UNDECLARED]
     result = run("down", "--dry-run")
-    assert result.exit_code == 0
-    assert "c-2 must not be released" in result.stderr
+    assert result.exit_code == 6
+    assert "c-2 must not be released: nothing was done" in result.stderr
     loaded.kept = []
-    assert "would release every MR-cluster" in run("down", "--dry-run").stderr
+    result = run("down", "--dry-run")
+    assert result.exit_code == 0
+    assert "would release every MR-cluster" in result.stderr
     assert all(event.dry_run for event in loaded.events)
 
 
 def test_a_dry_run_of_release_says_what_would_be_refused(run: Run, loaded: World) -> None:
     loaded.refusals = {"c-2": UNDECLARED}
-    assert "c-2 must not be released: c-2 has data in HDFS" in run("release", "c-2", "--dry-run").stderr
-    assert "`fawkes release c-1` would release it" in run("release", "c-1", "--dry-run").stderr
+    refused = run("release", "c-2", "--dry-run")
+    assert refused.exit_code == 6
+    assert "c-2: must not be released: c-2 has data in HDFS" in refused.stderr
+    result = run("release", "c-1", "--dry-run")
+    assert result.exit_code == 0
+    assert "`fawkes release c-1` would release it" in result.stderr
     assert all(event.dry_run for event in loaded.events)
 
 

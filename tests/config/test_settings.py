@@ -8,6 +8,7 @@ import pytest
 from fawkes.catalog import Catalog, Origin
 from fawkes.config.presets import PRESETS
 from fawkes.config.settings import SiteSettings, load_settings
+from fawkes.config.site import Site
 from fawkes.core.keeping import KeepRules
 from fawkes.core.model import Role
 from fawkes.core.settings import Discrimination, Settings
@@ -290,3 +291,20 @@ def test_a_policy_file_beside_the_settings_is_found_by_its_path(tmp_path: Path) 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_every_value_of_a_preset_has_a_source(name: str) -> None:
     assert all(value.source for value in PRESETS[name].values())
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "line"),
+    [
+        (None, None, "settings: preset steady, because there is no fawkes.toml"),
+        ("", None, "settings: preset steady, because fawkes.toml is empty"),
+        ("# nothing", None, "settings: preset steady, because fawkes.toml is empty"),
+        ('period = "90s"', None, "settings: preset steady, because fawkes.toml names none"),
+        ('preset = "demo"', None, "settings: preset demo, as fawkes.toml says"),
+        ('preset = "demo"', "paper", "settings: preset paper, as --preset says"),
+    ],
+)
+def test_the_preset_that_counts_is_told(tmp_path: Path, text: str | None, given: str | None, line: str) -> None:
+    if text is not None:
+        (tmp_path / "fawkes.toml").write_text(text)
+    assert Site(tmp_path).settings_line(preset=given) == line

@@ -216,3 +216,12 @@ def test_a_round_that_takes_long_is_never_beside_itself_and_does_not_pile_up() -
         assert rounds.acquire(timeout=LIMIT_S)
     timers.close()
     assert overlaps == []
+
+
+def test_what_the_engine_works_on_is_known() -> None:
+    mailbox = Mailbox(Clock())
+    assert mailbox.at_work() == ("", 0.0)
+    mailbox.post(Woke(at_us=1))
+    mailbox.take()
+    kind, seconds = mailbox.at_work()
+    assert (kind, seconds >= 0) == ("Woke", True)

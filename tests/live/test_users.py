@@ -10,14 +10,14 @@ import pytest
 
 from fawkes.config.details import ClusterDetails
 from fawkes.core.events import PauseAsked, Requested
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, NodeId
+from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec
 from fawkes.core.state import View
 from fawkes.errors import HostError, UserError
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hadoop_rpc import Connection
 from fawkes.live.ssh import Result
 from fawkes.live.users import refuse_shared_user, refuse_unfit_user
-from fawkes.playbook import Facts, Script
+from fawkes.playbook import Script
 
 NODES = ("node1", "node2", "node3")
 
@@ -87,12 +87,3 @@ def test_what_a_node_does_not_say_is_no_yes() -> None:
 def test_a_node_that_does_not_answer_is_asked_later() -> None:
     refuse_unfit_user(request("c", "alpha"), ground(node1="@unfit.alpha=\n"))
     refuse_unfit_user(request("c", ""), ground(node1="@unfit.alpha=no\n"))
-
-
-def test_what_a_step_says_of_control_groups_is_kept_until_a_later_one_says_otherwise() -> None:
-    nodes = ground(node1="@group=yes\n", node2="@group=no\n@group.why=not mounted\n", node3="@free_kb=1\n")
-    nodes.run_on(dict.fromkeys(nodes.nodes, Script("# alpha")), "making folders")
-    assert nodes.groups == {"node1": "", "node2": "not mounted"}
-    nodes.learn_group(NodeId("node1"), Facts([("group", "no")]))
-    nodes.learn_group(NodeId("node2"), Facts([("free_kb", "1")]))
-    assert nodes.groups == {"node1": "it did not say why", "node2": "not mounted"}

@@ -7,7 +7,7 @@ from fawkes.core.model import Reason
 STARTS: tuple[tuple[Reason, str], ...] = (
     (
         Reason("adopted", {"by": "ann", "clusters": ["a", "b"], "nodes": ["n1", "n2", "n3"], "jobs": ["j"]}),
-        "ann adopted the pool: a, b with 3 nodes and 1 known jobs",
+        "ann adopted the pool: a, b with 3 nodes and 1 known job",
     ),
     (
         Reason("not-adopted", {"cluster": "c", "error": "it was still being deployed or loaded"}),

@@ -38,7 +38,7 @@ def test_a_job_that_is_let_in_shows_what_it_asked_for_and_got() -> None:
     desk = taught()
     submit(desk, 0)
     found = texts(desk, "a-0")
-    assert found[0] == "a-0 of a is starting"
+    assert found[0] == "job a-0 of a is starting"
     assert found[1] == "Its deadline is +00:01:43.000, 1m40s after its submission"
     assert found[2:5] == [
         "It was granted 5 of 20 CPUs",
@@ -54,7 +54,7 @@ def test_a_job_that_waits_and_is_dropped_shows_both() -> None:
         submit(desk, number)
     to_deadline(desk, "a-4")
     found = texts(desk, "a-4")
-    assert found[0] == "a-4 of a is dropped: its deadline has passed"
+    assert found[0] == "job a-4 of a was dropped: its deadline has passed"
     assert [text for text in found if text.startswith("Job a-4 waits: it asks for 5 CPUs of 20")]
     assert [text for text in found if text.startswith("Job a-4 is dropped: its deadline has passed")]
     assert not [text for text in found if "a-3" in text]
@@ -97,7 +97,7 @@ def test_a_job_that_waits_for_another_to_end_says_so() -> None:
     submit(desk, 1)
     desk.now_s += 19
     read(desk)
-    assert newest(desk, "a-1")[-1].endswith("and a runs 1 jobs, as many as max_running_jobs allows")
+    assert newest(desk, "a-1")[-1].endswith("and a runs 1 job, as many as max_running_jobs allows")
 
 
 def test_a_policy_that_gives_no_numbers_is_named() -> None:

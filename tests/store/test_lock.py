@@ -54,3 +54,14 @@ def test_looking_at_the_lock_does_not_keep_a_controller_out(tmp_path: Path) -> N
         assert holder(tmp_path) is not None
         lock.close()
         assert holder(tmp_path) is None
+
+
+def test_a_sign_of_life_is_later_than_the_start(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    before = holder(tmp_path)
+    lock.beat()
+    after = holder(tmp_path)
+    lock.close()
+    assert before is not None
+    assert after is not None
+    assert before.alive_us == before.since_us == after.since_us < after.alive_us
