@@ -34,8 +34,8 @@ _READS_LESS = 1.5
 _STAGE_S = {NodeLife.JOINING: 10.0, NodeLife.DRAINING: 1.0, NodeLife.EVACUATING: 60.0, NodeLife.CLEANING: 2.0}
 #: of one core until a node's daemons run (fitted: `workloads/models/lab-of-two-cores.toml`)
 _JOIN_CPU_S = 18.0
-#: what is remembered and averaged: all but what disks can feed, which each tick finds anew
-_FIGURES = tuple(each.name for each in fields(Load) if each.name != "feeds")
+#: what is remembered and averaged: all but what each tick finds anew
+_FIGURES = tuple(each.name for each in fields(Load) if each.name not in ("feeds", "still_s"))
 
 
 def loads_of(
@@ -135,6 +135,7 @@ def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
         task_s=task_s,
         slots=slots / serving,
         feeds=_feeds(draft, window),
+        still_s=_still_s(window, draft.settings.period_us / SECOND_US),
     )
 
 
@@ -144,6 +145,17 @@ def _feeds(draft: Draft, window: Window) -> float:
     feeds = core * _DISK_BYTES_S / _TASK_BYTES
     done = (window.growth("tasks_done") or 0) / (draft.settings.period_us / SECOND_US)
     return feeds if done <= _READS_LESS * feeds else 0.0
+
+
+def _still_s(window: Window, period_s: float) -> float:
+    """A period if tasks waited in all of it while none ran and none ended, as those of a rigid job do; else 0.
+
+    Without it, moves are weighed as if the tasks ran on the nodes that are there, and were done before a node came.
+    """
+    standing = (
+        sample.tasks_waiting and sample.tasks_running == 0 and window.before is not None for sample in window.samples
+    )
+    return period_s if all(standing) and window.samples and window.growth("tasks_done") == 0 else 0.0
 
 
 def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:
@@ -171,7 +183,7 @@ def _lasting(now: Load, past: Load | None) -> Load:
     keep = exp(-1 / _MEMORY_PERIODS)
     blend = {name: keep * getattr(past, name) + (1 - keep) * getattr(now, name) for name in _FIGURES}
     task_s = blend["task_s"] if now.tasks else past.task_s
-    return replace(Load(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds)
+    return replace(Load(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds, still_s=now.still_s)
 
 
 def _expected(now: Load, past: Load | None, mean: Mapping[str, float]) -> Load:
@@ -179,7 +191,7 @@ def _expected(now: Load, past: Load | None, mean: Mapping[str, float]) -> Load:
     lasting = _lasting(now, past)
     more = max(now, lasting, key=lambda load: load.jobs * load.tasks * load.task_s)
     mixed = {name: (1 - _MEAN) * getattr(more, name) + _MEAN * mean[name] for name in _FIGURES}
-    return Load(**mixed, feeds=now.feeds)
+    return Load(**mixed, feeds=now.feeds, still_s=now.still_s)
 
 
 def _prices(draft: Draft) -> Prices:

@@ -30,7 +30,8 @@ class Load:
 
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
     which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once. The nodes that
-    store its input can feed ``feeds`` tasks in a second (0: no limit is known), however many nodes compute.
+    store its input can feed ``feeds`` tasks in a second (0: no limit is known), however many nodes compute. Tasks that
+    waited while none ran and none ended have stood still for ``still_s``: its nodes are too few for them to begin.
     """
 
     jobs: float
@@ -39,6 +40,7 @@ class Load:
     task_s: float
     slots: float
     feeds: float = 0.0
+    still_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,24 +121,28 @@ def useful_nodes(load: Load, prices: Prices) -> float:
 
 
 def gain_s(load: Load, nodes: int, more: int, after_s: float, prices: Prices) -> float:
-    """Job-seconds that ``more`` nodes save: of jobs that end one after another, the mean waits half of the time."""
+    """Job-seconds that ``more`` nodes save: of jobs that end one after another, the mean waits half of the time.
+
+    Where work stands still, each further node may end that, and without any it stands for as long again.
+    """
     if not load.jobs:
         return 0.0
-    return (
-        load.jobs / 2 * (time_s(load, max(0.5, nodes), prices) - time_s(load, max(0.5, nodes), prices, more, after_s))
-    )
+    saved_s = time_s(load, max(0.5, nodes), prices) - time_s(load, max(0.5, nodes), prices, more, after_s)
+    return load.jobs * max(load.still_s * more, saved_s / 2)
 
 
 def loss_s(load: Load, nodes: int, fewer: int, prices: Prices) -> float:
     """Job-seconds that the jobs of a giver wait longer without ``fewer`` of its nodes; tasks that are killed included.
 
-    The last node of all counts as a half that stays.
+    Where work stands still, each node that goes lets it stand for as long again. The last node of all counts as a half
+    that stays.
     """
     if not load.jobs:
         return 0.0
     killed = fewer * load.running / max(1, nodes) / 2 if prices.kills else 0.0
     after = replace(load, tasks=load.tasks + killed)
-    return load.jobs / 2 * (time_s(after, max(0.5, nodes - fewer), prices) - time_s(load, max(0.5, nodes), prices))
+    lost_s = time_s(after, max(0.5, nodes - fewer), prices) - time_s(load, max(0.5, nodes), prices)
+    return load.jobs * max(load.still_s * fewer, lost_s / 2)
 
 
 def join_s(count: int, loads: Iterable[Load], prices: Prices, starting: int = 0) -> float:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Self
 
 import paramiko
 
-from fawkes.errors import HostError, UserError
+from fawkes.errors import HostError, UserError, cut
 from fawkes.live.known_hosts import KnownHosts, remember
 from fawkes.live.lane import Lane, LaneBrokenError, late, run_once
 from fawkes.live.ssh import (
@@ -198,6 +198,8 @@ class _Host:
         if broken.silent and given_s < self._connect_s:
             # Too short a time to say that the host does not answer.
             return late(node, given_s)
+        if broken.answers or broken.exit is not None:
+            return self._no_shell(broken)
         if broken.silent:
             return SshError(
                 "it does not answer, although an earlier login succeeded",
@@ -207,6 +209,21 @@ class _Host:
             )
         when = "while the script ran" if broken.begun else "before the script began"
         return SshError(f"the connection was lost {when}", host=node, state=ConnectionState.LOST, hint="Try again")
+
+    def _no_shell(self, broken: LaneBrokenError) -> SshError:
+        """The error for a login that succeeded, and whose session did not run the script."""
+        user = self._address.user
+        what = "its login shell does not begin the script"
+        if broken.exit is not None:
+            what = f"its session ended with exit code {broken.exit} before the script"
+        said = f"; it said: {cut(broken.said, 200)}" if broken.said else ""
+        return SshError(
+            f"the login of {user!r} succeeded, but {what}{said}",
+            host=self._address.node,
+            state=ConnectionState.NO_SHELL,
+            hint=f"Look there at the start files of the login shell of {user} (such as ~/.bashrc), and at ForceCommand "
+            "of its sshd: without a terminal they must not start another shell, exit or wait",
+        )
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import BinaryIO
 
 _DIGITS = 12
+_MOST_BEFORE = 300
 
 
 class TooMuchError(Exception):
@@ -35,6 +36,7 @@ class Frame:
         self.begun = False
         self.done = False
         self.exit: int | None = None
+        self._before = bytearray()
         self._begin = f"{mark}>\n".encode()
         self._end = f"{mark}.".encode()
         self._sink = sink
@@ -66,10 +68,17 @@ class Frame:
         """The content that was kept, as text; bytes that are no UTF-8 are replaced."""
         return self._held.decode("utf-8", "replace")
 
+    def before(self) -> str:
+        """The last that came in the place of a begin mark, as one line of text; "" once the script has begun."""
+        said = b"" if self.begun else bytes(self._before + self._held)[-_MOST_BEFORE:]
+        return " ".join(said.decode("utf-8", "replace").split())
+
     def _find_begin(self) -> bool:
         at = self._held.find(self._begin)
         if at < 0:
-            del self._held[: max(0, len(self._held) - len(self._begin))]
+            other = max(0, len(self._held) - len(self._begin))
+            self._before = (self._before + self._held[:other])[-_MOST_BEFORE:]
+            del self._held[:other]
             return False
         del self._held[: at + len(self._begin)]
         self.begun = True

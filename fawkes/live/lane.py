@@ -22,19 +22,33 @@ from fawkes.script import Script
 _DRAIN_S = 0.2
 _KILL_AFTER_S = 1
 _GRACE_S = 2.0
+_ASK_S = 2.0
 _CHUNK = 1 << 16
 
 
 class LaneBrokenError(Exception):
     """The channel ended, or nothing came, before the script was done.
 
-    ``begun``: the far side said that it began the script; ``silent``: nothing came, though the channel is there.
+    ``begun``: the far side said that it began the script; ``silent``: nothing came, though the channel is there. Where
+    the session did not begin it, ``exit`` is the code with which the far side ended it (None: it did not, or nobody
+    knows), ``answers`` is true if the host itself still answers, and ``said`` is what came instead.
     """
 
-    def __init__(self, *, begun: bool, silent: bool) -> None:
+    def __init__(
+        self,
+        *,
+        begun: bool,
+        silent: bool,
+        exit: int | None = None,  # noqa: A002
+        answers: bool = False,
+        said: str = "",
+    ) -> None:
         super().__init__()
         self.begun = begun
         self.silent = silent
+        self.exit = exit
+        self.answers = answers
+        self.said = said
 
 
 class Lane:
@@ -155,14 +169,44 @@ def _converse(
         _close(channel)
         raise error.error from error
     except (OSError, EOFError, paramiko.SSHException) as error:
+        broken = _broken(channel, out, err, answer_s, silent=isinstance(error, TimeoutError))
         _close(channel)
         if feeder is not None and feeder.error is not None:
             raise feeder.error from error
-        raise LaneBrokenError(begun=out.begun, silent=isinstance(error, TimeoutError)) from error
+        raise broken from error
     elapsed = time.monotonic() - began
     if out.exit in _ENDED_BY_TIMEOUT and elapsed >= limit_s:
         raise late(node, limit_s)
     return Result(node, 1 if out.exit is None else out.exit, out.text(), err.text(), elapsed)
+
+
+def _broken(channel: paramiko.Channel, out: Frame, err: Frame, answer_s: float, *, silent: bool) -> LaneBrokenError:
+    """The error for a session that ended or is silent, with what the far side says about it."""
+    transport = channel.get_transport()
+    if out.begun or not transport.is_active():
+        return LaneBrokenError(begun=out.begun, silent=silent)
+    with contextlib.suppress(OSError, EOFError, paramiko.SSHException, TooMuchError, SinkError):
+        while channel.recv_ready():
+            out.feed(channel.recv(_CHUNK))
+        while channel.recv_stderr_ready():
+            err.feed(channel.recv_stderr(_CHUNK))
+    said = err.before() or out.before()
+    if silent:
+        return LaneBrokenError(begun=False, silent=True, answers=_answers(transport, min(answer_s, _ASK_S)), said=said)
+    # The code comes after the end of the streams.
+    known = channel.status_event.wait(_ASK_S) and channel.exit_status >= 0
+    return LaneBrokenError(begun=False, silent=False, exit=channel.exit_status if known else None, said=said)
+
+
+def _answers(transport: paramiko.Transport, limit_s: float) -> bool:
+    """True if the host answers one more question, be it by a refusal."""
+    try:
+        transport.open_session(timeout=limit_s).close()
+    except paramiko.ChannelException:
+        return True
+    except (OSError, EOFError, paramiko.SSHException):
+        return False
+    return True
 
 
 _ENDED_BY_TIMEOUT = (124, 128 + 9, 128 + 15)

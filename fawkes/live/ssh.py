@@ -44,6 +44,7 @@ class ConnectionState(StrEnum):
     KEY_CHANGED = "host key changed"
     AUTH_REFUSED = "login refused"
     LOST = "connection lost"
+    NO_SHELL = "no shell"
     TIMED_OUT = "timed out"
     TOO_MUCH = "too much output"
 

@@ -26,6 +26,7 @@ from fawkes.core.settings import Settings
 from fawkes.core.state import View
 from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.report.sentences import sentence
+from fawkes.sim.profile import profile_of
 from fawkes.sim.steps import Loss
 from fawkes.sim.users import Wish
 from fawkes.units import SECOND_US, show_duration
@@ -147,6 +148,11 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     hint = "Give the pool more nodes than all minimums together, or a longer limit if the run was only slow"
+    if wide := next(filter(None, (_too_wide(view, view.jobs.get(JobId(name))) for name in left)), None):
+        hint = (
+            f"A rigid job begins on all of its slots at once. Let {wide} have more nodes: give the other MR-clusters "
+            "fewer min_nodes or an idle_time, give it more max_nodes, or give the pool more nodes"
+        )
     if any(_kept_out(view, view.jobs.get(JobId(name))) for name in left):
         hint = "Change the admission policy so that each job is let in or dropped at last, or choose another one"
     waiting = [wish.event.spec.cluster for wish in wishes if isinstance(wish.event, Submitted)]
@@ -163,6 +169,14 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
         where=name,
         hint=hint,
     )
+
+
+def _too_wide(view: View, job: JobState | None) -> ClusterId | None:
+    """The MR-cluster in which a rigid job waits for more free slots while nothing else runs; else None."""
+    if job is None or job.life is not JobLife.RUNNING or not profile_of(job.spec).gang:
+        return None
+    latest = view.latest(job.spec.cluster)
+    return job.spec.cluster if latest is not None and latest.sample.tasks_running == 0 else None
 
 
 def _kept_out(view: View, job: JobState | None) -> str:
@@ -201,4 +215,9 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
         life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
     if cluster is not None and alerts.about(cluster, ClusterAlert.STUCK):
         life += f" ({alerts.text(cluster, ClusterAlert.STUCK)})"
+    if _too_wide(view, job):
+        nodes = view.held(job.spec.cluster).nodes
+        life += (
+            f" on {nodes} of {len(view.nodes)} nodes; it begins when {profile_of(job.spec).maps} slots are free at once"
+        )
     return f"{spec.id} is {job.life} in {job.spec.cluster}, which {life}"

@@ -224,6 +224,21 @@ def test_nobody_gets_more_than_its_most() -> None:
     assert found.targets == {A: 3}
 
 
+@pytest.mark.parametrize(("still_s", "target"), [(0.0, 4), (120.0, 5)])
+def test_work_that_stands_still_is_not_taken_for_done_before_a_node_comes(still_s: float, target: int) -> None:
+    """Thirty tasks of a rigid job on 24 slots: they begin on 30 slots, or never."""
+    slow = Prices(join_s=4, move_s=73, kills=False)
+    rigid = Load(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=still_s)
+    idle = load(jobs=0, tasks=0)
+    found = weigh({A: 4, B: 4}, {A: 5, B: 3}, {A: 8, B: 8}, {A: rigid, B: idle}, {A: rigid, B: idle}, 0, slow)
+    assert found.targets == {A: target, B: 8 - target}
+
+
+def test_of_two_that_stand_still_neither_gives_to_the_other() -> None:
+    same = {c: Load(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=120) for c in (A, B)}
+    assert weigh({A: 4, B: 4}, {A: 6, B: 2}, {A: 8, B: 8}, same, same, 0, CHEAP).targets == {A: 4, B: 4}
+
+
 # --- ticks
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 from typing import cast
 
 import paramiko
@@ -96,6 +97,33 @@ def test_what_the_login_shell_says_does_not_mix_in(server: Sshd, fleet: Fleet) -
     result = fleet.run("node01", Script("echo '@host=right'"), AMPLE)
     assert (dict(result.facts), result.stderr) == ({"host": "right"}, "")
     assert fleet.run("node01", Script("cat"), AMPLE, stdin=io.BytesIO(b"data")).stdout == "data"
+
+
+@pytest.mark.parametrize(
+    ("noise", "what"),
+    [
+        ("exit 1", "its session ended with exit code 1 before the script"),
+        ("echo Only rsync here >&2; exit 3", "with exit code 3 before the script; it said: Only rsync here"),
+        (
+            "echo This account is not available; exit 0",
+            "code 0 before the script; it said: This account is not available",
+        ),
+        ("echo Welcome; exec sleep 60", "but its login shell does not begin the script; it said: Welcome"),
+    ],
+)
+@pytest.mark.parametrize("stdin", [None, b"data"])
+def test_a_session_that_does_not_run_the_script_is_told_by_what_it_said(
+    server: Sshd, key: Path, known: Path, noise: str, what: str, stdin: bytes | None
+) -> None:
+    server.noise = noise
+    with Fleet({"node01": server.host(key)}, known, connect_s=1.0) as fleet:
+        with pytest.raises(SshError) as caught:
+            fleet.run("node01", Script("true"), AMPLE, stdin=None if stdin is None else io.BytesIO(stdin))
+        assert caught.value.state is ConnectionState.NO_SHELL
+        assert what in caught.value.what
+        assert "~/.bashrc" in caught.value.hint
+        server.noise = ""
+        assert fleet.run("node01", Script("echo well"), AMPLE).stdout == "well\n"
 
 
 def test_commands_in_a_script_cannot_eat_what_follows(fleet: Fleet) -> None:
@@ -500,6 +528,9 @@ class _Gone:
 
     def sendall(self, data: bytes) -> None:
         raise OSError("Socket is closed")
+
+    def get_transport(self) -> SimpleNamespace:
+        return SimpleNamespace(is_active=lambda: False)
 
     def close(self) -> None:
         raise EOFError

@@ -58,8 +58,13 @@ def test_times_may_be_timestamps(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_no_jobs_are_counted(tmp_path: Path) -> None:
-    bad = ({"ts_submit": -1}, {"runtime": -1}, {"resource_amount_requested": -1.0}, {"runtime": None})
-    rows = [ROW, *(ROW | {"id": number} | change for number, change in enumerate(bad, 2))]
+    bad: tuple[dict[str, Any], ...] = (
+        {"ts_submit": -1},
+        {"runtime": -1},
+        {"resource_amount_requested": -1.0},
+        {"runtime": None},
+    )
+    rows = [ROW, *({**ROW, "id": number, **change} for number, change in enumerate(bad, 2))]
     trace = read_workload(written(tmp_path, *rows, ROW | {"id": 9, "parents": [99]}))
     assert [job.id for job in trace.jobs] == ["7-1", "7-9"]
     assert trace.dropped.first_lines == {
