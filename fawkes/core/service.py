@@ -88,8 +88,11 @@ def reason(cluster: ClusterState, kind: ClusterAlert) -> str | None:
 def holds(cluster: ClusterState) -> str:
     """Why no job begins on an MR-cluster now; empty when jobs may begin, and when nothing is known against it."""
     for kind in UNUSABLE:
-        if (why := reason(cluster, kind)) or alerts.about(cluster, kind):
-            return ": ".join(part for part in (alerts.in_words(kind), why or "it did a moment ago") if part)
+        if why := reason(cluster, kind):
+            return f"{alerts.in_words(kind)}: {why}"
+        if alerts.about(cluster, kind):
+            over = "" if why is None else ". This is over, and jobs begin in a moment"
+            return alerts.text(cluster, kind) + over
     return ""
 
 
@@ -101,7 +104,11 @@ def seen(draft: Draft, event: ServiceSeen) -> None:
 
 
 def _is_judged(cluster: ClusterState) -> bool:
-    return cluster.life in _JUDGED and not (cluster.moving is not None and cluster.moving.begun)
+    return cluster.life in _JUDGED and not _is_moving(cluster)
+
+
+def _is_moving(cluster: ClusterState) -> bool:
+    return cluster.moving is not None and cluster.moving.begun
 
 
 def advance(draft: Draft) -> None:
@@ -159,7 +166,7 @@ def lasted(draft: Draft, name: str) -> None:
     """What was seen last has lasted for as long as the settings allow: an alert, or the end of one."""
     draft.settle(Key.SERVICE.of(name))
     cluster = draft.cluster(ClusterId(name))
-    if cluster is None:
+    if cluster is None or _is_moving(cluster):
         return
     if draft.pending(Key.SILENT.of(name)) is not None:
         # Whether users can work is not known now, which neither begins nor ends anything but this.

@@ -17,6 +17,7 @@ from typing import Any
 from fawkes.core.events import ServiceSeen
 from fawkes.core.model import ClusterId
 from fawkes.core.sight import SafeMode, Service
+from fawkes.errors import FawkesError
 from fawkes.live import limits, masters
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.mailbox import Mailbox
@@ -196,6 +197,9 @@ class ServiceWatch:
                 self._setup.masters(cluster), cluster.details.block_size_bytes, Deadline.after(limits.MASTERS_S)
             )
             self._tell(cluster.id, eye, seen, at_once=at_once)
+        except FawkesError as error:
+            # Without a ticket nothing can be asked: nothing is known then.
+            _log.debug("%s cannot be asked what it offers: %s", cluster.id, error)
         except Exception:
             _log.exception("a defect while looking at what %s offers", cluster.id)
 

@@ -89,7 +89,7 @@ CLUSTERS: Mapping[str, Template] = {
     "readable": "The masters of {cluster} can be read again",
     "unusable": "{cluster}: {what}: {error}. No job begins until that has ended",
     "late": lambda facts: ("{node}" if facts.get("node") else "{cluster}") + ": {error}",
-    "usable": "{cluster} works again, and its jobs begin: it was said that {what}",
+    "usable": "{cluster} works again, and its jobs begin. This has ended: {what}",
 }
 
 

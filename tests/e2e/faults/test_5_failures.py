@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from fawkes.core.model import ClusterLife, JobLife, NodeLife, Role
-from tests.support.site import RealSite, differences
+from tests.support.site import PROJECT, RealSite, differences
 
 pytestmark = pytest.mark.hadoop
 
@@ -133,6 +135,33 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     site.fawkes("undrain", second)
     site.until_settled()
     assert differences(site) == []
+
+
+def safe_mode(site: RealSite, order: str) -> None:
+    """Give the NameNode of alpha an order on its own host, where its doors are open."""
+    master = str(site.ledger.clusters["alpha"].master)
+    program = (
+        "from fawkes.live import hadoop_rpc; from fawkes.live.rest import Deadline; "
+        f"hadoop_rpc.call('{site.hosts[master]}', 8020, hadoop_rpc.{order}, 'root', Deadline.after(20))"
+    )
+    site.on(master, f'cd {PROJECT} && {sys.executable} -c "{program}"')
+
+
+def test_hdfs_without_writes_is_red_and_a_job_waits_until_it_takes_them(site: RealSite) -> None:
+    """Somebody puts it into safe mode; the job is not handed out to fail, and its first attempt succeeds."""
+    began = site.now()
+    safe_mode(site, "ENTER_SAFE_MODE")
+    site.until("the alert", lambda: site.ledger.reasons("unusable", after=began))
+    (row,) = (row for row in site.rows("status", "alpha") if row["cluster"] == "alpha")
+    assert (row["health"], "`hdfs dfsadmin -safemode leave`" in row["why"]) == ("red", True)
+    site.fawkes("submit", "alpha", site.job("waits-for-writes", 'kind = "sleep"\nmaps = 1\nreduces = 0\n'))
+    assert "waits, because its attempts would fail now" in site.fawkes("explain", "--job", "waits-for-writes")
+    safe_mode(site, "LEAVE_SAFE_MODE")
+    (job,) = site.until_ended("waits-for-writes")
+    assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1), job.why
+    (row,) = (row for row in site.rows("status", "alpha") if row["cluster"] == "alpha")
+    assert row["health"] == "green"
+    site.until_settled()
 
 
 @pytest.mark.drill
