@@ -24,6 +24,7 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
     from fawkes.errors import UserError
+    from fawkes.report.facts import how_it_stands
 
     client = Client(site)
     known = {name: the_job(client, name) for name in jobs}
@@ -37,7 +38,8 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
             raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
         if row["state"] in ENDED:
             raise UserError(
-                f"the job {name!r} has already ended: it is {row['state']}", hint="There is nothing to cancel"
+                f"the job {name!r} has already ended: it {how_it_stands(row['state'])}",
+                hint="There is nothing to cancel",
             )
         client.post("cancel", {"job": name})
         was = row["state"]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.fields import clock
-from fawkes.cli.show import TABLE, note
-from fawkes.cli.visible import echo
+from fawkes.cli.show import TABLE, note, say, warn
 from fawkes.errors import UserError
 from fawkes.units import SECOND_US
 
@@ -65,7 +64,10 @@ def ends_partly(line: str) -> None:
     if context is None:
         return
     context.meta[SILENT] = line
-    echo(line, err=context.params.get("output", "") != TABLE)
+    if context.params.get("output", "") == TABLE:
+        say(line, "  ")
+    else:
+        warn(line)
 
 
 def silent() -> str:

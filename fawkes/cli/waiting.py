@@ -196,10 +196,11 @@ def _stored(client: Client) -> Iterator[tuple[list[Row], str]]:
 def not_done(rows: list[Row]) -> list[str]:
     """What of these rows of MR-clusters, jobs and nodes has not come to its end, in lines for people."""
     from fawkes.cli.acting import ENDED, GONE, standing
-    from fawkes.report.facts import fold
+    from fawkes.report.facts import fold, how_it_stands
 
     lines = [standing(row) for row in rows if "jobs_queued" in row and row["state"] != GONE]
-    lines += [f"the job {row['job']} is {row['state']}" for row in rows if "job" in row and row["state"] not in ENDED]
+    left = [row for row in rows if "job" in row and row["state"] not in ENDED]
+    lines += [f"the job {row['job']} {how_it_stands(row['state'])}" for row in left]
     nodes: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if "node" in row and row["state"] not in ("free", "out"):

@@ -33,7 +33,7 @@ from fawkes.core.events import (
     Woke,
 )
 from fawkes.core.sight import Attempt, Launcher, SafeMode, Service, Sight
-from fawkes.report.facts import controller_name, thing
+from fawkes.report.facts import controller_name, how_it_stands, thing
 from fawkes.units import counted, show_duration
 
 
@@ -87,7 +87,8 @@ def _facts_in_words(event: Event) -> str | None:
         case AttemptSeen():
             return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
         case JobObserved():
-            return f"{event.job} (attempt {event.attempt}) is {event.progress.value}" + _after_colon(event.error)
+            stands = how_it_stands(event.progress)
+            return f"{event.job} (attempt {event.attempt}) {stands}" + _after_colon(event.error)
     return None
 
 

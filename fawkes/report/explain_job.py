@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fawkes.core import service
 from fawkes.core.decision import PutJob
@@ -11,6 +11,7 @@ from fawkes.core.model import JobLife, JobState, Reason
 from fawkes.errors import UserError
 from fawkes.report import history
 from fawkes.report.explain import Explanation, Line, lines_of
+from fawkes.report.facts import how_it_stands
 from fawkes.report.sentences import sentence
 from fawkes.store.base import JOB, Reader
 from fawkes.units import show_duration, show_time
@@ -59,24 +60,11 @@ def _names(reason: Reason, name: str) -> bool:
     return reason.facts.get("job") == name or (isinstance(jobs, list | tuple) and name in jobs)
 
 
-_LIVES: Mapping[JobLife, str] = {
-    JobLife.QUEUED: "waits in the queue",
-    JobLife.STARTING: "is starting",
-    JobLife.RUNNING: "is running",
-    JobLife.CANCELLING: "is being cancelled",
-    JobLife.SUCCEEDED: "succeeded",
-    JobLife.FAILED: "failed",
-    JobLife.CANCELLED: "was cancelled",
-    JobLife.DROPPED: "was dropped",
-    JobLife.KILLED: "was killed",
-}
-
-
 def job_in_words(state: JobState) -> list[str]:
     """How a job stands, its deadline, and the CPUs that it was granted, in sentences."""
     why = f": {state.why}" if state.why not in ("", state.life) else ""
     attempt = f" (attempt {state.attempt})" if state.attempt > 1 else ""
-    lines = [f"job {state.id} of {state.cluster} {_LIVES[state.life]}{attempt}{why}"]
+    lines = [f"job {state.id} of {state.cluster} {how_it_stands(state.life)}{attempt}{why}"]
     lines += [_deadline_in_words(state)] if state.due_us is not None else []
     if state.granted:
         lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")

@@ -22,6 +22,23 @@ def controller_name(controller: str) -> str:
     return f"process {pid} on {host}" if pid.isdigit() else controller[:8]
 
 
+def how_it_stands(life: str) -> str:
+    """The state of a job as the verb of a sentence: ``is running``, ``succeeded``, ``was killed``."""
+    return _VERBS.get(life, f"is {life}")
+
+
+_VERBS = {
+    "queued": "waits in the queue",
+    "cancelling": "is being cancelled",
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "refused": "was refused",
+    "dropped": "was dropped",
+    "killed": "was killed",
+}
+
+
 def fold(names: Sequence[str]) -> str:
     """Names as one node set, ``node[01-03]``."""
     if len(names) == 1:

@@ -8,19 +8,21 @@ import pwd
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from fawkes.cli.client import Client
+from fawkes.cli.client import Client, SilentError
 from fawkes.cli.main import cli
 from fawkes.config.site import Site
 from fawkes.core.events import CancelAsked, ResumeAsked
 from fawkes.core.model import Promise, Reason
 from fawkes.errors import UserError
 from fawkes.live.control import MOST_BODY_BYTES, ControlServer
+from fawkes.live.endpoint import reachable
 from tests.cli.conftest import INVENTORY, Run, World, job, output
 
 # --- no controller, refusals, names ---------------------------------------------------------------------------------
@@ -59,6 +61,22 @@ def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, 
     os.rename(site / "state" / "left", site / "state" / "control.sock")
     result = run("resume")
     assert (result.exit_code, "no controller is running" in result.stderr) == (1, True)
+
+
+def test_a_controller_that_nobody_gets_in_to_is_silent(site: Path) -> None:
+    """It takes no connection, and so many wait that the kernel refuses one more at once."""
+    (site / "state").mkdir()
+    with ExitStack() as stack, reachable(site / "state") as address:
+        server = stack.enter_context(socket.socket(socket.AF_UNIX))
+        server.bind(address)
+        server.listen(0)
+        with suppress(BlockingIOError):
+            while True:
+                waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+                waiting.setblocking(False)
+                waiting.connect(address)
+        with pytest.raises(SilentError, match="did not answer within 5 s"):
+            Client(Site(site), timeout_s=5.0).get("clusters")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can pretend to be somebody else")

@@ -110,7 +110,7 @@ def faulty(run: Run, site: Path, stage: str, fault: str, words: tuple[str, ...])
                 ("retiring", DOWN, ["a is retiring", "node[01-02] are cleaning in a"]),
                 ("running", RELEASE, ["a is saving: 2 nodes, 0 jobs running, 0 waiting"]),
                 ("running", DRAIN, ["node01 is serving in a"]),
-                ("working", CANCEL, ["the job a-1 is cancelling"]),
+                ("working", CANCEL, ["the job a-1 is being cancelled"]),
             )
         ),
     ],

@@ -261,7 +261,7 @@ WORDS: list[tuple[Event, str]] = [
     ),
     (
         JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=Progress.SUCCEEDED),
-        "j (attempt 2) is succeeded",
+        "j (attempt 2) succeeded",
     ),
     (Done(at_us=1, effect="cluster:a", version=1), "the current stage of a: done"),
     (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "the current stage of a: failed: no disk"),
