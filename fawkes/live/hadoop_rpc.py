@@ -43,6 +43,8 @@ _GRACEFUL = 2
 _LEAVE, _ENTER, _FORCE_EXIT = 1, 2, 4
 _TASK_KINDS = {"m": 1, "r": 2}
 _ALL_OPEN = 1
+CLOSER = "fawkes"
+"""The client by whose name HDFS closes files for us, and that has their leases from then on."""
 
 
 class Connection(Protocol):
@@ -167,7 +169,7 @@ def kill_attempt(name: str) -> Order:
 
 def recover_lease(path: str) -> Order:
     """The NameNode begins to close a file for a writer who is gone: one that is alive cannot write on."""
-    return Order(_HDFS_CLIENT, "recoverLease", text(1, path.encode()) + text(2, b"fawkes"))
+    return Order(_HDFS_CLIENT, "recoverLease", text(1, path.encode()) + text(2, CLOSER.encode()))
 
 
 def list_open_files(folder: str, after: int = 0) -> Order:

@@ -16,15 +16,15 @@ from fawkes.errors import FawkesError
 from fawkes.live import protobuf
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import RpcError
+from fawkes.live.hadoop_rpc import CLOSER, RpcError
 from fawkes.live.orders import AddressedOrder, tell
 from fawkes.live.setup import Setup
 
 _log = logging.getLogger(__name__)
 #: a folder or file of a job, and the client of a task, has the number of its application
 _NUMBERS = re.compile(r"(?:job|attempt)_(\d+_\d{4,})(?!\d)")
-#: who holds a file that HDFS has begun to close
-_CLOSER = "HDFS_NameNode"
+#: who holds a file that HDFS has begun to close, by itself or for us
+_CLOSERS = ("HDFS_NameNode", CLOSER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class OpenFile:
     @property
     def writer(self) -> str:
         """The client; empty once HDFS has begun to close the file."""
-        return "" if self.client.startswith(_CLOSER) else self.client
+        return "" if self.client.startswith(_CLOSERS) else self.client
 
 
 def of_ended(opened: Iterable[OpenFile], ended: Collection[str]) -> list[OpenFile]:

@@ -42,6 +42,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         journal_us=600 * SECOND_US,
         follow_us=60 * SECOND_US,
         rejoin_us=90 * SECOND_US,
+        close_us=10 * SECOND_US,
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,

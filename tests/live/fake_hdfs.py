@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from fawkes.core.model import NodeId
 from fawkes.live import protobuf
+from fawkes.live.hadoop_rpc import CLOSER
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.protobuf import number, text, varint
 
@@ -157,10 +158,17 @@ class FakeHdfs(ThreadingHTTPServer):
         numbered = [(n, path) for n, path in enumerate(sorted(self.tree), 1) if self.tree[path].being_written]
         found = [(n, path) for n, path in numbered if n > int(after) and path.startswith(f"{folder.rstrip('/')}/")]
         rows = [
-            number(1, n) + text(2, path.encode()) + text(3, CLIENT.encode()) + text(4, DATANODES[0].encode())
+            number(1, n)
+            + text(2, path.encode())
+            + text(3, self._holder(path).encode())
+            + text(4, DATANODES[0].encode())
             for n, path in found[: self.page]
         ]
         return b"".join(text(1, row) for row in rows) + number(2, int(len(found) > len(rows)))
+
+    def _holder(self, path: str) -> str:
+        """Who has the lease of an open file."""
+        return CLOSER if path in self.recovered else CLIENT
 
     def tick(self) -> int:
         self.clock_ms += 1000

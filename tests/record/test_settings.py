@@ -75,6 +75,7 @@ def any_settings(draw: st.DrawFn) -> Settings:
         journal_us=draw(st.one_of(st.just(0), LONG)),
         follow_us=draw(LONG),
         rejoin_us=draw(LONG),
+        close_us=draw(LONG),
         retry_first_us=first_us,
         retry_max_us=longest_us,
         retire_undeclared=draw(st.booleans()),
